@@ -1,4 +1,4 @@
-/** Settings from the environment: defaults, checks, and messages that help. */
+/** Settings from the environment: defaults, checks, and helpful messages. */
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createPublicKey } from "node:crypto";

@@ -1,9 +1,9 @@
-/** When a turn waits for a look at the network, and when for rest. */
+/** When a turn waits for a look at the network, and when it waits for idle time. */
 
 import assert from "node:assert/strict";
 import { openLoopTurns } from "../src/event_loop.ts";
 
-/** A loop whose clock a test moves; notes what was asked of it. */
+/** A loop whose clock a test moves; records what was asked of it. */
 function openTestLoop() {
   const asked: string[] = [];
   const ends: (() => void)[] = [];
@@ -23,7 +23,7 @@ function openTestLoop() {
       ends.push(run);
     },
   };
-  /** What was asked for last comes. */
+  /** Resolves the oldest open request. */
   async function come(): Promise<void> {
     ends.shift()!();
     for (let times = 0; times < 5; times++) await Promise.resolve();

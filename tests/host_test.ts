@@ -1,4 +1,4 @@
-/** The real host: what it promises to the rest. */
+/** The real host: what it promises to the rest of the code. */
 
 import assert from "node:assert/strict";
 import { systemHost } from "../src/host.ts";
@@ -38,7 +38,7 @@ Deno.test("systemHost() lets in what comes over the network while something yiel
   while (answered === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   const host = systemHost();
   const before = answered;
-  // A second of work in pieces; without a look at sockets hardly one would be answered.
+  // A second of work in slices; without looks at sockets hardly any request would be answered.
   for (const endMs = host.monotonicMs() + 1_000; host.monotonicMs() < endMs;) {
     for (const pieceMs = host.monotonicMs() + 2; host.monotonicMs() < pieceMs;);
     await host.yieldTurn();
@@ -80,7 +80,7 @@ Deno.test("systemHost() logs one line of JSON with time, level, message and fiel
   assert.equal(new Date(time).toISOString(), time);
 });
 
-/** What `write` puts on standard error, as the texts of its calls. */
+/** What `write` prints on standard error, as the texts of its calls. */
 function errorsOf(write: () => void): string[] {
   const real = console.error;
   const texts: string[] = [];

@@ -1,4 +1,4 @@
-/** Traces of a real server, as a collector gets them. See docs/reference/monitoring.md. */
+/** Traces of a real server as a collector gets them. See docs/reference/monitoring.md. */
 
 import assert from "node:assert/strict";
 import { type OtlpReceiver, startOtlpReceiver } from "./support/otlp_receiver.ts";

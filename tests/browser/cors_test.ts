@@ -1,6 +1,6 @@
 /**
- * What pages of two origins can do with the API, in Chromium: one that `DAYBOOK_CORS_ORIGINS`
- * names, and one that it does not. Runs where Chromium is installed.
+ * What pages of two origins can do with the API, in Chromium. `DAYBOOK_CORS_ORIGINS` names one
+ * of the origins and not the other. Runs where Chromium is installed.
  */
 
 import assert from "node:assert/strict";
@@ -33,7 +33,7 @@ interface Call {
   readonly body?: string;
 }
 
-/** The status and the headers that the page may read; "blocked" where the browser refuses. */
+/** The status and the headers that the page may read; "blocked" if the browser refuses. */
 type Seen = Readonly<Record<string, "blocked" | { status: number; headers: string[] }>>;
 
 function pageOf(base: string, calls: readonly Call[]): string {
@@ -51,7 +51,7 @@ await fetch("/seen", { method: "POST", body: JSON.stringify(seen) });
 </script>`;
 }
 
-/** An origin of its own, and what its page has seen once a browser has opened it. */
+/** Opens an origin; `seen` resolves with what its page saw once a browser has opened it. */
 function openOrigin() {
   const { promise, resolve } = Promise.withResolvers<Seen>();
   let page = "";
@@ -107,7 +107,7 @@ async function visit(
   }
 }
 
-/** What every page may do, and then what only a named origin's may. */
+/** First what every page may do, then what only pages of a named origin may do. */
 function callsOf({ keys, operator_token, instance_id }: Credentials): Call[] {
   const bearer = { authorization: `Bearer ${keys.test.write}` };
   const json = { "content-type": "application/json" };

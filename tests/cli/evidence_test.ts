@@ -1,6 +1,6 @@
 /**
- * Evidence as its holders meet it: a real server signs and serves it, both verifiers judge it
- * offline, and `fsck` judges the store that it came from.
+ * Audit evidence from its source to its holder. A real server signs and serves it, both
+ * verifiers judge it offline, and `fsck` judges the store that it came from.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ async function runDeno(args: readonly string[], dataDir = "/nonexistent") {
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
-/** Each of the verifiers must say `expected`: the exit code and words of what it prints. */
+/** Both verifiers must give this exit code and print these words. */
 async function judge(path: string, options: readonly string[], code: number, words: RegExp) {
   for (const verifier of VERIFIERS) {
     const ran = await runDeno([...verifier, path, ...options]);
@@ -72,7 +72,7 @@ async function keepEvidence(server: ServerProcess, folder: string) {
   return JSON.parse(await ask(server, writer, "/_audit/signing-key")).public_key as string;
 }
 
-/** Flips a bit of the last byte of a value, as a disk does: nothing else in the row changes. */
+/** Flips a bit in a value as a disk would: nothing else in the row changes. */
 function flipRow(dataDir: string, content: string) {
   const db = new DatabaseSync(join(dataDir, "daybook.sqlite"));
   const find = "SELECT rowid AS row, v FROM kv WHERE instr(v, CAST(? AS BLOB)) > 0";
@@ -83,7 +83,7 @@ function flipRow(dataDir: string, content: string) {
   db.close();
 }
 
-/** Of RFC 8032, the first of its test vectors: not the key of any server. */
+/** From the first test vector of RFC 8032: not the key of any server. */
 const OTHER_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
 
 Deno.test("evidence that a server gives out verifies offline, and fsck agrees with its store", async () => {
@@ -114,7 +114,7 @@ Deno.test("evidence that a server gives out verifies offline, and fsck agrees wi
     const sound = await runDeno(fsck, dataDir);
     assert.equal(sound.code, 0, sound.stderr);
     assert.match(sound.stdout, /No fault in 3 environments, 9 streams, 341 events, \d+ anchors/);
-    // The record of an API key: nothing else in the store tells what is in it.
+    // The record of an API key: nothing else in the store repeats its content.
     flipRow(dataDir, '"scope"');
     const broken = await runDeno(fsck, dataDir);
     assert.equal(broken.code, 1);

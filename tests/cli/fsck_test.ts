@@ -19,7 +19,7 @@ Deno.test("fsck names a page that is not what was last written there", async () 
   const path = `${dataDir}/daybook.sqlite`;
   try {
     assert.equal((await fsck(dataDir)).code, 0);
-    // As the disk would have kept the page with the row of facts, had it never been written.
+    // The page with the row of facts, as if the disk had never written it.
     const file = await Deno.readFile(path);
     file.fill(0, 4096, 8192);
     await Deno.writeFile(path, file);

@@ -1,11 +1,11 @@
-/** A real server against clients that hold on to it: memory, file descriptors, the end of a run. */
+/** A real server against clients that hold on to it: memory, file descriptors, shutdown. */
 
 import assert from "node:assert/strict";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
 const encoder = new TextEncoder();
 
-/** Opens connections that send `text` and then nothing; one that cannot be opened is left out. */
+/** Opens connections that send `text` and then nothing; skips those that cannot be opened. */
 async function hold(server: ServerProcess, count: number, text: string): Promise<Deno.Conn[]> {
   const port = Number(new URL(server.baseUrls.test).port);
   const held: Deno.Conn[] = [];
@@ -15,7 +15,7 @@ async function hold(server: ServerProcess, count: number, text: string): Promise
       await connection.write(encoder.encode(text));
       held.push(connection);
     } catch {
-      // The server has no more to give, which is what some of these tests are about.
+      // The server is out of resources, which is what some of these tests are about.
     }
   }
   return held;
@@ -55,7 +55,7 @@ Deno.test("a declared length costs no memory before its bytes have come", async 
   }
 });
 
-/** Sends `bytes` on so many connections as fast as they are taken, and keeps these open. */
+/** Sends `bytes` on `count` connections as fast as they are accepted, and keeps these open. */
 async function press(
   server: ServerProcess,
   count: number,
@@ -69,7 +69,7 @@ async function press(
   const sent = held.map(async (connection) => {
     for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
   });
-  // The server takes no more from most of them.
+  // The server stops reading from most of them.
   const enough = new Promise((resolve) => setTimeout(resolve, 4_000));
   await Promise.race([Promise.allSettled(sent), enough]);
   return held;
@@ -115,7 +115,7 @@ Deno.test("100 bodies of 8 MiB that lack their ends hold less than 96 MiB, and n
     assert.ok(await isAlive(server));
     release(held);
     assert.ok(grown < 250, `${grown} MiB`);
-    // What they held of the memory for bodies is there again.
+    // The memory for bodies that they held is free again.
     const small = { method: "POST", headers: { authorization: `Bearer ${key}` } };
     const headers = { ...small.headers, "content-type": "application/json" };
     const text = `{"events":[${"{},".repeat(100_000)}{}]}`;

@@ -1,7 +1,7 @@
 /**
- * What a real server prints in a run full of refusals, failures and hostile texts: nothing but
- * lines of JSON and what it tells people, and no secret of anybody.
- * See docs/reference/monitoring.md.
+ * What a real server prints in a run full of refusals, failures and hostile texts. It prints
+ * only JSON lines and messages for people, and nobody's secrets. See
+ * docs/reference/monitoring.md.
  */
 
 import assert from "node:assert/strict";
@@ -48,7 +48,7 @@ async function ask(server: ServerProcess, path: string, asked: Asked = {}) {
   return { status: answer.status, body: text.startsWith("{") ? JSON.parse(text) : undefined };
 }
 
-/** Accounts, keys that come and go, credentials that are none. Gives the keys it made. */
+/** Uses accounts, keys that come and go, and invalid credentials. Returns the keys it made. */
 async function useCredentials(server: ServerProcess): Promise<string[]> {
   const { instance_id: id, operator_token: token } = server.credentials;
   const account = { email: "ada@example.com", password: SECRETS.password };
@@ -68,7 +68,7 @@ async function useCredentials(server: ServerProcess): Promise<string[]> {
   return [login.body.token, made.body.key, rotated.body.key];
 }
 
-/** A listener that fails, a module that traps, bodies that are none: what a server logs. */
+/** Makes a server log: a listener that fails, a module that traps, invalid bodies. */
 async function makeFailures(server: ServerProcess, hookPort: number): Promise<void> {
   const { instance_id: id, operator_token: token, keys } = server.credentials;
   const key = keys.test.write;
@@ -134,7 +134,7 @@ async function until(holds: () => boolean, what: string): Promise<void> {
   assert.ok(holds(), what);
 }
 
-/** All texts of the files in a folder that hold a secret of the deployment. */
+/** The secrets of the deployment that are kept in files. */
 function keptSecrets(server: ServerProcess): string[] {
   const { keys, operator_token: token } = server.credentials;
   return [token, ...Object.values(keys).flatMap(({ read, write }) => [read, write])];
@@ -174,7 +174,7 @@ const FOR_PEOPLE = [
   /^ {2}keys +\S+credentials\.json; its operator token lasts a day, .*$/,
 ];
 
-/** Each line is one that we have written: JSON with its three fields, or for people. */
+/** Every line must be one of ours: JSON with its three fields, or a message for people. */
 function checkLines(output: string): void {
   const lines = output.split("\n").filter((line) => line !== "");
   const logged = lines.filter((line) => line.startsWith("{"));

@@ -1,4 +1,4 @@
-/** Stores of earlier builds: today's server takes each as it is, and loses nothing of it. */
+/** Stores of earlier builds: today's server opens each as it is and loses nothing of it. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -9,7 +9,7 @@ const STORES = new URL("../golden/stores/", import.meta.url);
 const ORDERS = 10;
 const EVENTS_OF_EACH = 4;
 
-/** A data folder of its own with the files of the store. */
+/** Unpacks the files of the store into a new data folder. */
 async function unpack(name: string): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "daybook_old_" });
   for await (const { name: file } of Deno.readDir(new URL(`${name}/`, STORES))) {
@@ -38,7 +38,7 @@ async function ask(server: ServerProcess, path: string, body?: unknown) {
 }
 
 async function checkOrders(server: ServerProcess): Promise<void> {
-  // The newest first: later ones may have been made since, the last is the store's own.
+  // Newest first: later anchors may have been added since, and the last is the store's own.
   const anchors = (await ask(server, "/_audit/anchors")).body.data;
   const anchor = anchors.at(-1).id;
   for (let number = 0; number < ORDERS; number++) {

@@ -1,9 +1,9 @@
-/** What people are told is told, also where the runtime sends its console elsewhere. */
+/** Messages for people are printed even if the runtime sends its console elsewhere. */
 
 import assert from "node:assert/strict";
 
 const ROOT = new URL("../../", import.meta.url);
-/** Nobody listens there: what is sent away is lost. */
+/** Nobody listens there: whatever is sent there is lost. */
 const REPLACED = {
   OTEL_DENO: "true",
   OTEL_DENO_CONSOLE: "replace",

@@ -1,7 +1,8 @@
 /**
- * SIGTERM to a real server in the middle of everything: writers, readers that do not read, bodies
- * that do not end, modules that spin, workers with thousands of things to do, a receiver that never
- * answers. It ends in time, with 0, and has told no lie.
+ * SIGTERM to a real server in the middle of everything: it ends in time, with exit code 0.
+ * Meanwhile there are writers, readers that do not read, bodies that do not end, modules that
+ * spin, workers with thousands of things to do, and a receiver that never answers. No reply may
+ * turn out to be untrue. See docs/reference/basics.md.
  */
 
 import assert from "node:assert/strict";
@@ -16,11 +17,14 @@ const plain = { schema: true, handler: [] };
 
 interface Busy extends AsyncDisposable {
   readonly server: ServerProcess;
-  /** Releases the receiver of webhooks, and with it what hangs there. */
+  /** The number of deliveries that the hanging receiver got. */
   readonly told: () => number;
 }
 
-/** A server with a module that spins, a listener that nobody answers, and far too much to imply. */
+/**
+ * A server with a module that spins, a listener that nobody answers, and thousands of events to
+ * imply.
+ */
 async function startBusyServer(): Promise<Busy> {
   let told = 0;
   const hanging = Promise.withResolvers<void>();
@@ -84,7 +88,7 @@ interface Told {
   readonly body: { readonly stream_id?: string; readonly length?: number; readonly error?: string };
 }
 
-/** One request; undefined where the connection came to nothing. */
+/** Sends one request; returns undefined if the connection failed. */
 async function ask(
   { baseUrls, credentials }: ServerProcess,
   path: string,
@@ -109,7 +113,7 @@ function uuid(number: number): string {
   return `5b3e1a7c-9d24-4f6a-8b1e-${number.toString(16).padStart(12, "0")}`;
 }
 
-/** Writes one after the other to a stream of its own, until the server is gone. */
+/** Writes to its own stream, one event after another, until the server is gone. */
 async function writeOn(server: ServerProcess, id: string, told: Told[]): Promise<number> {
   let acknowledged = 0;
   for (;;) {
@@ -138,7 +142,7 @@ async function holdAllKinds(server: ServerProcess): Promise<Deno.Conn[]> {
   const json = "Content-Type: application/json\r\n";
   const order = `/order/${uuid(0)}`;
   const texts = [
-    // Idle, after an answer that it may read or not.
+    // Idle after an answer, whether it reads the answer or not.
     headOf(server, "GET /health/live"),
     // A head that does not end, and bodies that do not.
     "GET /order HTTP/1.1\r\nHost: x\r\nAuth",
@@ -152,7 +156,7 @@ async function holdAllKinds(server: ServerProcess): Promise<Deno.Conn[]> {
   return await Promise.all([...texts, ...texts].map((text) => hold(server, text)));
 }
 
-/** Megabytes in one stream, and thousands of implied events on their way. */
+/** Megabytes in one stream. */
 async function fill(server: ServerProcess): Promise<void> {
   const events = Array.from({ length: 1_000 }, () => (
     { type: "was_placed", data: { text: "y".repeat(3_000) } }
@@ -204,7 +208,7 @@ Deno.test("SIGTERM in the middle of everything ends the server in time, with 0 a
   try {
     for (const [index, count] of acknowledged.entries()) {
       const length = await ask(again, `/order/${uuid(1 + index)}/length`);
-      // One more may have landed whose answer nobody heard.
+      // One more write may have landed without an answer.
       assert.ok([count, count + 1].includes(length!.body.length!), `${index}: ${count}`);
     }
     const spreadAnswer = await spread;
@@ -215,7 +219,7 @@ Deno.test("SIGTERM in the middle of everything ends the server in time, with 0 a
   }
 });
 
-/** What was implied before the stop, and not done then, is done after it. */
+/** Events implied before the stop and not written then must be written after it. */
 async function allImplied(server: ServerProcess, ids: readonly string[]): Promise<void> {
   for (let round = 0; round < 300; round++) {
     const answers = await Promise.all(
@@ -236,7 +240,7 @@ Deno.test("a request that was under way when the signal came is answered", async
     await new Promise((resolve) => setTimeout(resolve, 200));
     const stopped = server.stop();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    // Meanwhile others are told to go elsewhere, and balancers that it is not ready.
+    // Meanwhile other clients are refused, and load balancers see that it is not ready.
     for (const path of ["/order", "/health/ready"]) {
       const other = await fetch(`${server.baseUrls.test}${path}`);
       assert.equal(other.status, 503);

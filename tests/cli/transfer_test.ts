@@ -49,7 +49,7 @@ async function withFolder(body: (folder: string) => Promise<void>): Promise<void
 
 type Send = (method: string, path: string, body?: unknown, key?: string) => Promise<string>;
 
-/** Status and body of what the production address answers to a holder of `token`. */
+/** Sends with `token` to the production address; returns the status and body. */
 function sender(server: ServerProcess, token: string): Send {
   return async (method, path, body, key) => {
     const headers = new Headers({ authorization: `Bearer ${token}` });
@@ -189,7 +189,7 @@ Deno.test("a reminder that is pending when its environment moves comes there, on
   });
 });
 
-/** A folder with a stopped server's store, and the file that an export of it makes. */
+/** Runs `body` with the export file of a stopped server's store. */
 async function withExport(body: (file: Uint8Array, folder: string) => Promise<void>) {
   await withFolder(async (folder) => {
     const server = await startServer();
@@ -217,12 +217,12 @@ Deno.test("an import killed half-way leaves nothing to see, and run again it lan
   await withExport(async (file, folder) => {
     const child = spawn(folder, ["import", "-"]);
     const writer = child.stdin.getWriter();
-    // The pipe holds 64 KB: all but that of the first megabyte has been read when this returns.
+    // The pipe holds 64 KB: when this returns, all except that much has been read.
     const half = Math.floor(file.length * 0.9);
     for (let at = 0; at < half; at += 16_384) {
       await writer.write(file.subarray(at, Math.min(half, at + 16_384)));
     }
-    // Until what was read has been stored: a transaction for each megabyte.
+    // Waits until what was read has been stored: one transaction for each megabyte.
     const store = join(folder, "daybook.sqlite");
     for (let waited = 0; await sizeOf(store) < 600_000 && waited < 10_000; waited += 20) {
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -248,7 +248,7 @@ Deno.test("an import killed half-way leaves nothing to see, and run again it lan
   });
 });
 
-/** The log beside a store is part of it. */
+/** Includes the WAL, which is part of the store. */
 async function sizeOf(store: string): Promise<number> {
   const sizes = [store, `${store}-wal`].map((path) =>
     Deno.stat(path).then(({ size }) => size, () => 0)
@@ -256,7 +256,7 @@ async function sizeOf(store: string): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** The file but for the moment of the export, and so for its checksum. */
+/** The file without the time of the export, and so without its checksum. */
 function withoutTime(file: Uint8Array): string {
   return new TextDecoder().decode(file)
     .replace(/"exported_at":"[^"]*"/, "").replace(/"sha256":"[^"]*"\}\n$/, "");

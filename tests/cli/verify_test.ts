@@ -1,4 +1,4 @@
-/** `verify` and `scripts/verify_bundle.ts` as people use them: exit codes and what is printed. */
+/** `verify` and `scripts/verify_bundle.ts` as people use them: exit codes and printed text. */
 
 import assert from "node:assert/strict";
 import bundles from "../golden/audit/bundles.json" with { type: "json" };
@@ -8,7 +8,7 @@ import pages from "../golden/audit/pages.json" with { type: "json" };
 const ROOT = new URL("../../", import.meta.url);
 const EXPORT = new URL("../golden/transfer/version_1.jsonl", import.meta.url);
 const STANDALONE = "scripts/verify_bundle.ts";
-/** The standalone verifier gets no permission but to read. */
+/** The standalone verifier gets only the permission to read. */
 const VERIFIERS = [
   { name: "main.ts verify", args: ["run", "-A", "main.ts", "verify"] },
   { name: STANDALONE, args: ["run", "--no-prompt", "--allow-read", STANDALONE] },
@@ -23,7 +23,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-/** Runs a verifier on a file of that text. */
+/** Runs a verifier on a file with that text. */
 async function run(
   verifier: typeof VERIFIERS[number],
   text: string,

@@ -21,27 +21,27 @@ export interface FaultContext {
   readonly nodes: readonly Node[];
   readonly cluster: ClusterProcess;
   readonly random: Random;
-  /** For how long the cluster stays dead. */
+  /** How long the cluster stays dead. */
   readonly clusterDownMs: number;
-  /** Tells that the store begins, or ceases, to be away. */
+  /** Reports that the store goes away or comes back. */
   readonly away: (isAway: boolean) => void;
 }
 
 export interface FaultReport {
-  /** For how long the store was away before it came back, and what the nodes then took. */
+  /** How long the store was away, and how long the nodes then took to recover. */
   readonly awayMs: number;
   readonly recoveryMs: number;
   readonly faults: readonly string[];
 }
 
-/** Above the four seconds that a call waits, and the five that a transaction may last. */
+/** More than the four seconds that a call waits and the five that a transaction may last. */
 const HELD_LONG_MS = 6_000;
 const HELD_BRIEFLY_MS = 1_500;
 const HELD_SPREAD_MS = 2_500;
-/** A recovered cluster is used again without a restart, and soon. */
+/** Nodes must use a recovered cluster again within this time, without a restart. */
 const RECOVERY_MS_MAX = 20_000;
 const PROBE_PAUSE_MS = 300;
-/** Five seconds, and what a busy machine may add. */
+/** Five seconds, plus what a busy machine may add. */
 const READY_MS_MAX = 5_500;
 const LIVE_MS_MAX = 2_000;
 
@@ -91,7 +91,7 @@ async function leave(
   return { awayMs: backAt - startedAt, recoveryMs: Math.max(...waits.map((w) => w ?? 0)), faults };
 }
 
-/** A node is alive all the time, and says within five seconds whether it is ready. */
+/** A node must be alive all the time and say within five seconds whether it is ready. */
 async function probeUntil(node: Node, isOver: () => boolean): Promise<string[]> {
   while (!isOver()) {
     const [live, ready] = await Promise.all([

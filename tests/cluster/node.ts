@@ -1,10 +1,10 @@
-/** One of several server processes on one cluster: killed, started again, asked how it is. */
+/** One of several server processes on one cluster, which tests kill, restart and probe. */
 
 import { type Api, connectApi } from "../crash/api.ts";
 import type { ClusterProcess } from "../support/cluster_process.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
-/** What makes a server a node of the cluster. */
+/** The settings that make a server a node of the cluster. */
 export function nodeSettings({ clusterFile }: Pick<ClusterProcess, "clusterFile">) {
   return { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: clusterFile };
 }
@@ -13,27 +13,27 @@ export interface Node {
   readonly name: string;
   /** False from just before a kill until the restart. */
   readonly isUp: boolean;
-  /** How often it was started: what spans two lives may lose its connection. */
+  /** How often it was started: a request that spans two lives may lose its connection. */
   readonly lives: number;
   readonly server: ServerProcess;
-  /** Of the present life. */
+  /** Belongs to the present life. */
   readonly api: Api;
-  /** SIGKILL. */
+  /** Sends SIGKILL. */
   kill(): Promise<void>;
-  /** A new process on the same store; resolves when it is ready. */
+  /** Starts a new process on the same store; resolves when it is ready. */
   restart(): Promise<void>;
 }
 
 export interface Probe {
   readonly path: string;
-  /** Undefined when there was no answer at all. */
+  /** Undefined if there was no answer at all. */
   readonly status: number | undefined;
   readonly ms: number;
 }
 
 const PROBE_TIMEOUT_MS = 8_000;
 
-/** The nodes may share a data folder: it only holds the keys of the first start. */
+/** Nodes may share a data folder: it only holds the keys of the first start. */
 export async function startNode(
   name: string,
   dataDir: string,
@@ -84,7 +84,7 @@ export async function probe({ server }: Node, path: string): Promise<Probe> {
   return { path, status, ms: performance.now() - sentAt };
 }
 
-/** Milliseconds until the node says that it is ready; undefined when it does not in time. */
+/** Milliseconds until the node reports ready; undefined if it does not in time. */
 export async function untilReady(node: Node, timeoutMs: number): Promise<number | undefined> {
   const startedAt = performance.now();
   while (performance.now() - startedAt < timeoutMs) {

@@ -1,4 +1,7 @@
-/** The crash driver on a real cluster: a node killed under load loses nothing, halves nothing. */
+/**
+ * The crash driver on a real cluster: a node killed under load loses nothing and halves
+ * nothing.
+ */
 
 import assert from "node:assert/strict";
 import { runCrashes } from "../crash/crash_driver.ts";
@@ -38,7 +41,7 @@ Deno.test({
 
 Deno.test({
   name: "a node on FoundationDB killed again and again does all that events set off, each once",
-  // It looks into the store between two lives, with the client.
+  // The test itself opens the store between two lives, so it needs the client.
   ignore: (missing ?? takenByAnotherFile()) !== undefined,
   async fn() {
     const seed = chosenSeed();

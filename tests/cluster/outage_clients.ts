@@ -1,7 +1,8 @@
 /**
- * The load of an outage run: clients of several nodes that write on through outages and judge
- * every answer. A keyed write is repeated, on any node, until its fate is known; an unkeyed one
- * is sent once. See docs/reference/writing.md and docs/reference/errors.md.
+ * The load of an outage run: clients of several nodes that write through outages. They judge
+ * every answer. A keyed write is repeated, on any node, until its outcome is known; an unkeyed
+ * one is sent once. See docs/reference/writing.md (idempotency) and docs/reference/limits.md
+ * (overload).
  */
 
 import type { WriteReply } from "../crash/api.ts";
@@ -18,7 +19,7 @@ export interface OutageLoad {
   readonly random: Random;
   readonly clients: number;
   readonly isOver: () => boolean;
-  /** Whether the store was away at some moment between the two: only then may a node say so. */
+  /** Whether the store was away at some moment between the two; only then may a node say so. */
   readonly wasAway: (fromMs: number, toMs: number) => boolean;
   readonly tally: Tally;
 }
@@ -35,16 +36,16 @@ export interface Tally {
   slowestMs: number;
 }
 
-/** An answer within five seconds, and what the client itself may be late by on a busy machine. */
+/** Five seconds for the answer, plus what the client itself may be late on a busy machine. */
 const ANSWER_MS_MAX = 5_000 + 500;
 const REPEAT_MS = 100;
-/** An outage of the long run, and the recovery, are over well before. */
+/** Even an outage of the long run, with its recovery, ends well before this. */
 const GIVE_UP_MS = 90_000;
 const DOUBLED = 0.1;
 const READ_AFTER_WRITE = 0.2;
 const THINK_MS_MAX = 20;
 
-/** One sending of one write. */
+/** One attempt to send a write. */
 type Try =
   | {
     readonly kind: "answered";
@@ -56,13 +57,13 @@ type Try =
 
 interface Client {
   readonly context: ClientContext;
-  /** A stream that only this client writes; a new one when its length is no longer known. */
+  /** A stream that only this client writes to; replaced when its length is no longer known. */
   readonly own: { id: string; length?: number };
   readonly random: Random;
   readonly home: Node;
 }
 
-/** Resolves when all clients have stopped, each with its last write settled. Gives faults. */
+/** Resolves when all clients have stopped, each with its last write settled. Returns faults. */
 export async function runOutageClients(load: OutageLoad): Promise<string[]> {
   const faults = await Promise.all(
     Array.from({ length: load.clients }, (_, index) => {
@@ -102,7 +103,7 @@ async function writeOnce(
   return judge(load, operation, await send(load, upNode(load, home, random), operation), false);
 }
 
-/** The first time at home, now and then on two nodes at once; then anywhere. */
+/** The first attempt goes to the home node, later ones to any node; some go to two at once. */
 async function writeUntilKnown(
   load: OutageLoad,
   { home, random }: Client,
@@ -130,7 +131,7 @@ async function writeUntilKnown(
   }
 }
 
-/** A client does not go on asking a node that it knows to be dead. */
+/** A client stops asking a node that it knows to be dead. */
 function upNode(load: OutageLoad, wanted: Node, random: Random): Node {
   const up = load.nodes.filter(({ isUp }) => isUp);
   return wanted.isUp || up.length === 0 ? wanted : random.pick(up);
@@ -155,7 +156,7 @@ async function send(load: OutageLoad, node: Node, operation: Operation): Promise
   }
 }
 
-/** Notes what the answer tells in the journal; gives what no answer may be. */
+/** Records the answer in the journal; returns answers that must never occur. */
 function judge(
   { tally, wasAway }: OutageLoad,
   operation: Operation,
@@ -190,13 +191,14 @@ function judge(
     if (!mayBeInProgress) faults.push(`${shown()}, but it was sent once`);
     if (reply.headers.get("retry-after") !== "1") faults.push(`${shown()} lacks Retry-After`);
   } else {
-    // A guard here names the length that nobody else can have changed: a conflict is wrong too.
+    // A guard here names a length that nobody else can have changed, so a conflict is wrong
+    // too.
     faults.push(shown());
   }
   return faults;
 }
 
-/** What was acknowledged by one node is in a read that begins later on another. */
+/** A write acknowledged by one node must be visible to a later read on another. */
 async function readOwn(load: OutageLoad, { own, random }: Client): Promise<string[]> {
   if (own.length === 0) return [];
   const node = random.pick(load.nodes);

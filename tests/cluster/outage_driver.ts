@@ -1,7 +1,7 @@
 /**
- * Two server processes on one cluster, under load of both, through faults: nodes killed, the
- * cluster killed and started again, the cluster held still. After each fault the load goes on,
- * then everything is held against the journal. One seed fixes what is sent and what is done when.
+ * Two server processes on one cluster, under load and through faults. Nodes are killed, the
+ * cluster is killed and restarted, or suspended. After each fault the load continues, then
+ * everything is compared with the journal. One seed fixes what is sent and when faults occur.
  */
 
 import { FINAL_CHECKS, STANDARD_CHECKS } from "../crash/checks.ts";
@@ -16,10 +16,10 @@ import { runOutageClients, type Tally } from "./outage_clients.ts";
 
 export interface OutageOptions {
   readonly seed: number;
-  /** One fault each; the kinds take turns. */
+  /** Each round has one fault; the kinds alternate. */
   readonly rounds: number;
   readonly clients?: number;
-  /** For how long a killed cluster stays dead. */
+  /** How long a killed cluster stays dead. */
   readonly clusterDownMs: number;
   readonly log?: (line: string) => void;
 }
@@ -28,7 +28,7 @@ export interface OutageReport {
   readonly seed: number;
   readonly rounds: number;
   readonly acknowledged: number;
-  /** Writes that were sent once and got no acknowledgement, and how many of them had landed. */
+  /** Writes that were sent once and not acknowledged, and how many of them had landed. */
   readonly unknown: number;
   readonly unknownLanded: number;
   readonly events: number;
@@ -64,7 +64,7 @@ const NODES = 2;
 const POOL_STREAMS = 24;
 const BEFORE_FAULT_MS = 1_000;
 const AFTER_FAULT_MS = 1_500;
-/** What was begun while the store was away may say so a little later. */
+/** Requests begun while the store was away may report it this much later. */
 const AFTERWARDS_MS = 1_000;
 const FAULTS_SHOWN_MAX = 20;
 
@@ -128,7 +128,7 @@ async function begin(
   };
 }
 
-/** Load, a fault in its midst, load again; then the clients finish and the store is looked at. */
+/** Load, a fault, more load; then the clients finish and the store is checked. */
 async function playRound(run: Run, round: number): Promise<void> {
   const { journal, nodes, tally, options } = run;
   const random = run.random.fork(round);
@@ -203,7 +203,9 @@ async function check(
   unknown.forEach((operation) => settle(operation, journal));
 }
 
-/** Every byte once more, on each node; then an orderly stop, and on a node that is new. */
+/**
+ * Checks every byte again on each node; then stops all in order and checks on a fresh process.
+ */
 async function stopAndCheckAll(run: Run): Promise<void> {
   for (const node of run.nodes) await check(run, node, [], run.random);
   for (const { server, name } of run.nodes) {

@@ -1,6 +1,6 @@
 /**
  * `deno task outages -- --rounds 40 --seed 12345`: the outage driver for long runs and replays.
- * A killed cluster stays dead for 20 seconds, or `--down` milliseconds.
+ * A killed cluster stays dead for 20 seconds, or for `--down` milliseconds.
  */
 
 import { readOptions, seedOption, taskCommand, wholeNumber } from "../../scripts/options.ts";

@@ -1,6 +1,7 @@
 /**
- * Several nodes and the cluster in outages under load: no acknowledged event lost, none doubled,
- * no answer but those the contract has, none later than five seconds, no restart needed after.
+ * Several nodes and the cluster in outages under load. No acknowledged event is lost or
+ * duplicated, every answer is a documented one that comes within five seconds, and no restart
+ * is needed afterwards.
  */
 
 import assert from "node:assert/strict";

@@ -1,6 +1,6 @@
 /**
- * What is asked of the pool comes back as it would be here, whatever becomes of its processes: they
- * end by themselves, hang, spin, run out of memory, cannot be started.
+ * The compute pool returns what this process would compute, whatever happens to its processes.
+ * They end by themselves, hang, spin, run out of memory or cannot be started.
  */
 
 import assert from "node:assert/strict";
@@ -48,7 +48,7 @@ interface Story {
 
 let stories = 0;
 
-/** One piece for each part of the input, and for each event. */
+/** One part for each part of the input, and one for each event. */
 function jobOf({ handlers, base = "", events, units = FOLD_UNITS, withinMs }: Story) {
   const baseBytes = encoder.encode(base);
   const foldHash = `story ${stories++}`;

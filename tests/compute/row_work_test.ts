@@ -1,4 +1,4 @@
-/** A row in a process is the row here: with the same states the same steps, and the same bytes. */
+/** A row computed in a process equals the row computed here: same states, steps and bytes. */
 
 import assert from "node:assert/strict";
 import { createComputeRunner } from "../../src/features/states/run_compute.ts";

@@ -1,6 +1,6 @@
 /**
  * THE CONTRACT OF AN ENGINE, as tests. An engine joins with a name and a way to open it empty:
- * see `sqlite_test.ts`. Wrappers join too, with no fault set. Each topic has a file of its own.
+ * see `sqlite_test.ts`. Wrappers join too, without faults. Each topic has its own file.
  */
 
 import type { Bytes, Engine, KeyRange, KeyValue, Transaction } from "../../src/kv/engine.ts";
@@ -13,7 +13,7 @@ import { writeContract } from "./write_contract.ts";
 
 export interface OpenedEngine {
   readonly engine: Engine;
-  /** Closes the engine and opens the same store again; left out where that makes no sense. */
+  /** Closes the engine and reopens the same store; undefined if that makes no sense. */
   reopen?(): Promise<Engine>;
   /** Closes the engine, if it is open, and removes its store. */
   dispose(): Promise<void>;
@@ -22,7 +22,7 @@ export interface OpenedEngine {
 /** Opens an engine on an empty store. */
 export type OpenEngine = () => Promise<OpenedEngine>;
 
-/** Registers a test that gets an engine of its own. */
+/** Registers a test that gets its own engine. */
 export type EngineTest = (
   what: string,
   body: (engine: Engine, opened: OpenedEngine) => Promise<void>,
@@ -51,7 +51,7 @@ export function engineContract(name: string, open: OpenEngine): void {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Bytes of a text. */
+/** The bytes of a text. */
 export function bytes(text: string): Bytes {
   return encoder.encode(text);
 }
@@ -60,7 +60,7 @@ export function range(begin: string, end: string): KeyRange {
   return { begin: bytes(begin), end: bytes(end) };
 }
 
-/** Everything a test writes: its keys begin with a letter. */
+/** Everything that a test writes: its keys begin with a letter. */
 export const everything = range("a", "zz");
 
 /** Pairs as `key=value`, for short expectations. */
@@ -81,7 +81,7 @@ export function put(tx: Transaction, pairs: string): void {
   }
 }
 
-/** The whole store as {@link show} gives it. */
+/** The whole store in the form of {@link show}. */
 export async function content(engine: Engine): Promise<string> {
   return show(await engine.snapshot((tx) => tx.getRange(everything)));
 }
@@ -95,7 +95,7 @@ export function text(value: Bytes | undefined): string | undefined {
 }
 
 /**
- * Runs `body`, and after its first run, before its commit, `meanwhile`.
+ * Runs `body`, and runs `meanwhile` after its first run, before its commit.
  * @returns how often the body ran: 1 means that nothing it read was in conflict.
  */
 export async function runsWith(

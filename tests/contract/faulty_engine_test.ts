@@ -1,4 +1,4 @@
-/** The faulty engine, with no fault set, is an engine; and with faults it hides what it may. */
+/** The faulty engine is a valid engine without faults, and with faults it hides what it may. */
 
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";

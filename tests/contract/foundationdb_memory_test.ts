@@ -1,4 +1,4 @@
-/** The distributed engine keeps the contract over a client in memory too, wherever tests run. */
+/** The FoundationDB engine keeps the contract over a client in memory, wherever tests run. */
 
 import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";

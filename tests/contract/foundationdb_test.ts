@@ -1,4 +1,4 @@
-/** The distributed engine joins the contract, where a cluster is or can be started. */
+/** The FoundationDB engine joins the contract, where a cluster exists or can be started. */
 
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ const cluster = foundationdbCluster();
 if (cluster.missing === undefined) {
   engineContract("foundationdb", cluster.open);
 
-  // Else it would use what the end of the process has taken away: now and then a crash.
+  // Otherwise it would use what the end of the process has freed, and crash now and then.
   Deno.test("foundationdb: the client's thread ends before its process does", async () => {
     const child = new URL("../support/end_foundationdb_client.ts", import.meta.url);
     const { code, stdout } = await new Deno.Command(Deno.execPath(), {

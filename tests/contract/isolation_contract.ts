@@ -1,4 +1,4 @@
-/** The contract: transactions are serializable, snapshots see one version. */
+/** The contract: transactions are serializable, and snapshots see one version. */
 
 import assert from "node:assert/strict";
 import type { RangeOptions, Transaction } from "../../src/kv/engine.ts";
@@ -121,7 +121,8 @@ export function isolationContract(test: EngineTest): void {
         await tx.getRange(everything, options);
         put(tx, "zzz=1");
       }, async () => {
-        // Set and cleared again: the pairs stay as they are for the next case.
+        // Changes the key and restores it, so that the pairs stay as they are for the next
+        // case.
         const before = await read(engine, changed);
         await write(engine, `${changed}=x`);
         if (before !== undefined) await write(engine, `${changed}=${before}`);

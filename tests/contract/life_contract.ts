@@ -1,4 +1,4 @@
-/** The contract: watches, closing and opening again. */
+/** The contract: watches, closing and reopening. */
 
 import assert from "node:assert/strict";
 import { EngineClosed, type Transaction } from "../../src/kv/engine.ts";

@@ -1,4 +1,4 @@
-/** The contract: the limits of keys, values and transactions, on both sides of the edge. */
+/** The contract: the limits of keys, values and transactions, on both sides of each limit. */
 
 import assert from "node:assert/strict";
 import { EngineLimitExceeded, kvLimits, type Transaction } from "../../src/kv/engine.ts";

@@ -1,4 +1,4 @@
-/** An engine that is measured is an engine like any other. */
+/** A measured engine is an engine like any other. */
 
 import { measureEngine } from "../../src/kv/measured_engine.ts";
 import { temporaryEngine } from "../support/temporary_engine.ts";

@@ -1,6 +1,7 @@
 /**
- * The contract, by chance: transactions of random operations run at the same time; replayed one
- * by one in the order of their stamps on a plain Map, every read must give what it gave.
+ * The contract under random load: concurrent transactions match a serial replay. The replay
+ * runs them one by one on a plain Map, in the order of their stamps; every read must give what
+ * it gave before.
  */
 
 import assert from "node:assert/strict";
@@ -67,7 +68,7 @@ export function modelContract(test: EngineTest): void {
   });
 }
 
-/** What the reads of the committed run gave. */
+/** What the reads of the committed run returned. */
 async function run(engine: Engine, steps: readonly Step[], index: number): Promise<string[]> {
   return await engine.transact(async (tx) => {
     const reads: string[] = [];

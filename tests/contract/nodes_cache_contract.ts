@@ -1,7 +1,6 @@
 /**
- * What one node changes, the other acts on: within five seconds where it may remember, at once
- * where it may not. A key that is revoked stops at once on the node that was told,
- * and within 5 s on the others.
+ * A node acts on another's change within five seconds where it caches, at once where it may
+ * not. A revocation works at once on the node that did it. See docs/reference/operators.md.
  */
 
 import assert from "node:assert/strict";
@@ -11,10 +10,10 @@ import { noteWrite, orderWrite, refusalOf, uuid, valueOf } from "../support/serv
 import { OPERATOR, type TwoNodes, until } from "../support/two_nodes.ts";
 import type { NodesTest } from "./nodes_contract.ts";
 
-/** Before five seconds are over by the clock, nothing old may be used, heard or not. */
+/** Old knowledge must not be used beyond five seconds of clock time, notified or not. */
 const HEARD_MS = 4_000;
 
-/** Ways to wait: for the other node's own news, or until its memory is too old to be used. */
+/** How the node learns: by a notification, or because its memory is too old to use. */
 const WAYS = ["hears of it", "asks again after four seconds"] as const;
 
 /** An order that can be shipped, and whose notes are now remarks. */
@@ -27,7 +26,7 @@ function nextSpec() {
   return spec;
 }
 
-/** `newsMs`: after how much time the other node knows: none, where its watches speak. */
+/** `newsMs` is how long the other node takes to know: 0 if its watches fire. */
 export function nodesCacheContract(test: NodesTest, newsMs: number): void {
   async function wait(
     { pass }: TwoNodes,
@@ -67,7 +66,7 @@ export function nodesCacheContract(test: NodesTest, newsMs: number): void {
       assert.equal((await ask()).tier, "unlimited");
       valueOf(await a.access.changeTier(instanceId, "free"));
       await wait(nodes, way, async () => (await ask()).tier === "free");
-      // A part of the first is a fortieth of 600, of the second half of that.
+      // The first share is a fortieth of 600, the second node's half of that.
       assert.equal((await a.service.limits.admit(await ask(), "write")).remaining, 599);
       assert.equal((await b.service.limits.admit(await ask(), "write")).remaining, 584);
       const { limit } = await b.service.limits.admit(await ask(), "read");

@@ -1,6 +1,6 @@
 /**
- * WHAT SEVERAL NODES OVER ONE STORE MUST KEEP, as tests: see `nodes_sqlite_test.ts` for how an
- * engine joins. Each suite runs twice: with watches, and with a node that hears none of them.
+ * WHAT SEVERAL NODES OVER ONE STORE MUST KEEP, as tests. See `nodes_sqlite_test.ts` for how an
+ * engine joins. Each suite runs twice: with watches, and with a node whose watches never fire.
  */
 
 import { deafEngine, type OpenNodes, type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
@@ -9,7 +9,7 @@ import { nodesOutageContract } from "./nodes_outage_contract.ts";
 import { nodesWorkContract } from "./nodes_work_contract.ts";
 import { nodesWriteContract } from "./nodes_write_contract.ts";
 
-/** A node that hears nothing asks so often. */
+/** How often a node without watches polls. */
 const DEAF_MS = 1_000;
 
 /** Registers a test that gets two fresh nodes. */

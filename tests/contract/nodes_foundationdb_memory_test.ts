@@ -1,4 +1,4 @@
-/** Two nodes on the distributed engine, each with an engine of its own, over a client in memory. */
+/** Two nodes on the FoundationDB engine, each with its own engine, over a client in memory. */
 
 import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";

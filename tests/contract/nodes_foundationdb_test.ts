@@ -1,4 +1,4 @@
-/** Two nodes on the distributed engine, where a cluster is or can be started. */
+/** Two nodes on the FoundationDB engine, where a cluster exists or can be started. */
 
 import { foundationdbCluster } from "../support/foundationdb_cluster.ts";
 import { nodesContract } from "./nodes_contract.ts";

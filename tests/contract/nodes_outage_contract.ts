@@ -1,4 +1,4 @@
-/** A node that cannot reach the store while the other can: it trusts nothing old and comes back. */
+/** A node cut off from the store while the other is not: it trusts nothing old and recovers. */
 
 import assert from "node:assert/strict";
 import {
@@ -18,11 +18,11 @@ import {
   withTwoNodes,
 } from "../support/two_nodes.ts";
 
-/** What B remembers may be used for so long. */
+/** How long B may use what it remembers. */
 const REMEMBERED_MS = 4_000;
 
 export function nodesOutageContract(name: string, open: OpenNodes): void {
-  /** `cut` takes the store away from B, and gives it back. */
+  /** `cut` takes the store away from B and gives it back. */
   function test(
     what: string,
     body: (nodes: TwoNodes, cut: (isCut: boolean) => void) => Promise<void>,
@@ -71,7 +71,7 @@ export function nodesOutageContract(name: string, open: OpenNodes): void {
       const { a, b, tenants, pass } = nodes;
       const { id, key } = valueOf(await a.access.issueApiKey(tenants.test, "k", "write"));
       valueOf(await b.access.authenticateKey(key, "test"));
-      // It hears of the key that was made; only then does it remember.
+      // B hears of the new key; only then does it remember it.
       await new Promise((resolve) => setTimeout(resolve, 50));
       valueOf(await b.access.authenticateKey(key, "test"));
       cut(true);

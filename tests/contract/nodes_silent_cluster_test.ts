@@ -1,6 +1,7 @@
 /**
- * A cluster that answers nothing at all: what clients of two nodes see, how long they wait, and
- * that both go on when it speaks again. Over the distributed engine with a client in memory.
+ * A cluster that answers nothing at all: what clients of two nodes see and how long they wait.
+ * Both nodes continue when the cluster answers again. Over the FoundationDB engine with a
+ * client in memory.
  */
 
 import assert from "node:assert/strict";
@@ -14,7 +15,7 @@ import { type Node, stopNode, type TwoNodes, withTwoNodes } from "../support/two
 const ANSWER_MS_MAX = 5_000;
 const STOP_MS_MAX = 9_500;
 
-/** Of the test that runs. */
+/** The database of the running test. */
 let database = memoryDatabase();
 
 function open() {
@@ -42,7 +43,7 @@ function appOf({ service, host }: Node) {
 
 type App = ReturnType<typeof appOf>;
 
-/** One request of each kind, with how long it took. */
+/** Sends one request of each kind; returns how long each took. */
 async function ask(app: App, key: string): Promise<{ status: number; body: string; ms: number }[]> {
   const note = { data: { text: "x" }, metadata: { actor: { type: "user", id: "global" } } };
   const requests: [string, string, object?][] = [
@@ -71,7 +72,7 @@ async function checkSilence({ a, b, tenants }: TwoNodes): Promise<void> {
     assert.equal(statuses[4], 201);
   }
   silence(true);
-  // A stranger's key is remembered nowhere, so that request waits for the store from its start.
+  // A stranger's key is cached nowhere, so that request waits for the store from the start.
   const answers = [await ask(onA, key), await ask(onB, `dbk_0_test_${"A".repeat(43)}`)].flat();
   for (const { status, body, ms } of answers) {
     assert.equal(status, 503, body);

@@ -1,4 +1,4 @@
-/** Two nodes on the embedded engine, which both have in one process. */
+/** Two nodes on the embedded engine, which they share in one process. */
 
 import { temporarySqlite } from "../support/temporary_engine.ts";
 import { nodesContract } from "./nodes_contract.ts";

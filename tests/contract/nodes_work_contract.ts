@@ -27,7 +27,7 @@ async function countShares(engine: Engine, queue: keyof typeof QUEUE_SHARDS): Pr
   return [...counts.values()].sort((x, y) => y - x);
 }
 
-/** Both take their share; the second makes room for the first, which then takes it. */
+/** Both take their share; the first releases half for the second, which then takes it. */
 async function settleShares({ a, b, pass }: TwoNodes): Promise<void> {
   for (const node of [a, b, a, b]) {
     await node.service.background.renewShare();
@@ -45,7 +45,7 @@ async function drain({ service }: Node): Promise<number> {
   throw new Error("the background found work again and again");
 }
 
-/** Streams that are worth a snapshot, put on the list; gives how to look for their snapshots. */
+/** Enqueues streams that deserve a snapshot; returns a function that counts their snapshots. */
 async function writeStreams({ a, tenants: { test: tenant } }: TwoNodes) {
   const event = { type: "was_viewed", data: { fill: "x".repeat(1_000) } };
   for (let n = 0; n < STREAMS; n++) {

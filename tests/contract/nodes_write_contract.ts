@@ -17,7 +17,7 @@ async function eventsOf(node: Node, tenant: Tenant, id: string) {
   return valueOf(await node.service.data.readEvents(tenant, request)).entries;
 }
 
-/** What both nodes answer to the same thing asked at once. */
+/** What both nodes answer to the same request at once. */
 function race<T>({ a, b }: TwoNodes, ask: (node: Node) => Promise<T>): Promise<[T, T]> {
   return Promise.all([ask(a), ask(b)]);
 }

@@ -34,7 +34,7 @@ export function rangeContract(test: EngineTest): void {
       [{ limit: 9 }, "a=1 b=2 c=3 d=4 e=5"],
       [{ limit: 2, reverse: true }, "e=5 d=4"],
       [{ reverse: true }, "e=5 d=4 c=3 b=2 a=1"],
-      // Each pair has two bytes; the one that reaches the number is the last.
+      // Each pair has two bytes; the pair that reaches the limit is the last.
       [{ bytesMax: 1 }, "a=1"],
       [{ bytesMax: 2 }, "a=1"],
       [{ bytesMax: 3 }, "a=1 b=2"],
@@ -47,7 +47,7 @@ export function rangeContract(test: EngineTest): void {
       const pairs = await engine.snapshot((tx) => tx.getRange(everything, options));
       assert.equal(show(pairs), expected, JSON.stringify(options));
     }
-    // A reading that stopped early holds nothing up.
+    // A read that stopped early does not block anything.
     await write(engine, "f=6");
     assert.equal(await content(engine), "a=1 b=2 c=3 d=4 e=5 f=6");
   });

@@ -1,4 +1,4 @@
-/** The store of the simulation is an engine: what runs on it would run on the others. */
+/** The simulated store is a valid engine: what runs on it would run on the others. */
 
 import { createSimulatedStore } from "../simulation/simulated_store.ts";
 import { engineContract } from "./engine_contract.ts";

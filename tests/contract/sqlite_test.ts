@@ -1,4 +1,7 @@
-/** The embedded engine joins the contract. `tests/kv/sqlite/engine_test.ts` has its own promises. */
+/**
+ * The embedded engine joins the contract. For what only it promises see
+ * `tests/kv/sqlite_test.ts`.
+ */
 
 import { join } from "node:path";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";

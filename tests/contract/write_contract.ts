@@ -223,7 +223,7 @@ async function testStamps(engine: Engine): Promise<void> {
   const pairs = await engine.snapshot((tx) => tx.getRange(everything));
   const order = pairs.map(({ value }) => text(value)!);
   assert.equal(new Set(order).size, 200);
-  // Within a round commits race; from round to round each came after all of the one before.
+  // Within a round commits race; each round comes after all commits of the round before.
   assert.deepEqual(
     order.map((name) => name.split("-")[0]),
     Array.from({ length: 200 }, (_, i) => String(Math.floor(i / 10))),

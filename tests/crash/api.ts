@@ -1,4 +1,4 @@
-/** The HTTP calls of the crash clients, on one environment of one server. */
+/** The HTTP calls of the crash clients to one environment of one server. */
 
 import type { ServerProcess } from "../support/server_process.ts";
 import type { Operation } from "./journal.ts";
@@ -12,7 +12,7 @@ export interface WriteReply {
   readonly headers: Headers;
   readonly replayed: boolean;
   readonly body: Record<string, unknown>;
-  /** For each target the ids of its events; empty unless the status is 201. */
+  /** The ids of each target's events; empty unless the status is 201. */
   readonly streamIds: readonly (readonly string[])[];
 }
 
@@ -22,27 +22,27 @@ export interface AggregateReply {
 }
 
 export interface Api {
-  /** Rejects when the connection breaks: then the outcome is not known. */
+  /** Rejects if the connection breaks: then the outcome is unknown. */
   write(operation: Operation): Promise<WriteReply>;
-  /** Every entry after `start`, page by page. */
+  /** Every entry after `start`, read page by page. */
   events(key: string, start?: string): Promise<ListedEntry[]>;
   length(key: string): Promise<number>;
   aggregate(key: string, synchronous: boolean): Promise<AggregateReply>;
-  /** Every id of a type, page by page. */
+  /** Every id of a type, read page by page. */
   list(aggregateType: string): Promise<string[]>;
   deploySpec(spec: unknown): Promise<void>;
-  /** The body of a 200; anything else is thrown. */
+  /** The body of a 200; throws on any other status. */
   get(path: string): Promise<Record<string, unknown>>;
-  /** The status. */
+  /** Returns the status. */
   remove(path: string): Promise<number>;
   close(): void;
 }
 
-/** With the keys of the server's data folder, or of another node's on the same store. */
+/** Uses the keys in the server's data folder, or those of another node on the same store. */
 export function connectApi(server: Pick<ServerProcess, "baseUrls" | "credentials">): Api {
   const base = server.baseUrls.test;
   const { keys, instance_id, operator_token } = server.credentials;
-  // A client of its own for each life of the server: no connection outlives it.
+  // Each life of the server gets its own client, so that no connection outlives it.
   const client = Deno.createHttpClient({});
 
   async function call(path: string, init: RequestInit, token: string): Promise<Response> {

@@ -1,4 +1,4 @@
-/** After all kills: what `fsck` says of the embedded store that they left, and of its anchors. */
+/** After all kills: runs the checks of `fsck` on the embedded store and on its anchors. */
 
 import { join } from "node:path";
 import { checkPages } from "../../src/kv/sqlite/pages/page_check.ts";
@@ -6,10 +6,10 @@ import { checkSqliteFile } from "../../src/kv/sqlite/row_checksum.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { checkStore } from "../../src/features/checks/check_store.ts";
 
-/** So that anchors are made in every life of the server. */
+/** Makes anchors every second, so that every life of the server makes some. */
 export const ANCHOR_ALL_THE_TIME = { DAYBOOK_ANCHOR_INTERVAL_S: "1" };
 
-/** For the option `whileDown`; a kill is looked at by the life after it. */
+/** For the option `whileDown`. Skipped after a kill: the next life checks what a kill left. */
 export async function checkEvidence(dataDir: string, how: "killed" | "stopped"): Promise<string[]> {
   if (how === "killed") return [];
   const path = join(dataDir, "daybook.sqlite");

@@ -1,6 +1,6 @@
 /**
- * What is checked after each restart, and at the end. A check asks the server over HTTP and holds
- * the answers against the journal. Another check plugs in as one more row of the list.
+ * The checks after each restart and at the end of a crash run. A check asks the server over
+ * HTTP and compares the answers with the journal. A new check is one more row of the list.
  */
 
 import type { ServerProcess } from "../support/server_process.ts";
@@ -17,26 +17,26 @@ import {
   wholeStreamFaults,
 } from "./stream_model.ts";
 
-/** A server that has just come back, and all that is known of what it must hold. */
+/** A server that has just restarted, and everything known about what it must hold. */
 export interface Life {
   readonly api: Api;
   readonly server: ServerProcess;
   readonly journal: Journal;
   readonly streams: Map<string, StreamModel>;
-  /** What the clients sent since the restart before. */
+  /** What the clients sent since the previous restart. */
   readonly written: readonly Operation[];
   readonly random: Random;
-  /** Of events that the service wrote by itself. Without it there are none. */
+  /** Judges events that the service wrote by itself. If undefined, there must be none. */
   readonly judgeUnsent?: JudgeUnsent;
 }
 
 export interface Check {
   readonly name: string;
-  /** What is wrong, one line each; empty when nothing is. */
+  /** Returns one line for each fault; empty if there is none. */
   readonly run: (life: Life) => Promise<string[]>;
 }
 
-/** In this order: the first one reads what the later ones compare with. */
+/** Run in this order: the first one reads what the later ones compare with. */
 export const STANDARD_CHECKS: readonly Check[] = [
   { name: "streams hold what was sent", run: streamsHoldWhatWasSent },
   { name: "keyed retries have one effect", run: keyedRetriesHaveOneEffect },
@@ -58,8 +58,8 @@ export async function streamsHoldWhatWasSent(life: Life): Promise<string[]> {
 }
 
 /**
- * Reads what is new in every stream that the operations touch, and judges the operations: not those
- * whose streams could not all be read, for these would seem to be lost.
+ * Reads what is new in every stream that the operations touch and judges the operations. It
+ * skips operations with an unreadable stream, because they would seem to be lost.
  */
 async function judgeOperations(life: Life, operations: readonly Operation[]): Promise<string[]> {
   const faults = await absorbStreams(life, touchedKeys(operations));
@@ -69,7 +69,7 @@ async function judgeOperations(life: Life, operations: readonly Operation[]): Pr
   return [...faults, ...judged.flatMap((operation) => operationFaults(operation, life.journal))];
 }
 
-/** Reads what is new in these streams; each of them once. */
+/** Reads what is new in these streams, each once. */
 export async function absorbStreams(life: Life, keys: Iterable<string>): Promise<string[]> {
   const { api, streams, journal, judgeUnsent } = life;
   return await concurrently([...new Set(keys)], async (key) => {
@@ -87,7 +87,7 @@ function touchedKeys(operations: readonly Operation[]): string[] {
   return [...new Set(operations.flatMap(({ targets }) => targets.map(keyOf)))];
 }
 
-/** Every keyed write whose fate was unknown, and some acknowledged ones, are sent once more. */
+/** Sends again every keyed write whose outcome was unknown, and some acknowledged ones. */
 export async function keyedRetriesHaveOneEffect(life: Life): Promise<string[]> {
   const keyed = life.written.filter(({ idempotencyKey, outcome }) =>
     idempotencyKey !== undefined && outcome !== "refused"
@@ -125,7 +125,7 @@ async function readsAgree(life: Life): Promise<string[]> {
   return await readsOfStreamsAgree(life, touchedKeys(life.written));
 }
 
-/** What was absorbed of these streams, as the other reads show it. Nobody may be writing. */
+/** Compares what was absorbed of these streams with the other reads. No client may be writing. */
 export async function readsOfStreamsAgree(life: Life, keys: readonly string[]): Promise<string[]> {
   return await concurrently(keys, async (key) => {
     const stream = life.streams.get(key)!;
@@ -176,7 +176,7 @@ async function wholeStream({ api, streams }: Life, key: string): Promise<string[
   return wholeStreamFaults(streams.get(key)!, await api.events(key));
 }
 
-/** Runs the work for each item, a few at a time; what is thrown becomes a fault. */
+/** Runs `work` for each item, a few at a time; anything thrown becomes a fault. */
 export async function concurrently<T>(
   items: readonly T[],
   work: (item: T) => Promise<string[]>,

@@ -1,4 +1,4 @@
-/** The load of a crash run: clients that send writes, one after another, until the server dies. */
+/** The load of a crash run: clients that send writes one after another until the server dies. */
 
 import type { Api, WriteReply } from "./api.ts";
 import type { Journal, Operation } from "./journal.ts";
@@ -10,14 +10,14 @@ export interface Load {
   readonly journal: Journal;
   readonly mix: readonly Workload[];
   readonly pool: readonly string[];
-  /** For each client the stream that only it writes, with its length now. */
+  /** For each client the stream that only it writes to, with the current length. */
   readonly own: readonly { readonly id: string; readonly length: number }[];
   readonly random: Random;
-  /** True once the server is about to be killed: an error is no fault from here on. */
+  /** True once the server is about to be killed: from then on an error is no fault. */
   readonly dying: () => boolean;
 }
 
-/** Resolves when every client has lost its server. Gives answers that no client should get. */
+/** Resolves when every client has lost its server. Returns answers that no client should get. */
 export async function runClients(load: Load): Promise<string[]> {
   const faults = await Promise.all(
     load.own.map(({ id, length }, index) =>
@@ -32,7 +32,7 @@ export function clientContext(
   own: { readonly id: string; length?: number },
   random: Random,
 ): ClientContext {
-  // Tokens must differ between clients and lives, and be the same in a replay of the seed.
+  // Tokens must differ between clients and lives, and repeat when the seed is replayed.
   const name = random.uuid();
   let count = 0;
   return {
@@ -59,14 +59,14 @@ async function runClient(load: Load, client: ClientContext): Promise<string[]> {
   return faults;
 }
 
-/** Sends a write that the journal has, and notes what is heard of it. Gives what is wrong. */
+/** Sends a write that is in the journal and records the reply. Returns the faults. */
 export async function sendWrite(
   { api, dying }: Pick<Load, "api" | "dying">,
   random: Random,
   operation: Operation,
 ): Promise<string[]> {
   const faults: string[] = [];
-  // Now and then an impatient client sends a keyed write twice at once.
+  // Occasionally sends a keyed write twice at once, as an impatient client would.
   const isDoubled = operation.idempotencyKey !== undefined && random.chance(0.1);
   const replies = await Promise.allSettled(
     Array.from({ length: isDoubled ? 2 : 1 }, () => api.write(operation)),
@@ -84,7 +84,7 @@ export async function sendWrite(
   return faults;
 }
 
-/** Puts a reply into the journal. Any reply but 201 and the expected 409 is a fault. */
+/** Records a reply in the journal. Any reply except 201 and the expected 409 is a fault. */
 function note(operation: Operation, reply: WriteReply): string[] {
   if (reply.status === 201) {
     operation.outcome = "acknowledged";
@@ -98,7 +98,7 @@ function note(operation: Operation, reply: WriteReply): string[] {
   return [`write ${operation.number}: ${reply.status} ${JSON.stringify(reply.body)}`];
 }
 
-/** A client knows the length of its own stream while it hears of each write to it. */
+/** A client knows the length of its own stream as long as it gets the reply to each write. */
 function follow({ own }: ClientContext, operation: Operation): void {
   const target = operation.targets[0]!;
   if (target.id !== own.id || own.length === undefined) return;

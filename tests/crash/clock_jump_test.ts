@@ -1,8 +1,8 @@
 /**
- * The real server, whose clock jumps by hours under load, forward and back, and between two lives:
- * nothing acknowledged is lost or there twice, what events set off is there once, scheduled events
- * fire once, not before their time by the server's own clock, or are cancelled and never both, and
- * the evidence holds.
+ * The real server, with a clock that jumps by hours under load and between two lives. Nothing
+ * acknowledged is lost or duplicated, and implied events are there once. Scheduled events fire
+ * once and not before their time by the server's own clock, or are cancelled, never both. In
+ * the end `fsck` finds no fault and the anchors verify.
  */
 
 import assert from "node:assert/strict";
@@ -22,10 +22,10 @@ const SEED = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 *
 const JUMPS = Number(Deno.env.get("CRASH_ROUNDS") ?? 24);
 const KILL_EACH = 8;
 const BETWEEN_JUMPS_MS = 250;
-/** Keys are kept for a day: no two moments of the run may be further apart. */
+/** Idempotency keys are kept for a day: no two moments of the run may be further apart. */
 const AHEAD_MS_MAX = 6 * 3_600_000;
 const DELAY_MS = 1_500;
-/** Workers look for timers at least so often. */
+/** Workers look for timers at least this often. */
 const SLEEP_MS = 600;
 const PATIENCE_MS = 60_000;
 const MS_PER_SECOND = 1_000;
@@ -92,7 +92,7 @@ async function deploy(server: ClockedServer): Promise<void> {
   assert.equal(reply.status, 200, await reply.text());
 }
 
-/** Seconds, minutes or hours, within {@link AHEAD_MS_MAX}. */
+/** Jumps by seconds, minutes or hours, within {@link AHEAD_MS_MAX}. */
 function drawAhead(random: Random, aheadMs: number): number {
   const byMs = (2 * random.next() - 1) * random.pick([2_000, 90_000, 2 * AHEAD_MS_MAX]);
   return Math.round(Math.max(-AHEAD_MS_MAX, Math.min(AHEAD_MS_MAX, aheadMs + byMs)));
@@ -114,8 +114,8 @@ async function jumpOn(server: ClockedServer, random: Random) {
 }
 
 /**
- * First by a clock that is hours behind what is still to fire, for as long as anybody sleeps; then
- * by one that is ahead of all that were, until nothing is left that waits.
+ * First sets the clock hours behind everything that is still to fire, for as long as any worker
+ * sleeps. Then sets it ahead of everything and waits until nothing is pending.
  */
 async function untilDone(server: ClockedServer, writes: ClockedWrite[]): Promise<void> {
   await server.setAhead(0);

@@ -1,18 +1,18 @@
 /**
- * A real server whose clock is set forward and back under load, by up to hours, while it runs and
- * while it is dead; and all that its clients remember of it.
+ * A real server whose clock is set forward and back under load, and what its clients remember.
+ * The clock moves by up to hours, while the server runs and while it is dead.
  */
 
 import { createRandom, type Random } from "./random.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
 export interface ClockedServer {
-  /** The one that runs now. */
+  /** The process that runs now. */
   process(): ServerProcess;
-  /** Milliseconds that its clock is ahead of ours. */
+  /** How far the server's clock is ahead of ours, in milliseconds. */
   aheadMs(): number;
   setAhead(milliseconds: number): Promise<void>;
-  /** `kill -9`; the next one begins with a clock that is so much ahead. */
+  /** `kill -9`; the next process starts with its clock this far ahead. */
   killAndStart(milliseconds: number): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ const RETRY_MS = 50;
 const THINK_MS_MAX = 15;
 const ACTOR = { actor: { type: "user", id: "global" } };
 
-/** Clients that write until it is over; each write has a key and is sent until it is answered. */
+/** Clients that write until `isOver`. Each write has a key and is resent until it is answered. */
 export async function runLoad(
   server: ClockedServer,
   seed: number,
@@ -92,7 +92,7 @@ export async function runLoad(
   return writes;
 }
 
-/** One more write, to an order of its own. */
+/** Sends one more write, to an order of its own. */
 export async function writeLast(
   server: ClockedServer,
   writes: ClockedWrite[],
@@ -118,7 +118,7 @@ async function write(client: Client, order: string, type: string): Promise<void>
   await send(client, written);
 }
 
-/** Now and then once more after the answer: then it must be the same. */
+/** Occasionally sends the write again after the answer; the second answer must be the same. */
 async function send({ server, random }: Client, write: ClockedWrite): Promise<void> {
   let first: string | undefined;
   const again = random.chance(0.2);

@@ -1,7 +1,7 @@
 /**
- * Kills a real server again and again while clients write, and checks after each restart that the
- * store keeps its promises. One seed fixes what is sent and when the server dies; how the two meet
- * is up to the operating system. One data folder lives through all rounds, so it also grows.
+ * Kills a real server repeatedly while clients write, and checks the store after each restart.
+ * One seed fixes what is sent and when the server dies; how the two interleave is up to the
+ * operating system. One data folder lives through all rounds, so it also grows.
  */
 
 import { type ServerProcess, startServer } from "../support/server_process.ts";
@@ -15,30 +15,30 @@ import { CRASH_SPEC, STANDARD_MIX, type Workload } from "./workload.ts";
 
 export interface CrashOptions {
   readonly seed: number;
-  /** How many times the server is killed. */
+  /** How often the server is killed. */
   readonly rounds: number;
   readonly connections?: number;
-  /** The server dies this long after the load begins, at most. */
+  /** The server dies at most this long after the load begins. */
   readonly loadMsMax?: number;
   readonly mix?: readonly Workload[];
-  /** Instead of those that send the mix. Resolves when every client has lost its server. */
+  /** Replaces the clients that send the mix. Resolves when every client has lost its server. */
   readonly clients?: (load: Load) => Promise<string[]>;
   readonly spec?: unknown;
-  /** Of events that the service writes by itself. */
+  /** Judges events that the service writes by itself. */
   readonly judgeUnsent?: JudgeUnsent;
-  /** Lives that nobody writes to and that end while the server works off what it has found. */
+  /** Lives without writers, which end while the server works off what it has found. */
   readonly recovery?: {
-    /** How many rounds have one. */
+    /** The share of rounds that have such a life. */
     readonly share: number;
-    /** They end so long after the server was ready. */
+    /** How long after the server was ready such a life ends, in milliseconds. */
     readonly msMin: number;
     readonly msMax: number;
   };
-  /** Looks at the store while no server runs on it; gives what is wrong with it. */
+  /** Inspects the store while no server runs on it; returns the faults. */
   readonly whileDown?: (dataDir: string, how: "killed" | "stopped") => Promise<string[]>;
-  /** Before the orderly stop in the end. */
+  /** Runs before the orderly stop at the end. */
   readonly beforeStop?: Check;
-  /** After each restart; and after the last one. */
+  /** Run after each restart; `finalChecks` run after the last one. */
   readonly checks?: readonly Check[];
   readonly finalChecks?: readonly Check[];
   readonly env?: Readonly<Record<string, string>>;
@@ -49,13 +49,13 @@ export interface CrashReport {
   readonly seed: number;
   readonly kills: number;
   readonly acknowledged: number;
-  /** Writes whose answer the kill cut off, and how many of them had landed. */
+  /** Writes whose answer was cut off by the kill, and how many of them had landed. */
   readonly cutOff: number;
   readonly cutOffLanded: number;
   readonly events: number;
   readonly streams: number;
   readonly seconds: number;
-  /** Empty when all promises were kept. The data folder is kept when they were not. */
+  /** Empty if all promises were kept. If not, the data folder is kept. */
   readonly faults: readonly string[];
   readonly dataDir: string;
 }
@@ -150,7 +150,7 @@ async function killWhileStarting(run: Run, random: Random): Promise<void> {
   await noteKill(run);
 }
 
-/** Nobody writes: all that the server does is what the lives before have left. */
+/** Nobody writes: the server only works off what earlier lives have left. */
 async function killInRecovery(run: Run, random: Random): Promise<void> {
   const { msMin, msMax } = run.options.recovery!;
   const server = await restart(run);
@@ -164,7 +164,7 @@ async function noteKill(run: Run): Promise<void> {
   run.faults.push(...await run.options.whileDown?.(run.dataDir, "killed") ?? []);
 }
 
-/** Clients write until the server is killed at a moment of the seed's choosing. */
+/** Clients write until the server is killed at a moment that the seed chooses. */
 async function loadAndKill(
   run: Run,
   server: ServerProcess,
@@ -219,7 +219,9 @@ async function checkLife(
   api.close();
 }
 
-/** An orderly stop must lose nothing either; then everything is read once more from the start. */
+/**
+ * An orderly stop must lose nothing either. Afterwards everything is read again from the start.
+ */
 async function stopAndCheckAll(
   run: Run,
   server: ServerProcess,

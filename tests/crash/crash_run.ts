@@ -1,8 +1,8 @@
 /**
  * `deno task crash -- --rounds 200 --seed 12345`: the crash driver for long runs and replays.
- * With `--store foundationdb` the server runs on a cluster that is started for it; with
- * `--workload reactions` events set others off, at once and later; with `--workload listeners` they
- * are delivered to a receiver that stays.
+ * With `--store foundationdb` it starts a cluster and runs the server on it. With `--workload
+ * reactions` events have reactions, immediate and scheduled; with `--workload listeners` they
+ * are delivered to a receiver that outlives the servers.
  */
 
 import { Option } from "commander";

@@ -1,4 +1,4 @@
-/** Durability and atomicity, tried with `kill -9` on the real server under load. */
+/** Durability and atomicity, tested with `kill -9` on the real server under load. */
 
 import assert from "node:assert/strict";
 import { ANCHOR_ALL_THE_TIME, checkEvidence } from "./check_evidence.ts";

@@ -1,4 +1,4 @@
-/** At least once, tried with `kill -9` on the real server while it delivers events to listeners. */
+/** At-least-once delivery, tested with `kill -9` on the real server while it delivers events. */
 
 import assert from "node:assert/strict";
 import { describeDeliveries, runDeliveryCrashes } from "./delivery_crashes.ts";

@@ -1,7 +1,7 @@
 /**
- * The crash driver with deliveries to listeners in flight: every event that a listener hears is
- * delivered at least once, always under one id, in the order of its stream, and nothing is
- * delivered that is not stored; and the kills must really have met deliveries under way.
+ * The crash driver with deliveries to listeners in flight. Every event that a listener
+ * subscribes to is delivered at least once, always under one id, in the order of its stream;
+ * nothing is delivered that is not stored. The kills must also have hit deliveries under way.
  */
 
 import { type Check, type Life, STANDARD_CHECKS, streamsHoldWhatWasSent } from "./checks.ts";
@@ -11,10 +11,10 @@ import { createRandom } from "./random.ts";
 import { CRASH_SPEC } from "./workload.ts";
 
 export interface DeliveryReport extends CrashReport {
-  /** Events for listeners, and how often they were received in all. */
+  /** Number of events for listeners, and how often they were received in all. */
   readonly deliveries: number;
   readonly receipts: number;
-  /** Deliveries that were answered well and sent again: a kill came before that was settled. */
+  /** Deliveries that were resent after a 200: the kill came before the answer was settled. */
   readonly resent: number;
 }
 
@@ -90,7 +90,7 @@ async function drained({ api }: Life): Promise<string[]> {
   }
 }
 
-/** Holds what came against what is stored. */
+/** Compares the receipts with the stored events. */
 function judge({ journal, streams }: Life, receipts: readonly Receipt[]): string[] {
   const faults: string[] = [];
   const received = new Map<string, Receipt>();

@@ -1,6 +1,7 @@
 /**
- * The receiver of a crash run: an HTTP server in this process, which outlives all servers that are
- * killed. It notes all that comes, answers most of it well and some of it late or not.
+ * The receiver of a crash run: an HTTP server in this process, which outlives all killed
+ * servers. It records every request, answers most of them with 200, some late and some with an
+ * error.
  */
 
 import type { Random } from "./random.ts";
@@ -12,13 +13,13 @@ export interface Receipt {
   readonly key: string;
   readonly streamId: string;
   readonly hash: string;
-  /** What it was answered; the kill may have cut that off. */
+  /** The status it was answered with; the kill may have cut the answer off. */
   readonly status: number;
 }
 
 export interface DeliverySink {
   readonly url: string;
-  /** In the order in which they came. */
+  /** In the order in which they arrived. */
   readonly receipts: readonly Receipt[];
   close(): Promise<void>;
 }
@@ -32,7 +33,7 @@ export function openDeliverySink(random: Random): DeliverySink {
 
   async function answer(request: Request): Promise<Response> {
     const { id, listener, attempt, event } = await request.json();
-    // One that fails holds up its stream for five seconds; a hot stream would not come to its end.
+    // A failure holds up its stream for five seconds; a hot stream would never be finished.
     const mayFail = attempt === 1 && !event.key.endsWith(":global");
     const status = mayFail && random.chance(FAILED_SHARE) ? 500 : 200;
     const { key, id: streamId, hash } = event;
@@ -50,7 +51,7 @@ export function openDeliverySink(random: Random): DeliverySink {
   };
 }
 
-/** The kill has cut a request off: nothing of it has come. */
+/** The kill has cut a request off: nothing of it has arrived. */
 function cutOff(): Response {
   return new Response(null, { status: 400 });
 }

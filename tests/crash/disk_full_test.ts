@@ -1,6 +1,6 @@
 /**
- * A disk that fills up under load: writes are refused as unavailable, reads go on, nothing
- * acknowledged is lost, and when there is room again the same server writes again.
+ * A disk that fills up under load. Writes are refused as unavailable, reads go on, and nothing
+ * acknowledged is lost; when there is room again, the same server writes again.
  */
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ import { CRASH_SPEC, pickWorkload, STANDARD_MIX } from "./workload.ts";
 const DISK_MEGABYTES = 40;
 const BALLAST_BYTES = 12 * 1024 * 1024;
 const CLIENTS = 6;
-/** A client that is refused so often in a row believes that the disk is full. */
+/** A client that is refused this often in a row concludes that the disk is full. */
 const REFUSALS = 8;
 const FILL_MS_MAX = 60_000;
 const RECOVER_MS_MAX = 20_000;
@@ -60,7 +60,7 @@ async function fillAndRecover(disk: SmallDisk, seed: number): Promise<void> {
     api.close();
     await server.kill();
 
-    // Dead with the disk full, and started on it.
+    // Killed while the disk is full, and started on the full disk.
     await disk.takeBallast(2 * DISK_MEGABYTES * 1024 * 1024);
     server = await startServer({ dataDir });
     api = connectApi(server);
@@ -79,7 +79,7 @@ async function fillAndRecover(disk: SmallDisk, seed: number): Promise<void> {
   }
 }
 
-/** How often each status was answered, until every client was refused again and again. */
+/** Returns how often each status was answered, until every client was refused again and again. */
 async function writeUntilFull(scene: Scene): Promise<Map<number, number>> {
   const statuses = new Map<number, number>();
   const endsMs = performance.now() + FILL_MS_MAX;
@@ -104,7 +104,7 @@ async function writeUntilFull(scene: Scene): Promise<Map<number, number>> {
   return statuses;
 }
 
-/** A write that was answered 503 may be there or not, as one without an answer. */
+/** A write that was answered 503 may have landed or not, like one without an answer. */
 async function send(api: Api, operation: Operation) {
   const reply = await api.write(operation);
   if (reply.status === 201) {
@@ -125,7 +125,7 @@ async function assertReads({ api, journal }: Scene): Promise<void> {
   }
 }
 
-/** Without a restart, and within the time that a person would wait for it. */
+/** Writes must succeed again without a restart, within the time that a person would wait. */
 async function writeAgain(scene: Scene): Promise<void> {
   const client = clientContext(scene.pool, { id: scene.pool[0]! }, scene.random.fork(-1));
   const endsMs = performance.now() + RECOVER_MS_MAX;

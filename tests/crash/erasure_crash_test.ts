@@ -1,7 +1,7 @@
 /**
- * Erasure of a long stream, with `kill -9` on the real server again and again while it is under
- * way: readers have all events or all markers after each start, the erasure ends, once, and nothing
- * of the events is in any file of the store.
+ * Erasure of a long stream, with `kill -9` on the real server again and again meanwhile. After
+ * each start readers see all events or all markers. The erasure ends once, and then no file of
+ * the store contains anything of the events.
  */
 
 import assert from "node:assert/strict";
@@ -18,12 +18,12 @@ import { createRandom } from "./random.ts";
 
 const SECRET = "Grete-Samsa-of-Prague";
 const ORDER = uuid(1);
-/** 3,000 events of 16 KB: some fifty steps of rewriting, and as many of removing. */
+/** 3,000 events of 16 KB: about fifty steps of rewriting and as many of removing. */
 const BATCHES = 30;
 const BATCH_EVENTS = 100;
 const EVENTS = BATCHES * BATCH_EVENTS;
 const LINES = 16;
-/** From a start to the kill: later each time, so that it comes to an end. */
+/** Upper bound of the first life; each life is longer, so that the erasure ends. */
 const LIFE_MS = 150;
 const STARTS_MAX = 60;
 const POLL_MS = 100;
@@ -33,7 +33,7 @@ interface Client {
   send(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>;
 }
 
-/** By the write key, or as an operator. */
+/** Uses the write key, or the operator token. */
 function clientOf({ baseUrls, credentials }: ServerProcess, isOperator = false): Client {
   const token = isOperator ? credentials.operator_token : credentials.keys.test.write;
   return {
@@ -68,8 +68,8 @@ async function fill(server: ServerProcess): Promise<void> {
 }
 
 /**
- * One type for all events of a page, and no events again behind markers: the swap may come between
- * two pages. Gives the type of the first page.
+ * All events of a page must have one type, and no events may follow markers: the swap may
+ * happen between two pages. Returns the type of the first page.
  */
 async function checkReaders(server: ServerProcess): Promise<string> {
   const client = clientOf(server);
@@ -98,7 +98,7 @@ function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Files of the store in which the text stands. */
+/** Files of the store that contain the text. */
 function filesWith(dataDir: string, text: string): string[] {
   const names = [...Deno.readDirSync(dataDir)].filter(({ isFile }) => isFile);
   return names.map(({ name }) => name).filter((name) =>
@@ -125,7 +125,7 @@ Deno.test("a server that is killed again and again erases a long stream, once an
     const seen: string[] = [];
     for (let starts = 1;; starts++) {
       assert.ok(starts < STARTS_MAX, `it does not end: ${seen.join(", ")}`);
-      // Longer each time: on a slow machine it would never come to an end.
+      // Each life is longer: on a slow machine the erasure would otherwise never end.
       await sleep(random.below(LIFE_MS) * 1.1 ** starts);
       const { state, executed_at } = await readTombstone(server, id);
       if (state === "completed") break;
@@ -145,7 +145,7 @@ Deno.test("a server that is killed again and again erases a long stream, once an
     assert.ok(verifyReceipt(told.receipt!));
     assert.deepEqual([told.receipt!.event_count, told.receipt!.generation], [EVENTS, 1]);
     assert.equal(await checkReaders(server), ERASED_TYPE);
-    // While it runs: closing a store empties its log too.
+    // Check while the server runs: closing a store empties its log too.
     assert.deepEqual(filesWith(dataDir, SECRET), []);
     await server.stop();
     const engine = openSqliteEngine({ path: join(dataDir, "daybook.sqlite") });

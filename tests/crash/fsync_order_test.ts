@@ -1,7 +1,7 @@
 /**
- * Durability seen from outside: in a system call trace of the real server, every acknowledgement
- * leaves after a sync of the file that holds its event. `kill -9` alone cannot show this, for the
- * operating system keeps what a killed process has written.
+ * Durability seen from outside: every acknowledgement leaves after a sync of its event's file.
+ * The proof is a system call trace of the real server. `kill -9` alone cannot show this,
+ * because the operating system keeps what a killed process has written.
  */
 
 import assert from "node:assert/strict";
@@ -24,7 +24,7 @@ Deno.test({
   async fn() {
     const traceFile = await Deno.makeTempFile({ prefix: "daybook_trace_" });
     const server = await startServer({
-      // -D: the tracer is a grandchild, so that the process started is the server itself.
+      // -D makes the tracer a grandchild, so that the started process is the server itself.
       wrapper: ["strace", "-D", "-f", "-y", "-s", "70000", "-o", traceFile, ...traceOptions()],
       readyTimeoutMs: 60_000,
     });
@@ -48,7 +48,7 @@ function traceOptions(): string[] {
   return ["--seccomp-bpf", "-e", `trace=${TRACED_CALLS.join(",")}`, "-e", "signal=none"];
 }
 
-/** Undefined when strace is here and may be used. */
+/** Returns undefined if strace is installed and permitted. */
 async function whyNotTraced(): Promise<string | undefined> {
   try {
     const { success, stderr } = await new Deno.Command("strace", {
@@ -63,7 +63,9 @@ async function whyNotTraced(): Promise<string | undefined> {
   }
 }
 
-/** Single, batch and atomic writes, alone and from many connections; gives their number. */
+/**
+ * Sends single, batch and atomic writes, alone and from many connections; returns their number.
+ */
 async function sendWrites(server: ServerProcess): Promise<number> {
   const api = connectApi(server);
   await api.deploySpec(CRASH_SPEC);
@@ -82,14 +84,15 @@ async function sendWrites(server: ServerProcess): Promise<number> {
   return journal.operations.length;
 }
 
-/** Clients differ in what they write; even ones share a stream. */
+/** Clients differ in what they write; those with even numbers share a stream. */
 function writeOf(client: number, nextToken: () => string): Write {
   const id = client % 2 === 0
     ? "global"
     : `5b0e8f6c-3d1a-4c2b-9f7e-0a1b2c3d4e${client.toString().padStart(2, "0")}`;
   const event = () => {
     const token = nextToken();
-    // Three times, some way apart: the end of a page can split only one of them.
+    // The token is written three times, some way apart: a page boundary can split only one of
+    // them.
     const note = `${token}${"-".repeat(90)}${token}`;
     return { type: "was_credited", data: { token, amount: 1, note } };
   };
@@ -105,7 +108,7 @@ function writeOf(client: number, nextToken: () => string): Write {
   return { form: "single", targets: [target], ...key };
 }
 
-/** The tracer, a grandchild, may end a moment after the server. */
+/** The tracer is a grandchild and may end a moment after the server. */
 async function readWhenComplete(path: string): Promise<string> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const text = await Deno.readTextFile(path);

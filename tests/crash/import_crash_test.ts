@@ -1,7 +1,7 @@
 /**
- * The real server, killed with `kill -9` and stopped politely while it imports a file, and started
- * again on its store: the file sent again under the same id goes on where the store is, and leaves
- * exactly the events of the file, as Python tells them from the file alone.
+ * The real server, killed with `kill -9` and stopped politely while it imports a file. The file
+ * is sent again under the same id to the restarted server. The import continues where the store
+ * left off and stores exactly the file's events, as Python derives them from the file alone.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ interface Run {
   readonly stops: number;
 }
 
-/** A cold start takes in more at a time. */
+/** A cold start imports more at a time. */
 const RUNS: readonly Run[] = [
   { form: "import_jsonl", events: 12_000, kills: 4, stops: 2 },
   { form: "cold_start", events: 45_000, kills: 2, stops: 1 },
@@ -94,7 +94,9 @@ async function importThroughCrashes(dataDir: string, run: Run): Promise<void> {
   }
 }
 
-/** It may also have been too late for an answer. */
+/**
+ * The stop may instead have come too late for an answer; if there is one, it must be this 503.
+ */
 async function assertStopped(outcome: Response): Promise<void> {
   const { error_type, import: told } = await outcome.json();
   assert.deepEqual([outcome.status, error_type, told.import_id], [503, "unavailable", "load"]);
@@ -118,7 +120,10 @@ async function deploy(server: ServerProcess): Promise<void> {
   assert.equal(reply.status, 200, await reply.text());
 }
 
-/** Slowly enough for a crash to come half-way, behind the byte `from`: what is before is stored. */
+/**
+ * Sends slowly behind the byte `from`, so that a crash hits midway; everything before is
+ * stored.
+ */
 async function* pausing(path: string, from: number) {
   let bytes = 0;
   for await (const piece of (await Deno.open(path)).readable) {

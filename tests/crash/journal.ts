@@ -1,14 +1,15 @@
 /**
- * What the clients of a crash run remember: every write they sent and what they heard of it. The
- * journal is the oracle; it lives in the driver's memory, where a killed server cannot reach it.
+ * What the clients of a crash run remember: every write they sent and the reply to it. The
+ * journal is the oracle; it lives in the driver's memory, where a killed server cannot reach
+ * it.
  */
 
-/** `data` of every event sent; the token is in no other event of the run. */
+/** `data` of every event sent; no other event of the run has the same token. */
 export interface EventData {
   readonly token: string;
   readonly amount: number;
   readonly note: string;
-  /** What a workload adds for itself. */
+  /** Extra data of a workload. */
   readonly more?: Readonly<Record<string, unknown>>;
 }
 
@@ -25,8 +26,9 @@ export interface SentTarget {
 }
 
 /**
- * acknowledged: a 201 was heard, so it must be there. refused: a 4xx was heard, so it must not.
- * unknown: the server died first; it may be there, but whole.
+ * - acknowledged: a 201 was received, so the write must be there.
+ * - refused: a 4xx was received, so it must not be there.
+ * - unknown: the server died first; it may be there, but only whole.
  */
 export type Outcome = "acknowledged" | "refused" | "unknown";
 
@@ -37,11 +39,11 @@ export interface Operation {
   readonly idempotencyKey?: string;
   readonly skipOcc?: boolean;
   outcome: Outcome;
-  /** For each target the ids its events were given; known once acknowledged. */
+  /** For each target the ids that its events were given; known once acknowledged. */
   streamIds?: readonly (readonly string[])[];
 }
 
-/** A write about to be sent. */
+/** A write that is about to be sent. */
 export type Write = Pick<Operation, "form" | "targets" | "idempotencyKey" | "skipOcc">;
 
 /** Where an event of the journal was found: its position in its stream, from 0. */
@@ -55,7 +57,7 @@ export interface Place {
 
 export interface Journal {
   readonly operations: readonly Operation[];
-  /** Notes a write about to be sent, as unknown. */
+  /** Records a write that is about to be sent, as unknown. */
   record(write: Write): Operation;
   placeOf(token: string): Place | undefined;
   placesOf(operation: Operation): readonly Place[];
@@ -87,12 +89,12 @@ export function keyOf(target: { readonly aggregateType: string; readonly id: str
   return `${target.aggregateType}:${target.id}`;
 }
 
-/** Some of it was found in its streams; `operationFaults` says whether that is all of it. */
+/** Whether some of it was found in its streams; `operationFaults` checks that all of it was. */
 export function isLanded(operation: Operation, journal: Journal): boolean {
   return journal.placesOf(operation).some(({ position }) => position !== undefined);
 }
 
-/** What a store that has come back does not show is gone for good: it must not appear later. */
+/** What a restarted store does not show is gone for good: it must not appear later. */
 export function settle(operation: Operation, journal: Journal): void {
   if (operation.outcome !== "unknown") return;
   operation.outcome = isLanded(operation, journal) ? "acknowledged" : "refused";

@@ -1,4 +1,7 @@
-/** Numbers from a seed: one seed, one schedule. The generator is sfc32, seeded by splitmix32. */
+/**
+ * Random numbers from a seed: one seed, one schedule. The generator is sfc32, seeded by
+ * splitmix32.
+ */
 
 export interface Random {
   /** At least 0, below 1. */
@@ -9,7 +12,7 @@ export interface Random {
   pick<T>(list: readonly T[]): T;
   /** A version 4 UUID in lower case. */
   uuid(): string;
-  /** A generator of its own for a part of the work, so that parts do not disturb each other. */
+  /** A separate generator for a part of the work, so that parts do not disturb each other. */
   fork(label: number): Random;
 }
 
@@ -46,7 +49,7 @@ export function createRandom(seed: number): Random {
       return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-` +
         `${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
     },
-    // Multiplied at each level, so that part 2 of part 3 is not part 3 of part 2.
+    // Multiply at each level, so that part 2 of part 3 differs from part 3 of part 2.
     fork: (label) =>
       createRandom((Math.imul(seed, 0x85ebca6b) + Math.imul(label + 1, 0x9e3779b1)) >>> 0),
   };

@@ -1,6 +1,6 @@
 /**
- * What is asked of a server of the reaction crash run: after each restart, until all is done, and
- * in the end.
+ * The checks of a reaction crash run: after each restart, until all work is done, and at the
+ * end.
  */
 
 import {
@@ -33,14 +33,14 @@ import { REACTION_SPEC } from "./reaction_spec.ts";
 
 export interface ReactionChecks {
   readonly standard: readonly Check[];
-  /** Waits until all is done. */
+  /** Waits until everything is done. */
   readonly drained: Check;
   readonly final: readonly Check[];
 }
 
-/** What is written later than this after its trigger is looked for in the end only. */
+/** Effects written later than this after their trigger are checked only at the end. */
 const FOLLOWED_MS = 10_000;
-/** A commit that was on its way to a cluster lands so long after the kill at most. */
+/** A commit on its way to a cluster lands at most this long after the kill. */
 const LANDING_MS_MAX = 100;
 const POLL_MS = 200;
 const FAULTS_MAX = 20;
@@ -75,7 +75,10 @@ export function reactionChecks(reactions: ReactionJournal, drainMsMax: number): 
   };
 }
 
-/** Tells when writes that were cut off can have landed: before the kill, or by their retry. */
+/**
+ * Also records by when writes that were cut off can have landed: before the kill, or at the
+ * latest by their retry.
+ */
 async function retryKeyed(life: Life, reactions: ReactionJournal): Promise<string[]> {
   const spans = life.written.map((operation) => ({
     span: reactions.spans.get(operation)!,
@@ -122,13 +125,13 @@ async function drain(life: Life, reactions: ReactionJournal, msMax: number): Pro
   }
 }
 
-/** What the server says is still to come, and the sagas that nothing has started yet. */
+/** Returns what the server lists as pending, and the sagas that have not been started yet. */
 async function pendingOf(life: Life, landed: readonly Trigger[]): Promise<string[]> {
   const asked = ["/_scheduled", "/_sagas?state=running", "/_sagas?state=compensating"];
   const pages = await Promise.all(asked.map((path) => life.api.get(path)));
   const pending = asked.filter((_, index) => (pages[index]!.data as unknown[]).length > 0);
   if (pending.length > 0) return pending;
-  // What starts them may still lie in the share of a process that died.
+  // A saga's start may still be in the shard of a process that died.
   const started = new Set((await listSagas(life)).map(({ trigger }) => trigger.key));
   return landed.filter(({ job }) => job !== undefined).map(({ job }) => keyOfJob(job!))
     .filter((key) => !started.has(key)).map((key) => `the saga of ${key}`);
@@ -153,12 +156,12 @@ async function listSagas(life: Life): Promise<ListedSaga[]> {
   return await listAll(life, "/_sagas?limit=200") as ListedSaga[];
 }
 
-/** The stream of its first and of its last event. */
+/** The stream of the job's first and last events. */
 function keyOfJob({ parts }: NonNullable<Trigger["job"]>): string {
   return parts.get("finish")!.key;
 }
 
-/** One saga for each job that was started, in an end state, with the history of its ending. */
+/** Each started job must have one saga, in an end state, with the history of that ending. */
 async function sagasHaveEnded(life: Life, reactions: ReactionJournal): Promise<string[]> {
   const listed = new Map<string, ListedSaga[]>();
   for (const saga of await listSagas(life)) {

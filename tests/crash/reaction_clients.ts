@@ -1,6 +1,7 @@
 /**
- * The load of a reaction crash run: clients that set things off, and pay, cancel and answer what
- * was set off, also by others and in lives before, until the server dies.
+ * The load of a reaction crash run: clients that write triggers until the server dies. They
+ * also pay, cancel and answer what triggers set in motion, their own or those of others and of
+ * earlier lives.
  */
 
 import { type Load, sendWrite } from "./clients.ts";
@@ -18,14 +19,14 @@ import {
   type Pools,
 } from "./reaction_workload.ts";
 
-/** What clients know of each other's doings; it lives through the whole run. */
+/** What the clients know of each other's work; it lives through the whole run. */
 export interface Reacting {
   readonly reactions: ReactionJournal;
-  /** Made by the seed with the first load. */
+  /** Made from the seed with the first load. */
   pools?: Pools;
-  /** Orders that have a reminder, the newest last. */
+  /** Orders that have a reminder, newest last. */
   readonly payable: string[];
-  /** Jobs that wait for a client, the newest last. */
+  /** Jobs that wait for a client, newest last. */
   readonly askable: { readonly job: Job; readonly sinceMs: number }[];
 }
 
@@ -35,9 +36,9 @@ interface Client extends Maker {
 }
 
 const REMEMBERED_MAX = 100;
-/** Few jobs are answered sooner. */
+/** Few jobs are answered earlier than this. */
 const EARLY_MS = 1_000;
-/** Events on a track up to the question, at least. */
+/** A track has at least this many events up to the question. */
 const TRACK_ASKED_LENGTH = 2;
 
 export function reactionClients(state: Reacting): (load: Load) => Promise<string[]> {
@@ -113,7 +114,7 @@ async function sendCancel(client: Client, write: Write): Promise<string[]> {
   return await send(client, operation);
 }
 
-/** Reads what is scheduled and cancels one of it. */
+/** Lists the scheduled events and cancels one of them. */
 async function removeReminder({ load, random, state }: Client): Promise<string[]> {
   const listed = await alive(load, load.api.get("/_scheduled?limit=20"));
   const page = listed.answer?.data as Scheduled[] | undefined;
@@ -123,14 +124,14 @@ async function removeReminder({ load, random, state }: Client): Promise<string[]
   return removed.answer ?? removed.faults;
 }
 
-/** Answers a job where the question can be seen. */
+/** Answers a job whose question is visible. */
 async function answer(client: Client): Promise<string[]> {
   const { load, random, state } = client;
   const waiting = state.askable.slice(-20);
   if (waiting.length === 0) return [];
   const asked = random.pick(waiting);
   const { job, sinceMs } = asked;
-  // An answer that is cut off just before the time is over is the one that may be overlooked.
+  // An answer cut off just before the timeout is the one that might be overlooked.
   if (Date.now() - sinceMs < EARLY_MS && random.chance(0.8)) return [];
   const length = await alive(load, load.api.length(job.track));
   if (length.answer === undefined) return length.faults;
@@ -154,7 +155,7 @@ async function send({ load, random, state }: Client, operation: Operation): Prom
   return faults;
 }
 
-/** An answer; none, where the server dies before it. */
+/** Returns the answer, or none if the server dies first. */
 async function alive<T>(
   load: Load,
   calling: Promise<T>,

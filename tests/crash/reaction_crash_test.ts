@@ -1,4 +1,4 @@
-/** Exactly once, tried with `kill -9` on the real server while events set others off. */
+/** Exactly-once reactions, tested with `kill -9` on the real server while events are implied. */
 
 import assert from "node:assert/strict";
 import { describeReactions, runReactionCrashes } from "./reaction_crashes.ts";

@@ -1,7 +1,7 @@
 /**
- * The crash driver with implications, scheduled events and sagas in flight. Each thing that an
- * event sets off must be there once, however often the server dies in between; and the kills must
- * really have met work that was pending.
+ * The crash driver with implications, scheduled events and sagas in flight. Each reaction to an
+ * event must be there once, however often the server dies in between. The kills must also have
+ * hit pending work.
  */
 
 import { type CrashOptions, type CrashReport, runCrashes } from "./crash_driver.ts";
@@ -15,25 +15,29 @@ import { openStoreWindow, type Pending } from "./store_window.ts";
 
 export interface ReactionCrashOptions
   extends Pick<CrashOptions, "seed" | "rounds" | "connections" | "env" | "log"> {
-  /** Where the server's store is a cluster. */
+  /** Set if the server's store is a cluster. */
   readonly clusterFile?: string;
 }
 
 export interface ReactionReport extends CrashReport {
-  /** Events of clients that set something off and are there; what the service wrote itself. */
+  /**
+   * How many client events have reactions and are stored; below, what the service wrote itself.
+   */
   readonly triggers: number;
   readonly effects: number;
   readonly scheduled: number;
   readonly sagas: number;
-  /** How many kills met each kind of pending work, and how much there was in all of them. */
+  /** How many kills hit each kind of pending work, and how much there was in all of them. */
   readonly met: Readonly<Record<keyof Pending, { readonly kills: number; readonly total: number }>>;
 }
 
-/** Without leases a restarted server goes on at once, with outbox entries after a second. */
+/** Without leases a restarted server continues at once; outbox entries wait one second. */
 const SQLITE_PACE = { share: 0.35, msMin: 100, msMax: 1_500, drainMsMax: 30_000 };
-/** The shares of a process that died are free after 17 s: lives that see that are long, so few. */
+/**
+ * A dead process's shards are free only after 17 s: a life that sees this is long, so few are.
+ */
 const CLUSTER_PACE = { share: 0.15, msMin: 14_000, msMax: 19_000, drainMsMax: 60_000 };
-/** How many kills are followed by a while without a server, and how long that is. */
+/** The share of kills that are followed by a while without a server, and its length. */
 const DOWN_SHARE = 0.4;
 const DOWN_MS_MAX = 1_500;
 const MUST_MEET = ["outbox", "due", "schedules", "sagas"] as const;
@@ -67,7 +71,7 @@ export async function runReactionCrashes(options: ReactionCrashOptions): Promise
             `all was done, but there are ${left}`
           );
         }
-        // Meanwhile timers become due that nobody fires.
+        // Meanwhile timers become due and nobody fires them.
         if (random.chance(DOWN_SHARE)) await pause(random.below(DOWN_MS_MAX));
         const pending = await window.pending(dataDir);
         seen.push(pending);

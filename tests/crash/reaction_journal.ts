@@ -1,7 +1,7 @@
 /**
- * What must follow from what the clients sent: every event that the service may write, known by
- * its token before its trigger is sent, and when each thing was sent and heard of. Beside the
- * journal of writes it is the oracle of the reaction crash run.
+ * The oracle of the reaction crash run, beside the journal of writes: what must follow from
+ * what. It knows every event that the service may write, by a token, before its trigger is
+ * sent. It also knows when each write was sent and when its reply arrived.
  */
 
 import type { EventData, Journal, Operation } from "./journal.ts";
@@ -14,7 +14,7 @@ export interface Effect {
   readonly key: string;
   readonly type: string;
   readonly data: EventData;
-  /** Token of the event that it follows from; of a saga's events, the one that started it. */
+  /** Token of the event that it follows from; for a saga's events, of the trigger of the saga. */
   readonly cause: string;
   readonly author: Author;
   /** Step of the saga. */
@@ -28,20 +28,20 @@ export interface FoundEffect {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** Unix milliseconds: it was committed between the two, if at all. */
+/** Unix milliseconds: the write was committed between the two, if at all. */
 export interface Span {
   readonly sentMs: number;
   heardMs: number;
-  /** When the connection broke, where nothing was heard. */
+  /** When the connection broke, if there was no reply. */
   lostMs?: number;
 }
 
 export interface Reminder {
-  /** The scheduled event, and what it implies in its turn. */
+  /** The scheduled event, and the events that it implies in turn. */
   readonly effect: Effect;
   readonly implied: readonly Effect[];
   readonly delayMs: number;
-  /** Events `<key> <type>` that cancel it. */
+  /** Events, as `<key> <type>`, that cancel it. */
   readonly cancelOn: readonly string[];
 }
 
@@ -53,33 +53,33 @@ export interface Job {
   readonly started: string;
   readonly track: string;
   readonly isWrapped: boolean;
-  /** How it must end; undefined where that is for a client and the time to say. */
+  /** How it must end; undefined if a client's answer and the time decide. */
   readonly ending: Ending | undefined;
   /** By the name of the step, or of the step with `_undo`. */
   readonly parts: ReadonlyMap<string, Effect>;
-  /** What parts imply, by the token of the part. */
+  /** What the parts imply, by the token of the part. */
   readonly implied: ReadonlyMap<string, readonly Effect[]>;
 }
 
-/** One event of a client that sets something off. */
+/** One event of a client that triggers reactions. */
 export interface Trigger {
   readonly operation: Operation;
   readonly token: string;
-  /** All that must follow, whatever happens. */
+  /** Everything that must follow, whatever happens. */
   readonly effects: readonly Effect[];
-  /** Error records that must be there, as `errorName` calls them. */
+  /** Error records that must be there, named as by `errorName`. */
   readonly errors: readonly string[];
   readonly reminder?: Reminder;
   readonly job?: Job;
 }
 
-/** An answer of a client to a job, sent after the question was seen. */
+/** A client's answer to a job, sent after the question was seen. */
 export interface Answer {
   readonly operation: Operation;
   readonly ending: "completed" | "declined";
 }
 
-/** `outcome`: cancelled is a 200; unknown: the server died first. A 404 says nothing. */
+/** cancelled: DELETE answered 200. unknown: the server died first. A 404 proves nothing. */
 export interface Removal {
   outcome: "cancelled" | "unknown";
 }
@@ -124,7 +124,7 @@ export function createReactionJournal(): ReactionJournal {
   };
 }
 
-/** All that may follow from a trigger, also what excludes each other. */
+/** Everything that may follow from a trigger, including what excludes each other. */
 export function possibleEffects({ effects, reminder, job }: Trigger): Effect[] {
   const reminded = reminder === undefined ? [] : [reminder.effect, ...reminder.implied];
   const worked = job === undefined
@@ -137,7 +137,7 @@ export function errorName(errorType: string, eventKey: string): string {
   return `${errorType} of ${eventKey}`;
 }
 
-/** The whole write is in the store, as far as it was read. */
+/** Whether the whole write is in the store, as far as it was read. */
 export function hasLanded(operation: Operation, journal: Journal): boolean {
   return journal.placesOf(operation).every(({ position }) => position !== undefined);
 }

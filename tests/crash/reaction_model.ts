@@ -1,6 +1,6 @@
 /**
- * Judges what the service has written by itself: pure functions over the journals. Each event that
- * was set off is there once, with what must stand in it; what must not be there, is not. See
+ * Judges what the service has written by itself: pure functions over the journals. Each implied
+ * event is there once with the right content; what must not be there is not. See
  * docs/reference/reactions.md and docs/reference/sagas.md.
  */
 
@@ -26,7 +26,9 @@ export interface Journals {
 
 const SECOND_MS = 1000;
 
-/** Takes each event of the service that is found, and says what is wrong with it by itself. */
+/**
+ * Takes each event of the service as it is found and returns what is wrong with it on its own.
+ */
 export function judgeEffects(reactions: ReactionJournal, nowMs: () => number): JudgeUnsent {
   return (event) => {
     const effect = reactions.effectOf(event.data.token);
@@ -52,19 +54,19 @@ function earlyFaults({ metadata }: UnsentEvent, nowMs: number): string[] {
   return [`fired too early: ${JSON.stringify(metadata)}, found at ${nowMs}`];
 }
 
-/** A write that is not there has set nothing off. */
+/** A write that is not stored must have triggered nothing. */
 export function orphanFaults({ journal }: Journals, trigger: Trigger): string[] {
   if (hasLanded(trigger.operation, journal)) return [];
   return possibleEffects(trigger).filter(({ found }) => found !== undefined)
     .map((effect) => `${nameOf(effect)} is there, but what sets it off is not`);
 }
 
-/** The error records that a trigger leaves, once all is done. */
+/** The error records that a trigger leaves once everything is done. */
 export function expectedErrors({ journal }: Journals, trigger: Trigger): readonly string[] {
   return hasLanded(trigger.operation, journal) ? trigger.errors : [];
 }
 
-/** Once all is done: exactly what must be there. */
+/** Once everything is done: exactly what must be there is there. */
 export function triggerFaults(journals: Journals, trigger: Trigger): string[] {
   if (!hasLanded(trigger.operation, journals.journal)) return orphanFaults(journals, trigger);
   const { effects, reminder, job } = trigger;
@@ -105,7 +107,7 @@ function reminderFaults(journals: Journals, trigger: Trigger, reminder: Reminder
   return faults;
 }
 
-/** `either`: what cancels it was under way when it was set, or when it was due. */
+/** `either`: a cancelling event was under way when the reminder was set or when it was due. */
 export function reminderVerdict(
   journals: Journals,
   trigger: Trigger,
@@ -131,13 +133,13 @@ function landedCancels({ journal, reactions }: Journals, { cancelOn }: Reminder)
 
 function jobFaults(journals: Journals, trigger: Trigger, job: Job): string[] {
   const allowed = allowedEndings(journals, trigger, job);
-  // Endings that events do not tell apart: any of them will do.
+  // Events do not distinguish some endings: any allowed one will do.
   const tries = allowed.map((ending) => endingFaults(journals, job, ending));
   const best = tries.find((faults) => faults.length === 0) ?? tries[0];
   return best!.map((fault) => `saga of ${job.started}, which may have ${allowed}: ${fault}`);
 }
 
-/** How a saga may have ended, with what is known of the answers to it. */
+/** How a saga may have ended, given what is known of the answers to it. */
 export function allowedEndings(
   { journal, reactions }: Journals,
   trigger: Trigger,
@@ -148,7 +150,7 @@ export function allowedEndings(
     hasLanded(operation, journal)
   );
   const endings = answers.map(({ ending }) => ending);
-  // It was asked after the job was sent; so it waited until then at least.
+  // The question was asked after the job was sent, so it waited at least until then.
   const untilMs = reactions.spans.get(trigger.operation)!.sentMs + POLL_TIMEOUT_MS;
   const isInTime = answers.some(({ operation }) =>
     reactions.spans.get(operation)!.heardMs < untilMs
@@ -156,7 +158,7 @@ export function allowedEndings(
   return isInTime ? endings : [...endings, "silent"];
 }
 
-/** The parts that an ending has, in the order in which they were written. */
+/** The parts of an ending in the order in which they were written. */
 export function partsOfEnding(job: Job, ending: Ending): string[] {
   const before = ["take", "pack", ...(job.isWrapped ? ["wrap"] : [])];
   if (ending === "completed") return [...before, "ask", "finish", "close"];
@@ -208,12 +210,12 @@ function endingFaults(journals: Journals, job: Job, ending: Ending): string[] {
   return faults;
 }
 
-/** What the question itself implies, where a client is not to answer. */
+/** The answer that the question itself implies, unless a client must answer. */
 function answerOf(job: Job): Effect | undefined {
   return job.implied.get(job.parts.get("ask")!.token)?.[0];
 }
 
-/** A saga that a client's answer has ended goes on behind that answer. */
+/** A saga that was ended by a client's answer continues only after that answer. */
 function lateAnswerFaults({ journal, reactions }: Journals, job: Job): string[] {
   const places = (reactions.answers.get(job.track) ?? [])
     .flatMap(({ operation }) => journal.placesOf(operation))
@@ -224,7 +226,7 @@ function lateAnswerFaults({ journal, reactions }: Journals, job: Job): string[] 
   return [`${job.track}: it went on before it was answered`];
 }
 
-/** Who wrote it, and what it says of where it comes from. */
+/** Checks the author and the recorded cause of an effect. */
 function stampFaults({ journal, reactions }: Journals, effect: Effect): string[] {
   const { metadata } = effect.found!;
   const { author, step } = effect;

@@ -1,4 +1,4 @@
-/** The judgement of the reaction crash run: what is lost, doubled or too early is caught. */
+/** The judge of the reaction crash run: it catches what is lost, duplicated or too early. */
 
 import assert from "node:assert/strict";
 import { ACTOR } from "./api.ts";
@@ -24,7 +24,7 @@ import { makePools, planJob, type Planned, planOrders } from "./reaction_workloa
 const NOW_MS = 1_800_000_000_000;
 const SENT_MS = NOW_MS - 60_000;
 
-/** A run in which one write was sent, was heard of 10 ms later, and is there. */
+/** A run in which one write was sent, was answered 10 ms later, and is stored. */
 function runOf(isPicked: (planned: Planned) => boolean, plan = planOrders) {
   for (let seed = 1; seed < 2_000; seed++) {
     const random = createRandom(seed);
@@ -55,7 +55,7 @@ function send({ journal, reactions }: Run, write: Write, sentMs: number): Operat
   return operation;
 }
 
-/** As the server would list it, with changes. */
+/** The effect as the server would list it, with changes. */
 function find(run: Run, effect: Effect, position: number, changes: Record<string, unknown> = {}) {
   const { key, type, data } = effect;
   const metadata = metadataOf(run, effect);

@@ -1,14 +1,17 @@
 /**
- * The spec of the reaction crash run. What follows from an event is what its sender has put into
- * `data.more`: each part there is `{id, data}` of one event that is to be written. So the client
- * knows every event that may follow, with its token, before it sends the first one.
+ * The spec of the reaction crash run. The sender of an event decides what follows from it: each
+ * part of `data.more` is the `{id, data}` of one event to be written. So the client knows every
+ * event that may follow, with its token, before it sends the first one.
  */
 
-/** The largest amount that `was_booked` and `was_finished` take: no other is written. */
+/**
+ * The largest amount that `was_booked` and `was_finished` accept; events beyond it are not
+ * written.
+ */
 export const AMOUNT_MAX = 1_000_000;
 /** How long the saga `poll` waits for an answer. */
 export const POLL_TIMEOUT_MS = 2_500;
-/** Plans of jobs: who answers, and what becomes of them. `poll` waits for a client. */
+/** Plans of jobs: who answers, and how the job ends. `poll` waits for a client. */
 export const BUILD_PLANS = ["answered", "declined", "bad", "unfit"] as const;
 export const POLL_PLAN = "poll";
 
@@ -48,7 +51,7 @@ export const REACTION_SPEC = {
   },
   modules: {
     sagas: {
-      // Longer than any run: who answers is the service itself.
+      // Longer than any run, because the service itself answers.
       build: saga([...BUILD_PLANS], 3_600_000),
       poll: saga([POLL_PLAN], POLL_TIMEOUT_MS),
     },
@@ -76,7 +79,7 @@ function eventType(implications: readonly unknown[] = [], amountMax?: number) {
   return { schema, handler, ...(implications.length === 0 ? {} : { implications }) };
 }
 
-/** One event, where the trigger has the part of that name. */
+/** Implies one event if the trigger has the part of that name. */
 function part(name: string, aggregateType: string, eventType: string) {
   const exists = `$.data.more.${name}`;
   return { condition: { exists }, emit: emission(name, aggregateType, eventType) };
@@ -127,7 +130,9 @@ function orderImplications() {
   ];
 }
 
-/** Takes, packs, perhaps wraps, asks, finishes, closes; what it undoes, it undoes backwards. */
+/**
+ * Takes, packs, perhaps wraps, asks, finishes, closes; undoes completed steps in reverse order.
+ */
 function saga(plans: readonly string[], timeoutMs: number) {
   const step = (name: string, aggregateType: string, event: string, undo?: string) => ({
     name,
@@ -159,7 +164,7 @@ function saga(plans: readonly string[], timeoutMs: number) {
       },
       {
         ...step("finish", "job", "was_finished"),
-        // A negative answer is a bad one: then asking counts as failed.
+        // A negative amount is a bad answer: the step that asked then counts as failed.
         condition: { gte: ["$prev.data.amount", 0] },
       },
       step("close", "track", "was_closed"),

@@ -1,6 +1,6 @@
 /**
- * What the clients of the reaction crash run send, made from a seed together with all that must
- * follow from it. Streams that many events meet in are few, so that they are contended.
+ * What the clients of a reaction crash run send: seeded writes with everything that must
+ * follow. Streams that many events meet in are few, so that they are contended.
  */
 
 import type { EventData, SentEvent, Write } from "./journal.ts";
@@ -25,7 +25,7 @@ export interface Planned {
   readonly triggers: readonly PlannedTrigger[];
 }
 
-/** Streams that all clients share, as ids. */
+/** Ids of the streams that all clients share. */
 export interface Pools {
   readonly orders: readonly string[];
   readonly stocks: readonly string[];
@@ -49,7 +49,7 @@ interface Part {
   readonly data: EventData;
 }
 
-/** What is gathered while one trigger is made. */
+/** What is collected while one trigger is made. */
 interface Making extends Maker {
   readonly effects: Effect[];
   readonly errors: string[];
@@ -98,7 +98,7 @@ export function planJob(maker: Maker): Planned {
   };
 }
 
-/** An event from which nothing follows but what it cancels or answers. */
+/** An event that implies nothing; it only cancels or answers. */
 export function planPlain(
   maker: Maker,
   aggregateType: string,
@@ -152,7 +152,7 @@ function planOrder(maker: Maker, key: string): { event: SentEvent; trigger: Plan
   };
 }
 
-/** An event of the service, with all of it known before. */
+/** An event of the service, fully known in advance. */
 function makeEffect(
   making: Maker,
   cause: string,
@@ -171,7 +171,7 @@ function addPart(making: Making, cause: string, type: string, id: string, event:
   return { id, data: effect.data };
 }
 
-/** Links that imply each other; one more than there may be is an error record instead. */
+/** Links that imply each other. A link beyond the depth limit becomes an error record instead. */
 function makeChain(making: Making, cause: string, length: number): Part {
   const { random, pools } = making;
   const tokens = Array.from({ length }, () => making.token());
@@ -303,7 +303,7 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   unfit: "unfit",
 };
 
-/** Implied by the question itself, but where a client is to answer. */
+/** Implied by the question itself, unless a client must answer. */
 function makeAnswer(making: Making, plan: string, trackId: string) {
   if (plan === POLL_PLAN) return undefined;
   const isDeclined = plan === "declined";

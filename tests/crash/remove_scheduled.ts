@@ -4,19 +4,19 @@ import type { Api } from "./api.ts";
 import { concurrently, type Life } from "./checks.ts";
 import type { ReactionJournal, Removal } from "./reaction_journal.ts";
 
-/** One of `GET /_scheduled`. */
+/** An entry of `GET /_scheduled`. */
 export interface Scheduled {
   readonly scheduled_id: string;
   readonly fire_at: string;
   readonly data: { readonly token: string };
 }
 
-/** What fires within this time is waited for. */
+/** An event that fires within this time is waited for. */
 const SOON_MS = 300;
-/** Cancelled so long after it was due at most: then it has mostly fired. */
+/** DELETE comes at most this long after the due time: by then the event has usually fired. */
 const LATE_MS_MAX = 8;
 
-/** Rejects when the connection breaks: then the outcome is not known. */
+/** Rejects if the connection breaks: then the outcome is unknown. */
 export async function removeScheduled(
   api: Api,
   { removals }: ReactionJournal,
@@ -30,7 +30,7 @@ export async function removeScheduled(
   return status === 200 || status === 404 ? [] : [`DELETE of a scheduled event: ${status}`];
 }
 
-/** Some of what fires soon is cancelled when it fires. */
+/** Cancels some of the events that fire soon, at the moment when they fire. */
 export async function cancelWhileFiring(life: Life, journal: ReactionJournal): Promise<string[]> {
   const { data } = await life.api.get("/_scheduled?limit=200");
   const untilMs = Date.now() + SOON_MS;

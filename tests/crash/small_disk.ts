@@ -1,4 +1,4 @@
-/** A disk of a few megabytes, to be filled. */
+/** A disk of a few megabytes that a test can fill. */
 
 export interface SmallDisk {
   readonly folder: string;
@@ -19,7 +19,7 @@ async function run(command: string, ...args: string[]): Promise<boolean> {
   }
 }
 
-/** False where this user may not mount: most containers without privileges. */
+/** False if this user may not mount, as in most containers without privileges. */
 export async function canMount(): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "daybook_mount_" });
   const isMounted = await mountMemory(folder, 1);
@@ -32,7 +32,7 @@ function mountMemory(folder: string, megabytes: number): Promise<boolean> {
   return run("mount", "-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", folder);
 }
 
-/** The disk is gone when `body` ends; no process may have files on it then. */
+/** Removes the disk when `body` ends; no process may have files on it then. */
 export async function withSmallDisk(
   megabytes: number,
   body: (disk: SmallDisk) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * Looks into a store while no server runs on it: how much of what events have set off is still to
- * be done. SQLite is looked at in a copy, so that the server finds the file as the kill left it.
+ * Counts the pending work in a store while no server runs on it. It opens a copy of an SQLite
+ * store, so that the server finds the file as the kill left it.
  */
 
 import type { Engine, KeyRange, ReadTransaction } from "../../src/kv/engine.ts";
@@ -14,7 +14,7 @@ import { listDueTimers } from "../../src/store/timers.ts";
 export interface Pending {
   readonly outbox: number;
   readonly timers: number;
-  /** Timers whose time has come. */
+  /** Timers that are due. */
   readonly due: number;
   readonly schedules: number;
   /** Running or compensating. */
@@ -24,7 +24,9 @@ export interface Pending {
 
 export interface StoreWindow {
   pending(dataDir: string): Promise<Pending>;
-  /** Numbers of what only pending work leaves, with its name; none: all is done. */
+  /**
+   * Counts, with names, of records that only pending work leaves; empty if everything is done.
+   */
   leftOver(dataDir: string): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -41,7 +43,7 @@ const host = {
 
 /** With a cluster file the store is that cluster, whatever data folder is named. */
 export function openStoreWindow(clusterFile?: string): StoreWindow {
-  // One process may open one client, and that takes a while.
+  // A process may open one client, and opening takes a while.
   let cluster: Promise<Engine> | undefined;
   async function withStore<T>(dataDir: string, body: (engine: Engine) => Promise<T>): Promise<T> {
     if (clusterFile === undefined) return await withCopy(dataDir, body);
@@ -95,7 +97,9 @@ async function countPending(tx: ReadTransaction): Promise<Pending> {
   };
 }
 
-/** Walks all keys of the environments: an index entry that nobody clears would stay for ever. */
+/**
+ * Scans all keys of the environments: an index entry that is never cleared would stay forever.
+ */
 async function findLeftOver(engine: Engine): Promise<string[]> {
   const pending = await engine.snapshot(countPending);
   const found = Object.entries(pending).filter(([, count]) => count > 0)

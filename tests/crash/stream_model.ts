@@ -1,7 +1,7 @@
 /**
- * What each stream must hold, and the judgement of what a restarted server shows of it: pure
- * functions over the journal and the listed entries. See docs/reference/audit.md for
- * the hash chain; batch and atomic writes are there wholly or not at all.
+ * What each stream must hold, and how to judge what a restarted server shows of it. These are
+ * pure functions over the journal and the listed entries. See docs/reference/writing.md
+ * (idempotency, all-or-none writes) and docs/reference/audit.md (chain hash).
  */
 
 import { createHash } from "node:crypto";
@@ -17,15 +17,15 @@ export interface ListedEntry {
 /** What has been seen of a stream, and its state as the handlers of the crash spec fold it. */
 export interface StreamModel {
   readonly key: string;
-  /** The chain hash after each event: it stands for every byte up to there. */
+  /** The chain hash after each event; it covers every byte up to there. */
   readonly hashes: string[];
   lastId?: string;
-  /** Whether what is new in it could be read, when that was last tried. */
+  /** Whether the last attempt to read its new entries succeeded. */
   isRead: boolean;
   state: { count: number; sum: number; last?: string };
 }
 
-/** What was found in a stream and no client sent. */
+/** An event that was found in a stream and that no client sent. */
 export interface UnsentEvent {
   readonly key: string;
   readonly type: string;
@@ -35,7 +35,7 @@ export interface UnsentEvent {
   readonly id: string;
 }
 
-/** Says what is wrong with it; told of each one once, in the order of its stream. */
+/** Returns what is wrong with the event; called once for each, in the order of its stream. */
 export type JudgeUnsent = (event: UnsentEvent) => string[];
 
 export function createStreamModel(key: string): StreamModel {
@@ -46,7 +46,7 @@ export function chainHash(previous: string | undefined, raw: string): string {
   return createHash("sha256").update((previous ?? "") + raw).digest("hex");
 }
 
-/** Takes entries that follow what the model holds; gives what is wrong with them. */
+/** Takes entries that follow what the model holds; returns what is wrong with them. */
 export function absorbEntries(
   stream: StreamModel,
   entries: readonly ListedEntry[],
@@ -131,7 +131,10 @@ function fold(stream: StreamModel, event: ParsedEvent): void {
   stream.state = { count: count + 1, sum: sum + sign * event.data.amount, last: event.data.token };
 }
 
-/** After all streams of a write were absorbed: is it there whole, or not at all, as it must be? */
+/**
+ * After all streams of a write were absorbed: checks that it is there whole or, if allowed, not
+ * at all.
+ */
 export function operationFaults(operation: Operation, journal: Journal): string[] {
   const places = journal.placesOf(operation);
   const found = places.filter((place) => place.position !== undefined);
@@ -166,7 +169,7 @@ export function isPresent(operation: Operation, journal: Journal): boolean {
   return journal.placesOf(operation).every((place) => place.position !== undefined);
 }
 
-/** The whole stream again, from its first event: every byte is as it was seen before. */
+/** Compares the whole stream, from its first event: every byte must be as it was seen before. */
 export function wholeStreamFaults(stream: StreamModel, entries: readonly ListedEntry[]): string[] {
   const faults: string[] = [];
   if (entries.length !== stream.hashes.length) {

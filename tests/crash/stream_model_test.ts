@@ -1,4 +1,6 @@
-/** The judgement of the crash driver: a store that lost, doubled or changed something is caught. */
+/**
+ * The judge of the crash driver: it catches a store that lost, duplicated or changed something.
+ */
 
 import assert from "node:assert/strict";
 import { type Life, streamsHoldWhatWasSent } from "./checks.ts";
@@ -144,7 +146,8 @@ Deno.test("wholeStreamFaults() catches an event that is gone or was rewritten", 
   absorbEntries(stream, entries, journal);
   assert.deepEqual(wholeStreamFaults(stream, entries), []);
   assert.match(wholeStreamFaults(stream, entries.slice(0, 1))[0]!, /1 events, seen before 2/);
-  // A rewrite that recomputes the chain is valid in itself, and still not what was seen before.
+  // A rewrite that recomputes the chain is valid in itself, yet differs from what was seen
+  // before.
   const rewritten = listed([{ token: "a", note: "new" }, { token: "b" }]);
   assert.match(wholeStreamFaults(stream, rewritten)[0]!, /event 0: not the bytes seen before/);
 });

@@ -1,7 +1,7 @@
 /**
- * Reads what `strace -f -y` writes, and judges one promise: a write is acknowledged only after the
- * bytes that hold it were synced. Requests are followed by the tokens in their bodies: from the
- * socket they arrive at, into the store's files, through a sync, back to the reply's socket.
+ * Reads `strace -f -y` output and checks that a write is acknowledged only after it was synced.
+ * It follows requests by the tokens in their bodies: from the socket they arrive at, into the
+ * store's files, through a sync, back to the reply's socket.
  */
 
 /** One system call of one thread. `begin` and `end` are line numbers of the trace. */
@@ -10,15 +10,15 @@ export interface SystemCall {
   readonly name: string;
   readonly begin: number;
   end: number;
-  /** The file descriptor with what it stands for, e.g. `12</data/daybook.sqlite-wal>`. */
+  /** The file descriptor with its target, e.g. `12</data/daybook.sqlite-wal>`. */
   readonly descriptor: string;
-  /** The arguments as printed, data among them. */
+  /** The arguments as printed, including the data. */
   text: string;
   result: number;
 }
 
 export interface OrderReport {
-  /** Replies with status 201 that answer a request with a token. */
+  /** Replies with status 201 to a request with a token. */
   readonly acknowledged: number;
   /** Completed syncs of the store's files. */
   readonly syncs: number;
@@ -30,10 +30,10 @@ const WRITES = new Set(["write", "writev", "pwrite64", "pwritev", "sendto", "sen
 const SYNCS = new Set(["fdatasync", "fsync"]);
 export const TRACED_CALLS = [...READS, ...WRITES, ...SYNCS];
 
-/** A token as it stands in a body and in the store: nothing else looks like it. */
+/** A token as it appears in a body and in the store; nothing else looks like it. */
 export const TOKEN = /traced-[0-9]+-token/g;
 
-/** Calls in the order of their beginning. A call that never ends has the end `Infinity`. */
+/** Returns the calls in order of their begin. A call that never ends has the end `Infinity`. */
 export function parseTrace(trace: string): SystemCall[] {
   const calls: SystemCall[] = [];
   const open = new Map<string, SystemCall>();
@@ -70,7 +70,10 @@ function beginCall(thread: string, rest: string, number: number): SystemCall | u
   };
 }
 
-/** Holds each acknowledgement against the syncs before it. `dataDir` tells the store's files. */
+/**
+ * Compares each acknowledgement with the syncs before it. `dataDir` identifies the store's
+ * files.
+ */
 export function checkSyncOrder(calls: readonly SystemCall[], dataDir: string): OrderReport {
   const isStore = (call: SystemCall) => call.descriptor.includes(`<${dataDir}/`);
   const isSocket = (call: SystemCall) => /<(socket|TCP|UNIX)/.test(call.descriptor);
@@ -103,7 +106,7 @@ export function checkSyncOrder(calls: readonly SystemCall[], dataDir: string): O
   return { acknowledged, syncs: syncs.length, violations };
 }
 
-/** A request counts when it has been read, a reply when it begins to be sent. */
+/** A request counts once it has been read, a reply once it begins to be sent. */
 function momentOf(call: SystemCall): number {
   return READS.has(call.name) ? call.end : call.begin;
 }
@@ -118,7 +121,10 @@ function storedTokens(writes: readonly SystemCall[]): Map<string, SystemCall[]> 
   return stored;
 }
 
-/** Undefined when a write of the token, then a sync of the same file, ended before the reply. */
+/**
+ * Returns undefined if a write of the token, then a sync of the same file, ended before the
+ * reply.
+ */
 function orderFault(
   writes: readonly SystemCall[],
   syncs: readonly SystemCall[],

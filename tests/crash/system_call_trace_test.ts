@@ -1,4 +1,4 @@
-/** The trace reader, on made-up traces: it must catch an acknowledgement that comes too early. */
+/** The trace reader on made-up traces: it must catch an acknowledgement that comes too early. */
 
 import assert from "node:assert/strict";
 import { checkSyncOrder, parseTrace } from "./system_call_trace.ts";

@@ -1,7 +1,7 @@
 /**
- * Power cuts: the data folder is copied at a random moment of a write, and what was not yet synced
- * is torn in the copy, which the next server then finds. All that was acknowledged is there, the
- * write under way wholly or not at all.
+ * Power cuts: unsynced bytes are torn in a copy of the data folder, which the next server
+ * opens. The folder is copied at a random moment of a write. Everything acknowledged must be
+ * there, and the write under way wholly or not at all.
  */
 
 import assert from "node:assert/strict";
@@ -23,14 +23,14 @@ import {
 } from "./write_ahead_log.ts";
 
 const LIVES = 12;
-/** So many more, until the log was torn in several ways: on a quiet machine few moments will do. */
+/** Extra lives until the log was torn in several ways: on a quiet machine few moments tear it. */
 const MORE_LIVES_MAX = 60;
 const WRITES_MAX = 25;
-/** The moment of the cut, as shares of what a write takes here: before its sync, to its answer. */
+/** When to cut, as shares of a write's usual time: from before its sync to its answer. */
 const CUT_FROM = 0.3;
 const CUT_TO = 1.1;
 const STORE = "daybook.sqlite";
-/** SQLite's log and those of the engine, each with where it ends. */
+/** SQLite's WAL and the engine's redo logs, each with the function that finds its end. */
 const LOGS = [
   { name: `${STORE}-wal`, endOf: endOfLastCommit },
   { name: `${STORE}-redo1`, endOf: endOfLastRecord },
@@ -76,7 +76,7 @@ Deno.test("after a power cut all that was acknowledged is there, and nothing is 
   assert.ok(isEnough(), "hardly anything was ever torn");
 });
 
-/** Gives the folder that the next life finds. */
+/** Returns the folder that the next life finds. */
 async function liveAndDie(
   run: Run,
   dataDir: string,
@@ -94,19 +94,19 @@ async function liveAndDie(
     await write(run, api, client);
     usualMs = Math.min(usualMs, performance.now() - sentMs);
   }
-  // Synced, for it is acknowledged: nothing else is written at this moment.
+  // Acknowledged, so it is synced; nothing else is being written at this moment.
   const before = await readLogs(dataDir);
 
   const last = run.journal.record(pickWorkload(STANDARD_MIX, client.random).write(client));
   const share = CUT_FROM + (CUT_TO - CUT_FROM) * random.below(1_000) / 1_000;
   const cutMs = performance.now() + share * usualMs;
   const answer = api.write(last).catch(() => undefined);
-  // A timer knows whole milliseconds only, in which a write is begun and answered.
+  // A timer has a resolution of whole milliseconds; a write begins and ends within one.
   while (performance.now() < cutMs) await new Promise((resolve) => setImmediate(resolve));
   Deno.kill(server.pid, "SIGSTOP");
   const copy = await copyFolder(dataDir);
   await server.kill();
-  // Its bytes may have left before the stop.
+  // The answer may have left before the stop.
   const heard = await answer;
   if (heard?.status === 201) {
     last.outcome = "acknowledged";
@@ -130,7 +130,10 @@ async function write(run: Run, api: Api, client: ClientContext): Promise<void> {
   operation.streamIds = streamIds;
 }
 
-/** Tears what came since in both logs, from some byte on; what began anew stays as it is. */
+/**
+ * Tears the bytes added to each log since `before`, from a random byte on. A log that was
+ * restarted is left alone.
+ */
 async function tear({ tears }: Run, folder: string, before: Logs, random: Random): Promise<void> {
   const after = await readLogs(folder);
   let isTorn = false;
@@ -154,7 +157,7 @@ async function tear({ tears }: Run, folder: string, before: Logs, random: Random
 async function copyFolder(from: string): Promise<string> {
   const to = await Deno.makeTempDir({ prefix: "daybook_torn_" });
   for await (const { name, isFile } of Deno.readDir(from)) {
-    // The index of the log is memory that a power cut does not leave.
+    // The WAL's index is shared memory, which does not survive a power cut.
     if (isFile && !name.endsWith("-shm")) await Deno.copyFile(`${from}/${name}`, `${to}/${name}`);
   }
   return to;

@@ -1,7 +1,7 @@
 /**
- * Views on the real server, killed with `kill -9` while they are built, rebuilt and kept up to date
- * beside writers: at the end every row is the one computed from scratch, of all events that are
- * stored.
+ * Projections on the real server, killed with `kill -9` while they are built, rebuilt and
+ * updated. Writers run meanwhile. At the end every row equals the one computed from scratch
+ * from all stored events.
  */
 
 import assert from "node:assert/strict";
@@ -57,7 +57,7 @@ function eventOf(number: number): [path: string, data: JsonObject] {
     : [`/order/${order}/was_placed`, { customer, lines: [] }];
 }
 
-/** Writes until the server is gone, and tells of each write that was acknowledged. */
+/** Writes until the server is gone; calls `onWritten` after each acknowledged write. */
 async function writeUntilKilled(
   server: ServerProcess,
   next: () => number,
@@ -109,7 +109,7 @@ async function readRows(server: ServerProcess): Promise<string[]> {
   });
 }
 
-/** Until nothing is built any more, and all that was written is shown. */
+/** Waits until nothing is being built and the rows include everything written. */
 async function untilSettled(server: ServerProcess): Promise<void> {
   const endMs = performance.now() + PATIENCE_MS;
   const path = `/api/instances/${server.credentials.instance_id}/projections?environment=test`;
@@ -141,7 +141,7 @@ Deno.test("a server killed again and again keeps its views what its events say",
         () => writeUntilKilled(running, () => number++, () => written++),
       );
       await untilWritten(() => written >= enough);
-      // A build is under way when the server dies: of a new spec, or of a new definition.
+      // The server dies during a build, of a new spec or of a new definition.
       const second = round % 4 < 2;
       if (round % 2 === 0) await deploy(server, "spec", { spec: shopSpec(second), force: true });
       else {

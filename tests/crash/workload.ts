@@ -1,19 +1,21 @@
 /**
- * What the clients of a crash run send. A workload makes one write from a seeded generator; a run
- * mixes several by weight. Another workload plugs in as one more row of the mix.
+ * What the clients of a crash run send. A workload makes one write from a seeded generator, and
+ * a run mixes several by weight. A new workload is one more row of the mix.
  */
 
 import type { EventData, SentEvent, SentTarget, Write } from "./journal.ts";
 import type { Random } from "./random.ts";
 
-/** What a workload may look at: one client connection of one life of the server. */
+/** What a workload may use: one client connection of one life of the server. */
 export interface ClientContext {
   readonly random: Random;
-  /** Streams that all clients share, as ids of both aggregate types. */
+  /** Ids of streams that all clients share, for both aggregate types. */
   readonly pool: readonly string[];
-  /** A stream that only this client writes, and its length as far as the client can know it. */
+  /**
+   * A stream that only this client writes to, and its length as far as the client can know it.
+   */
   readonly own: { readonly id: string; length?: number };
-  /** An event with a token of its own. */
+  /** Makes an event with a token of its own. */
   readonly event: () => SentEvent;
   readonly idempotencyKey: () => string;
 }
@@ -24,7 +26,7 @@ export interface Workload {
   readonly write: (client: ClientContext) => Write;
 }
 
-/** The spec that the crash run deploys; `stream_model.ts` folds the same by hand. */
+/** The spec that the crash run deploys; `stream_model.ts` implements the same fold by hand. */
 export const CRASH_SPEC = {
   agent_types: ["person"],
   aggregate_types: {
@@ -70,7 +72,7 @@ export function eventData(token: string, random: Random): EventData {
   return { token, amount: random.below(1_000), note: random.pick(NOTES) };
 }
 
-/** Everything a client may send: single, guarded, hot, batch, atomic; with a key or without. */
+/** Everything a client may send: single, guarded, hot, batch, atomic; with or without a key. */
 export const STANDARD_MIX: readonly Workload[] = [
   { name: "single", weight: 30, write: single },
   { name: "guarded", weight: 15, write: guarded },
@@ -84,7 +86,7 @@ export function pickWorkload(mix: readonly Workload[], random: Random): Workload
   return mix.find(({ weight }) => (left -= weight) < 0) ?? mix[0]!;
 }
 
-/** Mostly a stream that others write too, sometimes a new one. */
+/** Usually a stream that others write to as well, sometimes a new one. */
 function someStream({ random, pool }: ClientContext): { aggregateType: string; id: string } {
   const aggregateType = random.pick(["account", "ledger"]);
   return { aggregateType, id: random.chance(0.05) ? random.uuid() : random.pick(pool) };

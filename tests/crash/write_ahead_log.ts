@@ -1,10 +1,14 @@
 /**
- * The logs beside the store as they lie on disk, by their file formats. SQLite's: a header of 32
- * bytes, then frames of 24 bytes and a page; a frame belongs to the log while its salts are those
- * of the header, and one with a size of the database in it ends a commit. The redo log: a head of
- * 28 bytes with an id of 16 from the ninth on, and records: the first four bytes of the id, the
- * length of what follows 20 bytes, the CRC-32 of the id and of all from the version on, and the
- * version, which grows by one from record to record.
+ * Reads the logs beside the store as they lie on disk, by their file formats.
+ *
+ * SQLite's WAL: a header of 32 bytes, then frames of 24 bytes plus a page. A frame belongs to
+ * the log if its salts equal those of the header. A frame that names the size of the database
+ * ends a commit.
+ *
+ * The redo log: a file head of 28 bytes, whose bytes 8 to 23 are an id, then records. A record
+ * is: the first four bytes of the id; the length of what follows the record's 20-byte header; a
+ * CRC-32 of the id and everything from the version on; and the version, which grows by one from
+ * record to record.
  */
 
 import { crc32 } from "node:zlib";
@@ -14,7 +18,7 @@ const FRAME_HEADER_BYTES = 24;
 const REDO_FILE_HEAD_BYTES = 28;
 const REDO_HEADER_BYTES = 20;
 
-/** Where the last whole commit ends; 0 where there is none. */
+/** Where the last whole commit ends; 0 if there is none. */
 export function endOfLastCommit(log: Uint8Array): number {
   if (log.length < HEADER_BYTES) return 0;
   const view = new DataView(log.buffer, log.byteOffset, log.byteLength);
@@ -28,7 +32,7 @@ export function endOfLastCommit(log: Uint8Array): number {
   return end;
 }
 
-/** Where the last whole record of the newest ones ends; without any, the head of the file. */
+/** Where the last whole record of the newest run ends; without any, the end of the file head. */
 export function endOfLastRecord(log: Uint8Array): number {
   const view = new DataView(log.buffer, log.byteOffset, log.byteLength);
   const seed = crc32(log.subarray(8, 24));
@@ -44,16 +48,16 @@ export function endOfLastRecord(log: Uint8Array): number {
   return end;
 }
 
-/** Whether the newer log has all that was in the older one, up to some byte. */
+/** Whether the newer log equals the older one up to `end`. */
 export function isLonger(newer: Uint8Array, older: Uint8Array, end: number): boolean {
   return newer.length >= end && older.subarray(0, end).every((byte, at) => byte === newer[at]);
 }
 
-/** What a power cut may leave of what was written and not yet synced. */
+/** What a power cut may leave of bytes that were written and not yet synced. */
 export const TEARS = ["cut", "zeros", "garbage", "old"] as const;
 export type Tear = typeof TEARS[number];
 
-/** The log with all behind `from` torn; `old` is what lay there before. */
+/** The log with everything behind `from` torn; `old` is what was there before. */
 export function tearLog(
   log: Uint8Array<ArrayBuffer>,
   from: number,

@@ -1,4 +1,4 @@
-/** The reader of SQLite's log, with logs that SQLite itself has written. */
+/** The reader of SQLite's WAL, with logs that SQLite itself has written. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -17,7 +17,7 @@ async function withLog(body: (path: string, database: DatabaseSync) => Promise<v
   }
 }
 
-/** What SQLite finds in a copy of the store with this log. */
+/** How many rows SQLite finds in a copy of the store with this log. */
 async function countRows(path: string, log: Uint8Array): Promise<number> {
   const copy = `${path}.copy`;
   await Deno.copyFile(path, copy);

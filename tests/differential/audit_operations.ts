@@ -1,6 +1,6 @@
 /**
- * Evidence in a trace: anchors, the bundles made of them, signing keys; and what is wrong with
- * questions about them. Same keys and same times, so even signatures are the same on all subjects.
+ * Audit operations of a trace: anchors, bundles made from them, signing keys, faulty queries.
+ * Keys and times are the same on all subjects, so even signatures are the same.
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -18,10 +18,10 @@ import {
   type TraceModel,
 } from "./trace_model.ts";
 
-/** So many anchors of each place can be asked for again. */
+/** How many anchors of each place can be named later. */
 const ANCHORS_NAMED = 4;
 
-/** The name under which the id of an anchor of the place is known. */
+/** The name that holds the id of an anchor of the place. */
 function anchorName({ name }: Place, number: number): string {
   return `anchor_${name}_${number % ANCHORS_NAMED}`;
 }
@@ -30,7 +30,7 @@ export function placeFields({ slug, environment }: Place): JsonObject {
   return { instance_id: `{{${slug}_id}}`, environment };
 }
 
-/** Not new where nothing was written since the last one. */
+/** Returns the previous anchor if nothing was written since. */
 export function anchorNow(model: TraceModel, place: Place): Operation {
   const name = anchorName(place, model.anchors++);
   const sending = { method: "POST", path: "/_admin/anchors", json: placeFields(place) };
@@ -41,7 +41,7 @@ function asking(model: TraceModel, name: string, place: Place, path: string): Op
   return request(model, name, sentTo(model, place, { method: "GET", path }));
 }
 
-/** One anchor, or two in a row, and what is told of them. */
+/** Makes one anchor, or two in a row, and reads about them. */
 export function makeAnchors(model: TraceModel): Operation[] {
   const { random } = model;
   const place = pickPlace(model);
@@ -62,7 +62,7 @@ export function makeAnchors(model: TraceModel): Operation[] {
   return [...made, asking(model, "read_anchors", place, model.turn(paths))];
 }
 
-/** The bundle of any event of any stream, under the newest anchor or an older one. */
+/** Asks for the bundle of any event of any stream, under the newest anchor or an older one. */
 export function attest(model: TraceModel): Operation[] {
   const { random } = model;
   const place = pickPlace(model);
@@ -75,7 +75,10 @@ export function attest(model: TraceModel): Operation[] {
   return [attestation(model, place, stream, index, number)];
 }
 
-/** `number`: how many anchors of the trace were before the one that is meant; else the newest. */
+/**
+ * `number` is the anchor's position in the trace, counted from 0; by default the newest is
+ * meant.
+ */
 export function attestation(
   model: TraceModel,
   place: Place,
@@ -88,7 +91,7 @@ export function attestation(
   return asking(model, "attest", place, `${path}${query}`);
 }
 
-/** An event is covered by the anchor that comes after it, and by none before. */
+/** The anchor after an event covers it; no earlier one does. */
 export function coverEvents(model: TraceModel): Operation[] {
   const place = pickPlace(model);
   const stream = streamOf(place, "note", "global");
@@ -117,7 +120,7 @@ export function coverEvents(model: TraceModel): Operation[] {
   ];
 }
 
-/** Questions that have no bundle, anchor or key for an answer; in turns. */
+/** Queries whose answer is no bundle, anchor or key; asked in turn. */
 const ODD_QUESTIONS: readonly string[] = [
   "/note/global/audit/attestation/-1",
   "/note/global/audit/attestation/1.5",
@@ -142,7 +145,7 @@ export function askOddly(model: TraceModel): Operation {
   return asking(model, "odd_question", pickPlace(model), model.turn(ODD_QUESTIONS));
 }
 
-/** From now on another key signs; what the old one has signed stays as it is. */
+/** From now on another key signs; signatures of the old key stay valid. */
 export function rotateSigningKey(model: TraceModel): Operation[] {
   const place = pickPlace(model);
   const sending = { method: "POST", path: "/_admin/signing-keys", json: placeFields(place) };

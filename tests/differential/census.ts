@@ -1,6 +1,6 @@
 /**
- * What a run has really covered: how often each kind of operation ran, how often it was accepted,
- * and which refusals came. A comparison of nothing but refusals would prove little.
+ * Counts what a run has covered: each kind of operation, its acceptances, and the refusals. A
+ * comparison of nothing but refusals would prove little.
  */
 
 import type { Operation } from "./operation.ts";
@@ -9,9 +9,9 @@ import type { Reply } from "./subject.ts";
 import { LONG_TRACE_OPERATIONS } from "./trace.ts";
 
 export interface Census {
-  /** To be called with each operation and its replies. */
+  /** Must be called with each operation and its replies. */
   count(operation: Operation, replies: readonly Reply[]): void;
-  /** What is missing for `operations` of a trace; empty when all is covered. */
+  /** Returns what is missing for a trace of `operations`; empty if everything is covered. */
   gaps(operations: number): string[];
   /** All figures, for people. */
   report(): string;
@@ -19,7 +19,7 @@ export interface Census {
 
 const decoder = new TextDecoder();
 
-/** Operations that come at least so often in 1,000, and how many of them are accepted. */
+/** How often each operation comes at least in 1,000, and how many of them must be accepted. */
 const SHARES: readonly (readonly [name: string, perThousand: number, accepted: number])[] = [
   ["single_write", 100, 90],
   ["single_write_guarded", 40, 25],
@@ -93,7 +93,7 @@ const ONCE_IN_LONG: readonly string[] = [
   "log_in",
 ];
 
-/** Operations that nothing may ever accept. */
+/** Operations that must never be accepted. */
 const NEVER_ACCEPTED: readonly string[] = [
   "repeat_changed",
   "refused_write",

@@ -1,7 +1,6 @@
 /**
- * Runs one trace on several subjects in step and holds every reply of each against the first
- * one's, then all that is left in their stores. Nothing is masked: a reply that tells which engine
- * is below is a difference.
+ * Runs one trace on several subjects in step and compares their replies, then their stores.
+ * Nothing is masked: a reply that reveals the engine below is a difference.
  */
 
 import { Buffer } from "node:buffer";
@@ -18,11 +17,11 @@ export interface Comparison {
 }
 
 export interface CompareOptions {
-  /** Hears of every operation with the first subject's replies, for the census. */
+  /** Gets every operation with the first subject's replies, for the census. */
   readonly onReplies?: (operation: Operation, replies: readonly Reply[]) => void;
 }
 
-/** Two subjects have answered differently; the message tells where and what. */
+/** Two subjects answered differently; the message says where and how. */
 export class Difference extends Error {
   override readonly name = "Difference";
 }
@@ -37,7 +36,8 @@ export async function compareSubjects(
   let operations = 0;
   let replies = 0;
   for (const operation of trace) {
-    // Each subject is sequential in itself; together they wait for their disks at the same time.
+    // Each subject is sequential in itself; together they wait for their disks at the same
+    // time.
     const number = operations++;
     const [expected, ...found] = await Promise.all(
       [first, ...others].map((subject) => subject.execute(operation, number)),
@@ -76,7 +76,7 @@ function compareReplies(
   }
 }
 
-/** Equal failures are no agreement: a 5xx that the trace has not planned ends the run. */
+/** Equal failures are no agreement: an unplanned 5xx ends the run. */
 function refuseUnplannedFailure(
   operation: Operation,
   number: number,
@@ -91,7 +91,7 @@ function refuseUnplannedFailure(
   throw new Error(lines.join("\n"));
 }
 
-/** What a process has counted ends with it. */
+/** This count is per process and is lost with it. */
 const COUNTED = "x-ratelimit-remaining";
 
 function comparedHeaders({ headers }: Reply): string {
@@ -151,7 +151,7 @@ async function compareStreams(
 const PARTS = ["name", "length", "tip", "raw", "state"] as const;
 const VALUE = ["name", "value"] as const;
 
-/** Gives how many each of them lists. */
+/** Returns how many members each list has. */
 async function compareLists<T extends { readonly name: string }>(
   first: Subject,
   others: readonly Subject[],

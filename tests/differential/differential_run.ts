@@ -1,6 +1,7 @@
 /**
- * `deno task differential -- --operations 20000 --seed 7`: the differential run, for people. Ends
- * with an error at the first difference; what a short trace does not cover is only told.
+ * `deno task differential -- --operations 20000 --seed 7`: the differential run for people. It
+ * ends with an error at the first difference; what a short trace does not cover is only
+ * reported.
  */
 
 import { readOptions, seedOption, taskCommand, wholeNumber } from "../../scripts/options.ts";

@@ -1,8 +1,8 @@
 /**
- * The same trace gives byte-identical replies, chain tips and folded states whatever is below the
- * product: an engine that is closed and opened again and again, one that loses replies and runs
- * into conflicts. Every run takes a new seed; `DIFFERENTIAL_SEED` repeats one,
- * `DIFFERENTIAL_OPERATIONS` makes it longer.
+ * One trace gives byte-identical replies, chain tips and folded states on every engine. One
+ * engine is closed and reopened again and again, one loses replies and runs into conflicts.
+ * Every run uses a new seed; `DIFFERENTIAL_SEED` repeats one, `DIFFERENTIAL_OPERATIONS` makes
+ * it longer.
  */
 
 import assert from "node:assert/strict";
@@ -32,7 +32,10 @@ Deno.test("a trace leaves and answers the same on an engine that restarts and on
   }
 });
 
-/** The difference that a run ends with whose second engine loses what `loses` says, once. */
+/**
+ * Returns the difference that ends the run when the second engine loses the sets of one
+ * transaction that `loses` selects.
+ */
 async function runLosing(loses: (transaction: number, key: Bytes) => boolean): Promise<string> {
   let transactions = 0;
   let lostIn: number | undefined;

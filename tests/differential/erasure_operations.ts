@@ -1,6 +1,6 @@
 /**
- * Erasures in a trace: asked for, taken back, executed by the work in the background, each with
- * its receipt; what is left of the stream, of its bundles, and what may be written to it then.
+ * Erasures in a trace: requested, cancelled, executed in the background, each with its receipt.
+ * Also what remains of the stream and its bundles, and what may be written to it afterwards.
  */
 
 import { anchorNow, attestation, placeFields } from "./audit_operations.ts";
@@ -26,7 +26,7 @@ interface Erasure {
   readonly model: TraceModel;
   readonly place: Place;
   readonly stream: Stream;
-  /** The name under which its id is known. */
+  /** The name that holds its id. */
   readonly name: string;
 }
 
@@ -66,19 +66,21 @@ function readBack({ model, place, stream }: Erasure): Operation[] {
   ];
 }
 
-/** Time passes, and what is due by then is done. */
+/** Moves the clock and does what is then due. */
 function passTime(model: TraceModel, advanceMs: number): Operation {
   model.nowMs += advanceMs;
   return { kind: "drain", name: "drain", advanceMs };
 }
 
-/** Anywhere but in production, where a grace of three days is the least. */
+/** Any place outside production, where the minimum grace is three days. */
 function pickFreePlace(model: TraceModel): Place {
   const place = pickPlace(model);
   return place.environment === "production" ? model.places[2]! : place;
 }
 
-/** A whole life: bundles before, the markers after, the receipt, a write behind the markers. */
+/**
+ * A whole erasure: bundles before, the markers after, the receipt, a write behind the markers.
+ */
 export function eraseStream(model: TraceModel): Operation[] {
   const { random } = model;
   const place = pickFreePlace(model);
@@ -99,10 +101,10 @@ export function eraseStream(model: TraceModel): Operation[] {
   ];
 }
 
-/** One in three in production, where nothing is erased at once. */
+/** One in three is in production, where nothing is erased at once. */
 const FREE_PLACES = [true, true, false] as const;
 
-/** Taken back in time, too late, and twice; asked for twice. */
+/** Cancelled in time, too late, and twice; requested twice. */
 export function takeBackErasure(model: TraceModel): Operation[] {
   const isFree = model.turn(FREE_PLACES);
   const place = isFree ? pickFreePlace(model) : model.places[0]!;
@@ -120,7 +122,7 @@ export function takeBackErasure(model: TraceModel): Operation[] {
     passTime(model, 0),
     onErasure(second, "take_back_erasure", "DELETE"),
     ...readBack(second),
-    // The anchor has the events, and the stream has them no more.
+    // The anchor covers the events, but the stream no longer has them.
     attestation(model, place, stream, 0, anchor),
     write("after"),
     ...readBack(second),
@@ -137,7 +139,7 @@ export function takeBackErasure(model: TraceModel): Operation[] {
   ];
 }
 
-/** What is wrong with a request, or only unusual; in turns. */
+/** Requests that are wrong or only unusual; sent in turn. */
 const ODD_REQUESTS: readonly JsonObject[] = [
   { reason: "" },
   { reason: 7 },

@@ -1,4 +1,4 @@
-/** Faults that a correct product hides from its clients, one in three commits, from a seed. */
+/** Seeded faults, in one of three commits, that a correct product hides from its clients. */
 
 import { createRandom } from "../crash/random.ts";
 import type { Fault } from "../support/faulty_engine.ts";
@@ -6,7 +6,7 @@ import type { Fault } from "../support/faulty_engine.ts";
 export interface HiddenFaults {
   /** For `faultyEngine`. */
   readonly plan: (commit: number) => Fault | undefined;
-  /** How many there have been, by kind. */
+  /** How many there were, by kind. */
   readonly counts: Readonly<Record<"lost_landed" | "lost_not_landed" | "conflict", number>>;
 }
 

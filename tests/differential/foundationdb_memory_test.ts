@@ -1,6 +1,6 @@
 /**
- * The distributed engine over a client in memory answers and leaves the same as the embedded one,
- * wherever tests run. `foundationdb_test.ts` asks a real cluster.
+ * The FoundationDB engine over a client in memory replies and stores as the embedded one does.
+ * This runs wherever tests run; `foundationdb_test.ts` uses a real cluster.
  */
 
 import assert from "node:assert/strict";

@@ -1,7 +1,8 @@
 /**
- * The promise of the storage port: the same trace of 20,000 operations gives byte-identical
- * replies, chain tips and folded states on the embedded and on the distributed engine, where a
- * cluster is or can be started. `DIFFERENTIAL_SEED` repeats a run.
+ * The promise of the storage port: one trace of 20,000 operations, equal results on both
+ * engines. Replies, chain tips and folded states are byte-identical on the embedded and the
+ * distributed engine. Runs where a cluster exists or can be started. `DIFFERENTIAL_SEED`
+ * repeats a run.
  */
 
 import assert from "node:assert/strict";

@@ -7,7 +7,7 @@ import { pickPlace, type Place, request, type TraceModel } from "./trace_model.t
 interface Life {
   readonly model: TraceModel;
   readonly place: Place;
-  /** The name under which the key's text is known; its id is known as `<name>_id`. */
+  /** The name that holds the key's text; `<name>_id` holds its id. */
   readonly key: string;
 }
 
@@ -33,7 +33,7 @@ export function liveOfKey(model: TraceModel): Operation[] {
 
 const MIDDLES: readonly ((life: Life) => Operation[])[] = [rotated, endedByDate, () => []];
 
-/** The old text ends with the new one. */
+/** The old text stops working together with the new one. */
 function rotated(life: Life): Operation[] {
   const { key } = life;
   const old = `${key}_old`;
@@ -76,7 +76,7 @@ function readWith({ model, place, key }: Life, advanceMs = 0): Operation {
   return request(model, "use_key", sent, { advanceMs });
 }
 
-/** Refused by the scope of a read key, or for its type with a write key. */
+/** Refused because of a read key's scope or, with a write key, because of its event type. */
 function writeWith({ model, place, key }: Life): Operation {
   const as = { header: `Bearer {{${key}}}` };
   const { environment } = place;

@@ -1,4 +1,4 @@
-/** A store of any engine that has joined the engine contract, opened again and again. */
+/** A store of any engine in the engine contract that can be opened again and again. */
 
 import type { OpenedEngine } from "../contract/engine_contract.ts";
 import type { Store } from "./subject.ts";

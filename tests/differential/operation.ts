@@ -1,13 +1,13 @@
 /**
- * The operations of a trace: plain data, so that a trace can be printed, compared and kept. What is
- * known only from an earlier answer (ids, keys, cursors) stands as `{{name}}`; what would be large
- * stands as a short form that {@link expand} writes out.
+ * The operations of a trace: plain data, so that a trace can be printed, compared and kept.
+ * Values known only from an earlier answer (ids, keys, cursors) are written as `{{name}}`.
+ * Large values are written in a short form, which {@link expand} expands.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import type { Environment } from "../../src/domain/tenant.ts";
 
-/** Which credential a request carries. Tokens of operators are signed when the request is made. */
+/** The credential of a request. Operator tokens are signed when the request is made. */
 export type Credential =
   | "none"
   | "operator"
@@ -19,7 +19,7 @@ export type Credential =
   | { readonly header: string };
 
 export interface Sent {
-  /** The listener it arrives at; with `host` instead, the host name decides. */
+  /** The listener it arrives at; if `host` is set instead, the host name decides. */
   readonly environment?: Environment;
   /** The part before `.example.com`. */
   readonly host?: string;
@@ -30,33 +30,35 @@ export interface Sent {
   readonly headers?: Readonly<Record<string, string | null>>;
   /** A JSON body in the form that {@link expand} takes. */
   readonly json?: JsonValue;
-  /** A body as it is, instead of `json`. */
+  /** A literal body instead of `json`. */
   readonly text?: string;
 }
 
 export interface RequestOperation {
   readonly kind: "request";
-  /** What the census counts it as. */
+  /** The name under which the census counts it. */
   readonly name: string;
   /** Milliseconds that the clock moves before it. */
   readonly advanceMs: number;
   readonly sent: Sent;
-  /** Name to the dotted place in the answer's body that it is taken from. */
+  /** From a name to the dotted path of its value in the answer's body. */
   readonly save?: Readonly<Record<string, string>>;
   /** The first transaction of the request fails: the store is away, or something is broken. */
   readonly fault?: "unavailable" | "broken";
-  /** Sent while the first one waits in front of its transaction; must not wait for it. */
+  /**
+   * Sent while the first request waits before its transaction; it must not wait for the first.
+   */
   readonly meanwhile?: Sent;
 }
 
-/** Background work until there is none left. */
+/** Does background work until none is left. */
 export interface DrainOperation {
   readonly kind: "drain";
   readonly name: string;
   readonly advanceMs: number;
 }
 
-/** The service and the engine are closed and opened again, by those who can. */
+/** Closes and reopens the service and the engine, on subjects that can. */
 export interface RestartOperation {
   readonly kind: "restart";
   readonly name: string;
@@ -66,8 +68,8 @@ export interface RestartOperation {
 export type Operation = RequestOperation | DrainOperation | RestartOperation;
 
 /**
- * Writes out the short forms of a body: `{"$text": n}` is a text of n characters, and
- * `{"$times": n, "$item": x}` is a list of n times x, in which the text `$index` is the place.
+ * Expands the short forms of a body. `{"$text": n}` is a text of n characters. `{"$times": n,
+ * "$item": x}` is a list of n times x, in which the text `$index` is the position.
  */
 export function expand(value: JsonValue, index = 0): JsonValue {
   if (value === "$index") return index;
@@ -81,7 +83,7 @@ export function expand(value: JsonValue, index = 0): JsonValue {
   return Object.fromEntries(entries) as JsonObject;
 }
 
-/** Puts the values of earlier answers in; a name that none has given becomes empty. */
+/** Inserts the values of earlier answers; a name without a value becomes empty. */
 export function substitute(text: string, values: ReadonlyMap<string, string>): string {
   return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values.get(name) ?? "");
 }

@@ -1,4 +1,6 @@
-/** What operators do in a trace: deploys, keys, instances, tiers, accounts; and their mistakes. */
+/**
+ * What operators do in a trace: deploys, keys, instances, tiers, accounts; and their mistakes.
+ */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import type { Operation, RequestOperation, Sent } from "./operation.ts";
@@ -31,7 +33,7 @@ function deploy(
   return asOperator(model, name, { method: "POST", path: specPath(place), json });
 }
 
-/** The next version, the same again, a dry run, one that is refused, or one that is forced. */
+/** Deploys the next version, the same again, a dry run, one that is refused, or a forced one. */
 export function deploySpec(model: TraceModel): Operation[] {
   const place = pickPlace(model);
   const version = place.specVersion;
@@ -65,7 +67,7 @@ export function deploySpec(model: TraceModel): Operation[] {
 
 const DEPLOYS = ["next", "same", "incompatible", "dry", "invalid", "forced", "oversized"] as const;
 
-/** In staging a type may come and go again; in production nothing is forced. */
+/** In staging a type may come and go again; in production nothing may be forced. */
 function forceDeploy(model: TraceModel, version: number): Operation[] {
   const [production, staging] = model.places as readonly [Place, Place];
   staging.hasExtra = !staging.hasExtra;
@@ -76,7 +78,7 @@ function forceDeploy(model: TraceModel, version: number): Operation[] {
   ];
 }
 
-/** Reads of operators, and what they do wrong; in turns. */
+/** Reads of operators and their mistakes; in turn. */
 const OPERATOR_ROWS: readonly Sending[] = [
   { method: "GET", path: "/api/instances" },
   { method: "GET", path: "/api/instances?limit=1" },
@@ -149,7 +151,7 @@ export function operate(model: TraceModel): Operation {
 
 const INSTANCES_MAX = 60;
 
-/** A new instance, as long as there are not too many of them to be listed. */
+/** A new instance, unless there are already too many to be listed. */
 export function createInstance(model: TraceModel): Operation {
   if (model.instances >= INSTANCES_MAX) return operate(model);
   const slug = `stall-${model.instances++}`;
@@ -157,7 +159,7 @@ export function createInstance(model: TraceModel): Operation {
   return asOperator(model, "create_instance", { method: "POST", path: "/api/instances", json });
 }
 
-/** What every trace begins with: two instances, with specs and keys in four places. */
+/** The start of every trace: two instances, with specs and keys in four places. */
 export function openTrace(model: TraceModel): Operation[] {
   const creations = ["shop", "bakery"].map((slug) =>
     asOperator(
@@ -190,7 +192,7 @@ export function openTrace(model: TraceModel): Operation[] {
 
 const PASSWORD = "correct horse battery";
 
-/** An account, its login, and ten wrong ones in a minute. Each takes a quarter of a second. */
+/** An account, its login, and ten wrong logins in a minute. Each takes a quarter of a second. */
 export function accounts(model: TraceModel): Operation[] {
   const email = "ops@example.com";
   const user = { email, password: PASSWORD };

@@ -1,4 +1,4 @@
-/** Reads of a trace: states, lengths, pages of events and of ids, and what is wrong with reads. */
+/** Reads of a trace: states, lengths, pages of events and of ids, and faulty reads. */
 
 import type { Operation, Sent } from "./operation.ts";
 import {
@@ -47,7 +47,7 @@ export function readLength(model: TraceModel): Operation {
   return reading(model, "read_length", place, `${streamPath(model, place)}/length`);
 }
 
-/** One page, and as a rule the next one from its cursor. */
+/** One page, and usually the next one from its cursor. */
 export function readEvents(model: TraceModel): Operation[] {
   const { random } = model;
   const place = pickPlace(model);
@@ -59,7 +59,7 @@ export function readEvents(model: TraceModel): Operation[] {
   const name = `read_events_${direction}`;
   const first = reading(model, name, place, `${path}${query}`, { events_start: "next_start" });
   if (random.chance(0.4)) return [first];
-  // Where there was no further page, this is the cursor of an earlier page.
+  // If there was no further page, this is the cursor of an earlier page.
   const next = reading(model, "read_events_on", place, `${path}${query}&start={{events_start}}`);
   return [first, next];
 }
@@ -78,7 +78,7 @@ export function listIds(model: TraceModel): Operation[] {
   return [first, reading(model, "list_on", place, `${query}&${cursor}={{list_start}}`)];
 }
 
-/** What is wrong with a read, or only unusual; in turns. */
+/** Reads that are wrong or only unusual; in turn. */
 const ODD_READS: readonly string[] = [
   "/nothing/main",
   "/nothing",
@@ -114,7 +114,7 @@ const ODD_READS: readonly string[] = [
   "/_errors/nothing",
 ];
 
-/** Requests that no route or method fits, and those that need no key. */
+/** Requests that match no route or method, and requests that need no key. */
 const ODD_REQUESTS: readonly (Pick<Sent, "method" | "path"> & Partial<Sent>)[] = [
   { method: "GET", path: "/_nothing/here" },
   { method: "GET", path: "/a/b/c/d" },

@@ -1,6 +1,6 @@
 /**
- * Which row of the table of refusals an answer came from, told from the answer alone. A new kind of
- * refusal does not compile until it is told here how to be known, or why no trace can meet it.
+ * Tells from an answer alone which kind of refusal produced it. A new kind does not compile
+ * until it is declared here how to recognize it, or why no trace can meet it.
  */
 
 import type { Refusal } from "../../src/domain/refusal.ts";
@@ -18,7 +18,7 @@ type Mark = (answer: RefusedAnswer) => boolean;
 
 const NO_SQL = "traces ask no SQL, whose answers are no matter of the store: `queries/sql/` does";
 
-/** How an answer of the kind is known, or the reason why a sequential trace cannot meet it. */
+/** How to recognize an answer of the kind, or why a sequential trace cannot meet it. */
 const MARKS: Readonly<Record<Kind, Mark | string>> = {
   bad_request: ({ status }) => status === 400,
   unauthorized: ({ status }) => status === 401,
@@ -92,13 +92,16 @@ function isOfKey({ error }: RefusedAnswer): boolean {
   return /^(?:Idempotency key |Multiple X-Idempotency-Key )/.test(error);
 }
 
-/** The one kind that `answer`, of a status from 400 to 499, can be of; all that fit otherwise. */
+/**
+ * The one kind that `answer`, with a status from 400 to 499, can have; all that fit if several
+ * do.
+ */
 export function refusalKinds(answer: RefusedAnswer): Kind[] {
   const specific = REACHABLE_KINDS.filter((kind) => (MARKS[kind] as Mark)(answer));
-  // An unknown type in an atomic write is 422, so its text tells more than its status.
+  // An unknown type in an atomic write is a 422, so its text says more than its status.
   return specific.filter((kind) => kind !== "write_invalid" || specific.length === 1);
 }
 
-/** What a trace is to meet, each at least once. */
+/** The kinds that a trace must meet at least once each. */
 export const REACHABLE_KINDS: readonly Kind[] = (Object.keys(MARKS) as Kind[])
   .filter((kind) => typeof MARKS[kind] === "function");

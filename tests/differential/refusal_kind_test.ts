@@ -1,4 +1,4 @@
-/** Every refusal that a trace can meet is known again from its answer, and as nothing else. */
+/** Every refusal that a trace can meet is recognized from its answer, and as no other kind. */
 
 import assert from "node:assert/strict";
 import type { Refusal } from "../../src/domain/refusal.ts";
@@ -12,7 +12,7 @@ const violations = [{
   hint: "Remove it.",
 }];
 
-/** One or more of each kind, with texts as the product gives them. */
+/** At least one of each kind, with texts as the product gives them. */
 const SAMPLES: readonly Refusal[] = [
   { kind: "bad_request", message: "data is required", path: "data" },
   { kind: "unauthorized", message: "Invalid API key" },

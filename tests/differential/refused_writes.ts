@@ -1,6 +1,7 @@
 /**
- * Writes that are refused, one row for each reason that docs/reference/ gives. They take
- * turns, so that a trace holds each of them equally often.
+ * Writes that are refused, one row for each documented reason. They are sent in turn, so that a
+ * trace has each of them equally often. See docs/reference/writing.md and
+ * docs/reference/errors.md.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
@@ -162,11 +163,11 @@ const SEVERAL: readonly Row[] = [
 
 const ROWS: readonly Row[] = [...OUTER, ...INNER, ...SEVERAL];
 
-/** The environment is drawn, except where the reason depends on it. */
+/** The environment is drawn, unless the reason depends on it. */
 export function writeRefused(model: TraceModel): Operation {
   const row = model.turn(ROWS);
   const sent = sentTo(model, pickPlace(model), { method: "POST", ...row });
-  // A host name and a listener both would contradict each other.
+  // A host name and a listener together would contradict each other.
   const { host: _, ...elsewhere } = sent;
   const placed = row.environment === undefined ? sent : elsewhere;
   return request(
@@ -176,5 +177,5 @@ export function writeRefused(model: TraceModel): Operation {
   );
 }
 
-/** How often each reason comes in a trace with so many refused writes. */
+/** How many refused writes it takes until each reason has come once. */
 export const REFUSED_WRITE_ROWS = ROWS.length;

@@ -7,7 +7,7 @@ import { makeTrace, type TraceOptions } from "./trace.ts";
 
 export interface RunReport extends Comparison {
   readonly seconds: number;
-  /** What the trace was to cover and did not. */
+  /** What the trace should have covered and did not. */
   readonly gaps: readonly string[];
   readonly census: string;
 }

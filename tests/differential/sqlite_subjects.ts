@@ -12,7 +12,7 @@ export async function sqliteSubjects(faults: HiddenFaults): Promise<SubjectOptio
     {
       name: "sqlite, with faults",
       store: await sqliteStore((engine) => faultyEngine(engine, faults.plan)),
-      // Its markers name calls by their count, which begins anew with each opening.
+      // Its markers name calls by a count that restarts with each opening.
       restarts: false,
     },
   ];

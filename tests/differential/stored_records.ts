@@ -1,10 +1,10 @@
 /**
- * What a trace leaves in the store itself: every pair under every tenant's number, and what the
- * whole deployment has of evidence. Equal replies could hide a frontier, a mark or a chunk of a
- * tree that only a later anchor would show.
+ * What a trace leaves in the store: each tenant's pairs, and the deployment's audit records.
+ * Equal replies could hide a frontier, a mark or a chunk of a tree that only a later anchor
+ * would show.
  *
- * Not the ledger of keyed writes: what has expired in it goes when the sweeper's round comes by,
- * and a restart begins the round anew. Repeated writes tell what is in it.
+ * The ledger of keyed writes is left out: its expired entries go when the sweeper reaches them,
+ * and a restart begins its round anew. Repeated writes show what the ledger holds.
  */
 
 import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
@@ -23,7 +23,7 @@ export interface StoredRecord {
 
 const PAGE = 1_000;
 
-/** In the order of their keys, tenant by tenant. */
+/** In key order, tenant by tenant. */
 export async function* readRecords(engine: Engine, access: Access): AsyncGenerator<StoredRecord> {
   const deployment = [keys.platformKeys(), keys.platformAnchors(), keys.erasures()];
   for (const { id } of await access.listInstances(anyOperator)) {

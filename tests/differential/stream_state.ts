@@ -1,4 +1,6 @@
-/** What a trace leaves behind: each stream's stored events, its chain tip and its folded state. */
+/**
+ * What a trace leaves behind: each stream's stored events, its chain tip and its folded state.
+ */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -18,15 +20,18 @@ export interface StreamState {
   readonly length: number;
   /** The tip that the store keeps. */
   readonly tip: string;
-  /** All stored bytes of all events, in order, as one text with a line for each. */
+  /** The stored bytes of all events, in order, one line for each. */
   readonly raw: string;
-  /** The state folded from the first event on, or why it is refused, as JSON. */
+  /** The state folded from the first event on, or why that is refused, as JSON. */
   readonly state: string;
 }
 
 const IDS_AT_A_TIME = 500;
 
-/** Each stream's chain is also held against its own events, so that equal is not equally wrong. */
+/**
+ * Also checks each stream's chain against its own events, because equal results may be equally
+ * wrong.
+ */
 export async function* readStreams(
   engine: Engine,
   access: Access,
@@ -103,7 +108,7 @@ async function readRaws(
   return raws;
 }
 
-/** The hash chain: docs/reference/audit.md. */
+/** See docs/reference/audit.md. */
 function chainTip(raws: readonly string[]): string {
   let tip = "";
   for (const raw of raws) tip = createHash("sha256").update(tip).update(raw).digest("hex");

@@ -1,7 +1,7 @@
 /**
- * One engine under the whole product, driven by a trace: the real HTTP applications in this
- * process over a host whose clock the trace moves and whose random bytes follow from the place in
- * the trace. So two subjects differ in nothing but what the trace is to compare.
+ * One engine under the whole product, driven by a trace. The real HTTP applications run in this
+ * process over a host whose clock the trace moves and whose random bytes depend on the place in
+ * the trace. So two subjects differ only in what the trace compares.
  */
 
 import { createHash, createHmac } from "node:crypto";
@@ -23,7 +23,7 @@ import {
 import { readRecords, type StoredRecord } from "./stored_records.ts";
 import { readStreams, type StreamState } from "./stream_state.ts";
 
-/** Where a subject keeps its data. Each `open` finds what the engine before it has left. */
+/** Where a subject keeps its data. Each `open` finds what the previous engine has left. */
 export interface Store {
   open(): Promise<Engine>;
   /** Called when no engine is open any more. */
@@ -33,7 +33,7 @@ export interface Store {
 export interface SubjectOptions {
   readonly name: string;
   readonly store: Store;
-  /** False: restarts of the trace are passed over. Default: true. */
+  /** If false, restarts in the trace are skipped. Default: true. */
   readonly restarts?: boolean;
 }
 
@@ -48,11 +48,11 @@ export interface Subject {
   readonly name: string;
   /** The replies to one operation: none for background work and restarts. */
   execute(operation: Operation, number: number): Promise<Reply[]>;
-  /** What the product has logged during the last operation, for people. */
+  /** What the product logged during the last operation, for people. */
   lastLog(): string;
-  /** Every stream of every tenant, in the order of its names. */
+  /** Every stream of every tenant, sorted by name. */
   streams(): AsyncGenerator<StreamState>;
-  /** What the store holds, pair by pair. */
+  /** The content of the store, pair by pair. */
   records(): AsyncGenerator<StoredRecord>;
   close(): Promise<void>;
 }
@@ -62,7 +62,7 @@ const BASE_DOMAIN = "example.com";
 const DRAIN_LIMIT = 100;
 const DRAINS_MAX = 1_000;
 const HOUR_SECONDS = 3_600;
-/** Due at once: when it last looked, a process remembers and a restart forgets. */
+/** Always due: a process remembers its last look, and a restart forgets it. */
 const ANCHOR_INTERVAL_MS = 0;
 
 interface Running {
@@ -123,7 +123,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     return replies;
   }
 
-  /** The first waits in front of its transaction until the second has been answered. */
+  /** The first request waits before its transaction until the second has been answered. */
   async function sendBoth(first: Sent, second: Sent, number: number): Promise<Reply[]> {
     const reached = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
@@ -153,8 +153,8 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
         environment: source,
         clientAddress: (peer) => peer,
       });
-    // An application draws the ids of many requests at once. One that is to draw an id is made
-    // for this request alone, or the id would depend on when the service was opened.
+    // An application draws the ids of many requests at once. A request that needs an id gets an
+    // application of its own; otherwise the id would depend on when the service was opened.
     if (headers?.["x-request-id"] !== undefined) return make();
     const key = hostName === undefined ? environment : "host";
     const app = running.apps.get(key) ?? make();
@@ -175,7 +175,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
   };
 }
 
-/** Random bytes follow from the operation's number and the draws within it. */
+/** Random bytes depend on the operation's number and the draws within it. */
 function numberedHost(): FakeHost & { beginOperation(number: number): void } {
   const host = fakeHost();
   let number = -1;
@@ -184,7 +184,7 @@ function numberedHost(): FakeHost & { beginOperation(number: number): void } {
     beginOperation(next: number) {
       number = next;
       draws = 0;
-      // What is logged is of no interest here, and there is much of it.
+      // Earlier log lines are of no interest here, and there are many.
       host.lines.length = 0;
     },
     randomBytes(length: number) {

@@ -1,4 +1,4 @@
-/** A trace: so many mixed operations, all of them following from one number. */
+/** Makes a trace: a given number of mixed operations, all derived from one seed. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
 import * as audit from "./audit_operations.ts";
@@ -26,14 +26,14 @@ import {
 import * as writes from "./write_operations.ts";
 
 export interface TraceOptions {
-  /** Exactly so many. */
+  /** The exact number of operations. */
   readonly operations: number;
   readonly seed: number;
 }
 
 type Author = (model: TraceModel) => Operation | Operation[];
 
-/** How often each of them writes the next operations, of 1,000. */
+/** How often each author writes the next operations, per 1,000. */
 const MIX: readonly (readonly [weight: number, author: Author])[] = [
   [290, writes.writeSingle],
   [70, writes.writeBatch],
@@ -62,7 +62,7 @@ const MIX: readonly (readonly [weight: number, author: Author])[] = [
   [2, restart],
 ];
 
-/** A trace of at least so many operations also does what takes seconds. */
+/** A trace of at least this many operations also has the episodes that take seconds. */
 export const LONG_TRACE_OPERATIONS = 10_000;
 
 export function makeTrace({ operations, seed }: TraceOptions): Operation[] {
@@ -88,7 +88,7 @@ function drawAuthor({ random }: TraceModel): Author {
   return writes.writeSingle;
 }
 
-/** What happens a few times only, spread over the trace. */
+/** Episodes that happen only a few times, spread over the trace. */
 function placeEpisodes(operations: number): { from: number; author: Author }[] {
   const isLong = operations >= LONG_TRACE_OPERATIONS;
   const authors: (readonly [author: Author, times: number])[] = [
@@ -127,11 +127,11 @@ function restart(): Operation {
 
 const FORGOTTEN_KEYS = 15;
 
-/** Ledger entries and error records end, operators need new tokens. */
+/** Ledger entries and error records expire, and operators need new tokens. */
 function letADayPass(model: TraceModel): Operation[] {
   const advanceMs = 25 * 3_600 * 1000;
   model.nowMs += advanceMs;
-  // A few of the keys that are forgotten now are enough to come again.
+  // A few of the forgotten keys are enough for reuse.
   model.keyed.length = Math.min(model.keyed.length, FORGOTTEN_KEYS);
   return [{ kind: "drain", name: "a_day_passes", advanceMs }];
 }
@@ -146,7 +146,7 @@ function get(model: TraceModel, name: string, place: Place, path: string) {
   return request(model, name, sentTo(model, place, { method: "GET", path }));
 }
 
-/** A state of more levels than a state may have cannot be read, until it is cleared. */
+/** A state with more levels than allowed cannot be read until it is cleared. */
 function nestTooDeep(model: TraceModel): Operation[] {
   const place = model.places[2]!;
   const nested: JsonObject = { $times: 1_001, $item: { type: "was_nested" } };
@@ -182,14 +182,15 @@ function outgrowTheBudget(model: TraceModel): Operation[] {
     get(model, "read_state_at", place, `${path}?at=9999999999`),
     get(model, "read_events_forwards", place, `${path}/events?count=5000`),
     get(model, "read_events_backwards", place, `${path}/events?direction=backwards&raw`),
-    // Before it, whether a plain read finds a state to start from depends on what was read before.
+    // Before the drain, earlier reads decide whether a plain read finds a snapshot to start
+    // from.
     drain(),
     get(model, "read_state", place, path),
     get(model, "list_resolved", place, "/archive?resolve&synchronous"),
   ];
 }
 
-/** The most that one write may store, and a little more than that. */
+/** The most that one write may store, and slightly more than that. */
 function fillOneWrite(model: TraceModel): Operation[] {
   const place = model.places[3]!;
   const filling = (bytes: number) => {

@@ -1,7 +1,6 @@
 /**
- * What the author of a trace remembers while writing it: the places, the streams in them with the
- * lengths they should have, keyed writes that may be repeated. It only makes a trace meaningful;
- * what is right, the comparison and the census judge.
+ * What the author of a trace remembers: places, streams with their expected lengths, keyed
+ * writes. It only makes a trace meaningful; the comparison and the census judge what is right.
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -28,7 +27,7 @@ export interface Place {
   hasExtra: boolean;
 }
 
-/** A write that has landed under a key, so that it can come again. */
+/** A write that has landed under a key, so that it can be repeated. */
 export interface KeyedWrite {
   readonly place: Place;
   readonly sent: Sent;
@@ -42,7 +41,7 @@ export interface TraceModel {
   readonly random: Random;
   readonly places: readonly Place[];
   readonly keyed: KeyedWrite[];
-  /** The clock, when all operations so far have run. Milliseconds since 1970. */
+  /** The clock after all operations so far, in milliseconds since 1970. */
   nowMs: number;
   keysIssued: number;
   instances: number;
@@ -50,7 +49,7 @@ export interface TraceModel {
   erasures: number;
   errors: number;
   writes: number;
-  /** Takes turns through a list, so that each of its members gets its share. */
+  /** Cycles through a list, so that each of its members gets its share. */
   turn<T>(list: readonly T[]): T;
 }
 
@@ -88,7 +87,7 @@ function place(slug: Place["slug"], environment: Environment): Place {
   return { name, slug, environment, streams: new Map(), specVersion: 0, hasExtra: false };
 }
 
-/** Mostly the test environment, for it is where everything is allowed. */
+/** Usually the test environment, because everything is allowed there. */
 export function pickPlace({ random, places }: TraceModel): Place {
   const [production, staging, test, bakery] = places;
   const draw = random.next();
@@ -100,7 +99,7 @@ export function keyOf(place: Place, scope: "read" | "write" = "write"): Credenti
   return { header: `Bearer {{${place.name}_${scope}}}` };
 }
 
-/** A request to a place, one in ten by its host name. */
+/** A request to a place; one in ten names it by its host name. */
 export function sentTo(
   model: TraceModel,
   place: Place,
@@ -114,7 +113,7 @@ export function sentTo(
   return { as, ...address, ...sent };
 }
 
-/** An operation under `name`; the clock moves a little, as a rule. */
+/** An operation under `name`; the clock usually moves a little. */
 export function request(
   model: TraceModel,
   name: string,
@@ -141,7 +140,7 @@ interface PickOptions {
   readonly newOnes?: number;
 }
 
-/** A stream of the place, new or known; the first ones of a place are asked for most. */
+/** A stream of the place, new or known; the earliest ones are picked most often. */
 export function pickStream(
   model: TraceModel,
   place: Place,
@@ -165,7 +164,7 @@ export function streamOf(place: Place, type: string, id: string): Stream {
 
 const HUMANE = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** Of one of the four kinds, in its canonical form. */
+/** An identifier of one of the four kinds, in canonical form. */
 export function newId(random: Random): string {
   const draw = random.next();
   if (draw < 0.05) return random.pick(SINGLETONS);
@@ -174,7 +173,7 @@ export function newId(random: Random): string {
   return random.uuid();
 }
 
-/** The id as a client may also write it, ready for a path. */
+/** The id in a spelling that a client may use, ready for a path. */
 export function spell(random: Random, id: string): string {
   const isName = (SINGLETONS as readonly string[]).includes(id);
   if (isName || random.chance(0.7)) return encodeURIComponent(id);

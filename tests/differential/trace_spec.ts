@@ -1,6 +1,7 @@
 /**
- * The specs that traces deploy: one document in many versions, all compatible with those before;
- * versions that a deploy refuses as incompatible; and documents that are no specs at all.
+ * The specs that traces deploy: compatible versions, incompatible ones, and invalid documents.
+ * One document has many versions, all compatible with the earlier ones; a deploy refuses the
+ * others.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
@@ -10,7 +11,7 @@ export const MIXED_TYPES = ["order", "note", "tally", "basket"] as const;
 export type MixedType = typeof MIXED_TYPES[number];
 
 export const SINGLETONS = ["global", "main", "inventory"] as const;
-/** `was_tagged_<n>` of notes: one more in each of so many versions. */
+/** Up to this many versions each add one event type `was_tagged_<n>` to notes. */
 const TAGGED_MAX = 8;
 
 const line: JsonObject = {
@@ -94,7 +95,7 @@ const basket: JsonObject = {
   },
 };
 
-/** One level deeper for each event: what becomes too deep to be read. */
+/** Each event nests the state one level deeper, until it is too deep to be read. */
 const deep: JsonObject = {
   events: {
     was_nested: {
@@ -162,7 +163,7 @@ const BLOCKED: readonly Change[] = [
   (spec) => eventsOf(spec, "order").was_placed.schema.properties.lines.items.required.push("unit"),
 ];
 
-/** Each makes a document that is no spec. */
+/** Each makes a document that is no valid spec. */
 const INVALID: readonly Change[] = [
   (spec) => delete spec.agent_types,
   (spec) => spec.agent_types = ["system_user"],

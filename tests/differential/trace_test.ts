@@ -1,4 +1,4 @@
-/** A trace follows from one number, has the length asked for, and is plain data. */
+/** A trace follows from one number, has the requested length, and is plain data. */
 
 import assert from "node:assert/strict";
 import { expand, substitute } from "./operation.ts";

@@ -1,4 +1,4 @@
-/** Writes of a trace that are meant to land: single, batch and atomic, keyed, guarded, repeated. */
+/** Writes of a trace that should land: single, batch and atomic, keyed, guarded, repeated. */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import type { Random } from "../crash/random.ts";
@@ -40,7 +40,7 @@ function textOf(random: Random): string {
   return Array.from({ length: 1 + random.below(12) }, () => random.pick(WORDS)).join(" ");
 }
 
-/** Keys that are something special to the language, but not to a client. */
+/** Keys that are special to JavaScript, but not to a client. */
 function oddData(random: Random): JsonObject {
   const odd = random.pick(["__proto__", "constructor", "prototype", "", "a.b", "$.data"]);
   return Object.fromEntries([["text", textOf(random)], [odd, { polluted: true }]]);
@@ -98,7 +98,7 @@ function eventFor(model: TraceModel, place: Place, type: string): TraceEvent {
   return EVENTS[type as MixedType](model.random, place);
 }
 
-/** Actor, and now and then a target or a time of the past. */
+/** An actor, and occasionally a target or a time in the past. */
 function metadataFor(model: TraceModel, place: Place): JsonObject {
   const { random } = model;
   const actor = random.pick<JsonObject>([
@@ -115,13 +115,13 @@ function metadataFor(model: TraceModel, place: Place): JsonObject {
   return metadata;
 }
 
-/** The length it has, or now and then one that it does not have; undefined: not guarded. */
+/** The stream's length, or occasionally a wrong one; undefined: not guarded. */
 function guardFor({ random }: TraceModel, { length }: Stream): number | undefined {
   if (random.chance(0.6)) return undefined;
   return random.chance(0.85) ? length : length + random.pick([1, 2, 40]);
 }
 
-/** A write that is keyed now and then; `lands` says what the author expects of it. */
+/** A write, occasionally keyed; `lands` says whether the author expects it to land. */
 function write(
   model: TraceModel,
   name: string,
@@ -156,7 +156,7 @@ export function writeSingle(model: TraceModel): Operation {
   return write(model, name, place, path, { data, metadata }, lands);
 }
 
-/** Mostly a few events, one time in ten some hundred. */
+/** Usually a few events, one time in ten some hundred. */
 export function writeBatch(model: TraceModel): Operation {
   const { random } = model;
   const place = pickPlace(model);
@@ -176,7 +176,7 @@ export function writeBatch(model: TraceModel): Operation {
 
 function eventJson(model: TraceModel, place: Place, streamType: string): JsonObject {
   const { type, data } = eventFor(model, place, streamType);
-  // In a batch the data may be left out where it says nothing.
+  // In a batch, empty data may be left out.
   return Object.keys(data).length === 0 ? { type } : { type, data };
 }
 
@@ -208,14 +208,14 @@ export function writeAtomic(model: TraceModel): Operation {
   return write(model, "atomic_write", place, "/_atomic-write", json, lands);
 }
 
-/** A keyed write again: as it was, with its keys in another order, elsewhere, or changed. */
+/** Repeats a keyed write: as it was, with its keys reordered, elsewhere, or changed. */
 export function repeatWrite(model: TraceModel): Operation {
   const { random, keyed, nowMs } = model;
   if (keyed.length === 0) return writeSingle(model);
   const known = random.pick(keyed);
   if (nowMs - known.atMs > LEDGER_DAY_MS + 2_000) return reuseForgottenKey(model, known);
   const [name, sent] = model.turn(REPEATS)(known);
-  // A replay begins the entry's day anew.
+  // A replay restarts the entry's day.
   if (name !== "repeat_changed") known.atMs = nowMs;
   return request(model, name, sent, { advanceMs: 0 });
 }
@@ -233,14 +233,14 @@ function reordered({ sent, json }: KeyedWrite): Repeat {
   }];
 }
 
-/** The hash covers the body alone. */
+/** The hash covers only the body. */
 function elsewhere({ sent }: KeyedWrite): Repeat {
   return ["repeat_elsewhere", { ...sent, path: "/note/global/was_filed" }];
 }
 
 function changed({ sent, json }: KeyedWrite): Repeat {
   const metadata = json.metadata as JsonObject;
-  // No write of a trace has this actor to begin with, or it would not be changed.
+  // No write of a trace has this actor originally; otherwise it would not be changed.
   const actor = { type: "robot", id: "inventory" };
   return ["repeat_changed", { ...sent, json: { ...json, metadata: { ...metadata, actor } } }];
 }
@@ -265,7 +265,7 @@ function reuseForgottenKey(model: TraceModel, known: KeyedWrite): Operation {
 
 const MEANWHILE = ["write_twice_at_once", "read_during_write"] as const;
 
-/** The same key again, or a read, while the first write is under way. */
+/** Sends the same key again, or a read, while the first write is under way. */
 export function writeTwiceAtOnce(model: TraceModel): Operation {
   const place = pickPlace(model);
   const stream = pickStream(model, place, { type: "note" });
@@ -285,7 +285,7 @@ export function writeTwiceAtOnce(model: TraceModel): Operation {
   return request(model, name, sent, { meanwhile });
 }
 
-/** The store fails under a write; its error record can be read afterwards. */
+/** The store fails during a write; its error record can be read afterwards. */
 export function writeIntoFault(model: TraceModel): Operation[] {
   const place = pickPlace(model);
   const stream = pickStream(model, place, { type: "tally" });
@@ -317,7 +317,7 @@ export function writeThousands(model: TraceModel): Operation {
   return request(model, "batch_write_of_thousands", sent);
 }
 
-/** Events near the limit of one event, so that stored values are cut into pieces. */
+/** Events near the size limit of one event, so that stored values are split. */
 export function writeLarge(model: TraceModel): Operation {
   const { random } = model;
   const place = pickPlace(model);

@@ -1,4 +1,4 @@
-/** One text for all JSON that says the same. */
+/** JSON values with the same meaning have one canonical text. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -56,7 +56,7 @@ Deno.test("canonicalJson() keeps keys such as __proto__ and constructor", () => 
 Deno.test("canonicalJson() gives text that means the same value", () => {
   fc.assert(fc.property(jsonValue, (value) => {
     const text = canonicalJson(value);
-    // JSON itself has no negative zero: compared as JSON text reads it.
+    // JSON has no negative zero: compare with the value that JSON text yields.
     assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)));
   }));
 });
@@ -68,7 +68,7 @@ Deno.test("canonicalJson() does not depend on the order of keys", () => {
 });
 
 Deno.test("canonicalJson() does not depend on the objects that it has written before", () => {
-  // Few letters: the same keys come again, in other orders too, and others that look alike.
+  // Few letters, so that the same keys recur, in other orders too, beside similar ones.
   const name = fc.string({ unit: fc.constantFrom("a", "b", '"', "é"), maxLength: 3 });
   const named = fc.uniqueArray(name, { maxLength: 4 });
   fc.assert(

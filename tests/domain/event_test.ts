@@ -1,4 +1,7 @@
-/** The event as stored and as listed; the order of its fields is part of the format. */
+/**
+ * Events as stored and as listed; the field order is part of the format. See
+ * docs/reference/writing.md.
+ */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";

@@ -1,4 +1,4 @@
-/** Identifiers: the golden cases are the rows of the table in docs/reference/identifiers.md. */
+/** Identifiers, by golden cases. See docs/reference/identifiers.md. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

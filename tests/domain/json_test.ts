@@ -1,4 +1,4 @@
-/** What counts as a JSON object, and how kinds of values are called. */
+/** What counts as a JSON object, and the names of the kinds of values. */
 
 import assert from "node:assert/strict";
 import { describeKind, isJsonObject } from "../../src/domain/json.ts";

@@ -1,6 +1,6 @@
 /**
- * The numbers of docs/reference/limits.md, written down a second time: a slip of the hand must not
- * pass.
+ * The documented limits, written down a second time to catch typos. See
+ * docs/reference/limits.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,7 @@
-/** Pages of lists. Default 50, at most 200, `truncated` exact. */
+/**
+ * Pages of lists: 50 entries by default, at most 200, and `truncated` is exact. See
+ * docs/reference/reading.md.
+ */
 
 import assert from "node:assert/strict";
 import { checkStart, cutPage, listPage, pageLimit } from "../../src/domain/list_page.ts";

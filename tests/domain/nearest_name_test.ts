@@ -1,4 +1,4 @@
-/** "Did you mean ...". */
+/** The suggestions after "Did you mean ...". */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -32,7 +32,7 @@ Deno.test("didYouMean() falls back to the other hint", () => {
   assert.equal(didYouMean("zzz", ["events"], "x"), "x");
 });
 
-/** The distance by the table of all distances, as the textbooks fill it. */
+/** The edit distance by the full table of distances, as in textbooks. */
 function distanceOf(a: string, b: string): number {
   const table = Array.from({ length: a.length + 1 }, (_, i) => [i]);
   for (let j = 0; j <= b.length; j++) table[0]![j] = j;

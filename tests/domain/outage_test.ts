@@ -1,4 +1,4 @@
-/** The names by which outages are known are those that engines really use. */
+/** Outages are recognized by the error names that engines really use. */
 
 import assert from "node:assert/strict";
 import { isOutage } from "../../src/domain/outage.ts";

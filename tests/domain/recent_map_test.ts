@@ -1,4 +1,4 @@
-/** Maps of what was used last. */
+/** Maps that keep the most recently used entries. */
 
 import assert from "node:assert/strict";
 import { createRecentMap, createRecentMapBySize } from "../../src/domain/recent_map.ts";

@@ -1,4 +1,4 @@
-/** The names of environments, as callers write them. */
+/** The names of environments as callers write them. */
 
 import assert from "node:assert/strict";
 import { ENVIRONMENTS, parseEnvironment } from "../../src/domain/tenant.ts";

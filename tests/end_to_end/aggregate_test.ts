@@ -1,4 +1,4 @@
-/** `GET /{aggregate_type}/{aggregate_id}` and `/length`: read form, states, the past. */
+/** `GET /{aggregate_type}/{aggregate_id}` and `/length`: read form, states, past states. */
 
 import assert from "node:assert/strict";
 import { type Case, refusal, type Step, testCases } from "./cases.ts";
@@ -267,7 +267,7 @@ Deno.test("more than 33,554,432 bytes: synchronous is 422 fold_budget_exceeded a
     ]);
     assert.equal(page.truncated, false);
 
-    // "Background rebuilds run in bounded chunks and are not refused."
+    // Background rebuilds run in bounded slices and are not refused.
     for (let turn = 0; turn < 100 && await service.background.rebuildSnapshots(10) > 0; turn++);
     const read = await send("GET", "/note/BBBBBBBBB");
     assert.equal(read.status, 200, read.text.slice(0, 200));

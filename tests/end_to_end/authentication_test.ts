@@ -1,4 +1,4 @@
-/** "Authentication": API keys, operator tokens, environments and instances. */
+/** API keys, operator tokens, environments and instances. See docs/reference/basics.md. */
 
 import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";

@@ -1,10 +1,12 @@
-/** Tables of requests with the exact answers that the contract gives, one test for each row. */
+/** Tables of requests with their exact documented answers, one test for each row. */
 
 import assert from "node:assert/strict";
 import { type SendOptions, withWorld, type World, type WorldOptions } from "./world.ts";
 
 export interface Step extends SendOptions {
-  /** Method and path, e.g. `GET /note/global/length`; `{instance}` stands for the instance's id. */
+  /**
+   * Method and path, e.g. `GET /note/global/length`; `{instance}` stands for the instance's id.
+   */
   readonly call: string;
 }
 
@@ -13,14 +15,14 @@ export interface Case extends Step {
   /** Sent first; each must succeed. */
   readonly after?: readonly Step[];
   readonly status: number;
-  /** null: must be absent. */
+  /** null means that it must be absent. */
   readonly headers_out?: Readonly<Record<string, string | null>>;
-  /** Exact, and in this order of fields; a RegExp for the text as a whole. */
+  /** Exact, with fields in this order; a RegExp is matched against the whole text. */
   readonly answer?: unknown;
   readonly world?: WorldOptions;
 }
 
-/** Registers one test for each case; `subject` begins their names. */
+/** Registers one test for each case; their names begin with `subject`. */
 export function testCases(subject: string, cases: readonly Case[]): void {
   for (const row of cases) {
     Deno.test(`${subject}: ${row.name}`, () =>
@@ -48,7 +50,7 @@ async function checkCase(world: World, row: Case): Promise<void> {
   else if (row.answer !== undefined) assert.equal(answer.text, JSON.stringify(row.answer));
 }
 
-/** The body of a refusal as the contract spells it: `{ok: false, error, error_type, ...}`. */
+/** The documented body of a refusal: `{ok: false, error, error_type, ...}`. */
 export function refusal(errorType: string, error: string, more: object = {}) {
   return { ok: false, error, error_type: errorType, ...more };
 }

@@ -1,4 +1,7 @@
-/** "Conventions" and "Errors": CORS, methods, content types, paths, request ids, body faults. */
+/**
+ * CORS, methods, content types, paths, request ids, body faults. See docs/reference/basics.md
+ * and docs/reference/errors.md.
+ */
 
 import assert from "node:assert/strict";
 import { type Case, refusal, sendStep, testCases } from "./cases.ts";

@@ -1,4 +1,4 @@
-/** What the edge adds for browsers, caches and slow lines, on the routes that have it. */
+/** What the HTTP edge adds for browsers, caches and slow lines, on the routes that have it. */
 
 import assert from "node:assert/strict";
 import { type Answer, withWorld, type World } from "./world.ts";

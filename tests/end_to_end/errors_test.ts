@@ -10,7 +10,7 @@ import { noteBody, uuid } from "./world_spec.ts";
 const DAY_MS = 24 * 3_600_000;
 const MISSING = refusal("not_found", "There is no such error record, or it is older than 24 hours");
 
-/** A world whose store can be taken away, and one whose store can break with a bug. */
+/** A world whose store a test can take away or break with a bug. */
 function withFaults(
   body: (world: World, faults: { away: boolean; broken: boolean }) => Promise<void>,
 ): Promise<void> {

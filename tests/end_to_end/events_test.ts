@@ -1,4 +1,6 @@
-/** `GET /{aggregate_type}/{aggregate_id}/events`: pages, cursors, stored bytes and chain hashes. */
+/**
+ * `GET /{aggregate_type}/{aggregate_id}/events`: pages, cursors, stored bytes and chain hashes.
+ */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -91,7 +93,7 @@ testCases("an events page", [
   },
 ]);
 
-/** The page the contract describes, of events 0 to `length - 1`. */
+/** The documented page of events 0 to `length - 1`. */
 function expectedPage(length: number, count: number, direction: string, start?: number) {
   const low = direction === "forwards" && start !== undefined ? start + 1 : 0;
   const high = direction === "backwards" && start !== undefined ? start : length;

@@ -1,4 +1,4 @@
-/** What newcomers get wrong first: each is refused with one sentence that says what to do. */
+/** Typical mistakes of newcomers: each is refused with one sentence that says what to do. */
 
 import assert from "node:assert/strict";
 import { settleViews } from "../support/settle_views.ts";
@@ -10,7 +10,7 @@ interface Mistake {
   readonly call: string;
   readonly options: SendOptions;
   readonly status: number;
-  /** In `hint`, or in `error` where that says it already. */
+  /** In `hint`, or in `error` if that already says it. */
   readonly says: string | RegExp;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Handlers through the whole product: a state, one event, the state after.
- * The details of each operation are golden cases of the domain; here each meets deploy, write,
- * storage and read.
+ * Tick handlers through the whole product: a state, one event, the state after it. The details
+ * of each operation are golden cases of the domain; here each goes through deploy, write,
+ * storage and read. See docs/reference/handlers.md.
  */
 
 import assert from "node:assert/strict";
@@ -356,7 +356,7 @@ for (const { name, handler, before = {}, data = {}, after } of [...ROWS, ...pred
     }, { spec }));
 }
 
-/** With keys in one order, for the order of keys in a state means nothing. */
+/** Sorts the keys, because the order of keys in a state means nothing. */
 function sorted(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;

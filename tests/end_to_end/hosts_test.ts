@@ -1,4 +1,4 @@
-/** "Instances and environments": hosts of a base domain, and operator calls on every listener. */
+/** Hosts of a base domain, and operator calls on every listener. See docs/reference/basics.md. */
 
 import assert from "node:assert/strict";
 import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
@@ -54,7 +54,7 @@ Deno.test("api.<base> answers operator calls, and no data", () =>
     const host = "api.example.com";
     assert.equal((await send("GET", "/api/instances", { host, token: operator })).status, 200);
     assert.equal((await send("GET", "/note", { host, token: keys.test.write })).status, 404);
-    // Left out, the environment is test there.
+    // If left out, the environment is test there.
     const made = await send("POST", `/api/instances/${instanceId}/keys`, {
       host,
       token: operator,

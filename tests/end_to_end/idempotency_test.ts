@@ -1,6 +1,6 @@
 /**
- * The life of an idempotency key, state by state, and the header's own rules.
- * See docs/reference/writing.md.
+ * The life cycle of an idempotency key, state by state, and the rules of its header. See
+ * docs/reference/writing.md.
  */
 
 import assert from "node:assert/strict";
@@ -236,7 +236,7 @@ Deno.test("the store cannot be reached: 503, nothing recorded, and the key may b
 Deno.test("a record lives 24 hours, rolling with each use of the key", () =>
   withWorld(async (world) => {
     const { host, send } = world;
-    // Tokens and keys do not end by the clock; only the record does.
+    // Here neither tokens nor keys expire, only the record does.
     await send("POST", PATH, keyed(noteBody("a")));
     for (let turn = 0; turn < 3; turn++) {
       host.timeMs += DAY_MS - 1_000;

@@ -1,4 +1,7 @@
-/** Identifiers (docs/reference/identifiers.md), at each of the three places where one stands. */
+/**
+ * Identifiers, at each of the three places where one may appear. See
+ * docs/reference/identifiers.md.
+ */
 
 import assert from "node:assert/strict";
 import { withWorld } from "./world.ts";
@@ -6,7 +9,7 @@ import { noteBody, uuid } from "./world_spec.ts";
 
 const V4 = "5b3e1a7c-9d24-4f6a-8b1e-0c2d3e4f5a6b";
 
-/** As sent, and as stored; undefined: refused. */
+/** As sent, and as stored; undefined if it is refused. */
 const IDENTIFIERS: readonly (readonly [name: string, sent: string, canonical?: string])[] = [
   ["a UUID of version 4 is kept", V4, V4],
   ["a UUID of version 5 is kept", V4.replace("-4", "-5"), V4.replace("-4", "-5")],

@@ -1,4 +1,7 @@
-/** Imports of events on the wire: paths, bodies, refusals, progress. */
+/**
+ * Imports of events on the wire: paths, bodies, refusals, progress. See
+ * docs/reference/imports.md.
+ */
 
 import assert from "node:assert/strict";
 import { readPieces } from "../../src/http/decode/file_body.ts";
@@ -25,7 +28,7 @@ function post(world: World, path: string, body: unknown, headers: Record<string,
 
 const AT = new Date(START * 1000).toISOString();
 
-/** An import as answers tell of it. */
+/** An import as answers show it. */
 function viewOf(fields: object) {
   const view = { form: "import_jsonl", state: "complete", started_at: AT, updated_at: AT };
   return { ...view, ...fields };
@@ -205,7 +208,7 @@ Deno.test("?progress=true tells how far it is in lines of JSON; the last is the 
     const path = `${LINES}?progress=true&import_id=x`;
     const file = lines(event(1, "a"), event(1, "b"));
     const { service, host } = world;
-    // Every answer of the world is JSON; these are lines of it.
+    // `world.send` expects a single JSON document; these answers are lines of JSON.
     const send = async (body: string) => {
       const headers = { ...NDJSON, authorization: `Bearer ${world.operator}` };
       const { createApp } = await import("../../src/http/app.ts");

@@ -1,12 +1,12 @@
 /**
- * For each route: how to ask it for what belongs to the instance `shop`, and what somebody gets for
- * it who has a key of another instance, or a token for another one. A route without a row here
+ * For each route: a request for what belongs to the instance `shop`, and a rival's answer. The
+ * rival has a key of another instance, or a token for another one. A route without a row here
  * fails the test that walks `PATHS`.
  */
 
 import { METADATA } from "./world_spec.ts";
 
-/** What `shop` has, and the other instance must not get at. */
+/** What `shop` has and the other instance must not reach. */
 export interface Belongings {
   readonly instance: string;
   readonly order: string;
@@ -25,16 +25,16 @@ export interface RouteRow {
   readonly headers?: Readonly<Record<string, string>>;
   /** Status of the answer to the other instance. */
   readonly rival: number;
-  /** True where a token that is limited to `shop` must not change even `shop`. */
+  /** True if a token that is limited to `shop` must not change even `shop`. */
   readonly isForUnrestricted?: boolean;
-  /** What that answer holds, where it is not a refusal. */
+  /** What that answer contains, if it is not a refusal. */
   readonly rivalBody?: Readonly<Record<string, unknown>>;
 }
 
 const WRITE = { data: { text: "the rival's" }, metadata: METADATA };
 const NONE = { data: [] };
 
-/** Asked with an API key: the other instance sees its own, empty environment. */
+/** Requested with an API key: the other instance sees its own, empty environment. */
 export const DATA_ROWS: readonly RouteRow[] = [
   {
     route: "POST /_atomic-write",
@@ -83,7 +83,7 @@ export const DATA_ROWS: readonly RouteRow[] = [
   },
   { route: "GET /_projections/query", path: () => "/_projections/query", rival: 404 },
   {
-    // A table of another instance is one that there is not.
+    // A table of another instance does not exist for the rival.
     route: "POST /_projections/query",
     path: () => "/_projections/query",
     body: () => ({ sql: "SELECT * FROM orders_seen" }),
@@ -156,7 +156,7 @@ function inTest({ instance }: Belongings) {
   return { instance_id: instance, environment: "test" };
 }
 
-/** An event of the past for an import. */
+/** An event in the past, for an import. */
 function backdated({ order }: Belongings) {
   const metadata = { ...METADATA, timestamp: 1 };
   return { key: `order:${order}`, type: "was_paid", data: WRITE.data, metadata };
@@ -175,7 +175,7 @@ function multipart(fields: Readonly<Record<string, string>>): string {
   return `${parts.join("")}--part--\r\n`;
 }
 
-/** Asked with a token that names another instance. */
+/** Requested with a token that names another instance. */
 export const OPERATOR_ROWS: readonly RouteRow[] = [
   {
     route: "GET /api/instances",
@@ -326,7 +326,7 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
   },
 ];
 
-/** These know no instance: what they answer is nobody's, or for operators of everything. */
+/** Routes without an instance: their answers belong to nobody, or to operators of everything. */
 export const SHARED_ROUTES: Readonly<Record<string, string>> = {
   "GET /": "tells what is here, and nothing of whose",
   "GET /health/live": "tells that the process runs, and nothing else",

@@ -1,6 +1,7 @@
 /**
- * Nobody gets at what belongs to another: each route of `PATHS`, asked for the things of one
- * instance with every credential that does not cover it. See docs/reference/basics.md.
+ * Isolation of instances: no route gives anything to a credential that does not cover it. Each
+ * route of `PATHS` is asked for the things of one instance with every such credential. See
+ * docs/reference/basics.md.
  */
 
 import assert from "node:assert/strict";
@@ -27,7 +28,7 @@ import {
 } from "./world.ts";
 import { METADATA, uuid } from "./world_spec.ts";
 
-/** Stands in everything that `shop` writes. */
+/** Contained in everything that `shop` writes. */
 const MARK = "belongs-to-the-shop-2f9d1c";
 const ORDER = uuid(77);
 const plain = {
@@ -37,7 +38,7 @@ const plain = {
 };
 const BERLIN = { lat: 52.52, lng: 13.405 };
 
-/** One order has an event at a point, a saga that waits, and what is to be done and told. */
+/** One order has an event at a point, a waiting saga, a scheduled event and deliveries. */
 const spec: JsonObject = {
   agent_types: ["user"],
   aggregate_types: {
@@ -93,7 +94,7 @@ const spec: JsonObject = {
   },
 };
 
-/** A receiver that nobody reaches: what is due stays with the instance. */
+/** A receiver that cannot be reached: pending deliveries stay with the instance. */
 function webhooks(): WebhookSettings {
   const sender = { send: () => new Promise<never>(() => {}), close: () => {} };
   return { sender, headerPrefix: "SVC", allowPrivate: false };
@@ -117,7 +118,7 @@ async function furnish({ send, service, operator, instanceId }: World): Promise<
   const written = { data: { text: MARK, at: BERLIN }, metadata: METADATA };
   assert.equal((await send("POST", `/order/${ORDER}/was_placed`, { body: written })).status, 201);
   await drain(service);
-  // One of them is called as the path of queries ends.
+  // One of them has the same name as the last part of the query path.
   for (const name of ["orders_seen", "query"]) {
     const sources = { order: "$key" };
     const select = { text: "$.order.text" };
@@ -166,7 +167,7 @@ function ask({ world, shop }: Scene, row: RouteRow, options: SendOptions): Promi
   return world.send(method, row.path(shop), { body: row.body?.(shop), headers, ...options });
 }
 
-/** All that `shop` can read, as it reads it. */
+/** Everything that `shop` can read, as it reads it. */
 async function readShop(scene: Scene): Promise<string[]> {
   const reads = DATA_ROWS.filter(({ route }) => route.startsWith("GET "));
   const answers = [];
@@ -211,7 +212,7 @@ Deno.test("the owner gets everything that the rows ask for: so a refusal is one 
 Deno.test("a key of another instance reads none of it, and changes none of it", () =>
   withScene(async (scene) => {
     const before = await readShop(scene);
-    // Reads first: then the rival has written nothing of its own yet.
+    // Reads first: until then the rival has written nothing of its own.
     const isRead = ({ route }: RouteRow) => route.startsWith("GET ");
     for (const row of [...DATA_ROWS].sort((a, b) => Number(isRead(b)) - Number(isRead(a)))) {
       const { status, text, body } = await ask(scene, row, { token: scene.rival.key });

@@ -1,6 +1,6 @@
 /**
- * Limits (docs/reference/limits.md): each with the last value that passes and the first that does
- * not.
+ * Limits: for each the last value that passes and the first that does not. See
+ * docs/reference/limits.md.
  */
 
 import assert from "node:assert/strict";
@@ -11,7 +11,7 @@ import { METADATA } from "./world_spec.ts";
 const CALL = "POST /note/global/was_written";
 const DATA_MAX = 102_400;
 
-/** Data that is exactly so many bytes of JSON. */
+/** Data whose JSON has exactly this many bytes. */
 function dataOf(bytes: number, character = "x"): object {
   const room = bytes - '{"text":""}'.length;
   const size = new TextEncoder().encode(character).length;

@@ -5,7 +5,7 @@ import { type Case, refusal, type Step, testCases } from "./cases.ts";
 import { START, withWorld, type World } from "./world.ts";
 import { METADATA, noteBody, uuid } from "./world_spec.ts";
 
-/** In byte-wise order, all four kinds. */
+/** All four kinds of ids, in byte order. */
 const IDS = [
   "011000001",
   uuid(1),

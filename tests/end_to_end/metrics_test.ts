@@ -1,4 +1,4 @@
-/** `GET /metrics` over the whole product: each number moves by exactly what was done. */
+/** `GET /metrics` over the whole product: each number changes by exactly what was done. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -18,10 +18,10 @@ import { METADATA, noteBody, uuid } from "./world_spec.ts";
 type Numbers = Record<string, number>;
 
 interface Watched extends World {
-  /** Sends through a listener of its own, which counts for itself alone. */
+  /** Sends through an application of its own, with its own counters. */
   ask(method: string, path: string, body?: unknown, headers?: HeadersInit): Promise<Response>;
   scrape(): Promise<Map<string, Family>>;
-  /** What `work` has changed, without the metrics of the scrapes themselves and of the process. */
+  /** What `work` changed, without the metrics of the scrapes themselves and of the process. */
   changes(work: () => Promise<unknown>): Promise<Numbers>;
 }
 
@@ -44,7 +44,7 @@ async function watchWorld(body: (world: Watched) => Promise<void>, options?: Wor
     }
 
     async function scrape() {
-      // The store is asked once a second.
+      // The store is measured once a second.
       world.host.timeMs += 1_000;
       const authorization = `Bearer ${world.operator}`;
       const response = await ask("GET", "/metrics", undefined, { authorization });
@@ -71,7 +71,7 @@ function numbersOf(families: ReadonlyMap<string, Family>): Numbers {
   return Object.fromEntries([...families.values()].flatMap(({ samples }) => [...samples]));
 }
 
-/** The two numbers that one kind of answer moves. */
+/** The two numbers that one kind of answer changes. */
 function answered(method: string, route: string, status: number, times = 1): Numbers {
   const labels = `method="${method}",route="${route}",status`;
   const name = "daybook_http_request_duration_seconds_count";
@@ -132,7 +132,7 @@ Deno.test("writes, replays and refusals move what they are, each by one", async 
   });
 });
 
-/** How large the store is, and how often writes met, is not of the contract. */
+/** The size of the store and the number of conflicts are not documented behaviour. */
 function storeMoves(moved: Numbers): Numbers {
   return Object.fromEntries(Object.entries(moved).filter(([name]) => /^daybook_store_/.test(name)));
 }
@@ -183,7 +183,8 @@ Deno.test("what events set off is counted by what it is, and its failures as err
     assert.deepEqual(moved, {
       ...answered("POST", SINGLE, 201, 5),
       'daybook_events_written_total{origin="client"}': 5,
-      // was_placed 1, was_sent 1, was_counted 1, the echo 8, and what fired implies 1.
+      // was_placed 1, was_sent 1, was_counted 1, the echo 8, and 1 that the fired event
+      // implies.
       'daybook_events_written_total{origin="implied"}': 12,
       'daybook_events_written_total{origin="scheduled"}': 1,
       'daybook_error_records_total{error_type="implication_failed"}': 2,
@@ -214,7 +215,7 @@ Deno.test("sagas move by one for each transition, and their events are counted",
       [state("completed")]: 1,
       [state("compensated")]: 1,
       'daybook_events_written_total{origin="client"}': 3,
-      // Both reserve and ask for their payment; one is confirmed, one releases.
+      // Both sagas reserve and request their payment; one is confirmed, the other releases.
       'daybook_events_written_total{origin="saga"}': 6,
       ...storeMoves(moved),
     });
@@ -302,7 +303,7 @@ Deno.test("the queues show what waits and for how long, and what is parked", asy
     assert.equal(waiting['daybook_queue_depth{queue="outbox"}'], 1);
     assert.equal(waiting['daybook_queue_depth{queue="timer"}'], 1);
     assert.equal(waiting['daybook_queue_depth{queue="parked"}'], 0);
-    // Tried at once and put off; the scrape itself moves the clock by a second.
+    // Tried at once and postponed; the scrape itself moves the clock by a second.
     assert.equal(waiting['daybook_queue_lag_seconds{queue="outbox"}'], 31);
     assert.equal(waiting['daybook_queue_lag_seconds{queue="timer"}'], 21);
     for (let n = 0; n < limits.reactionTriesMax; n++) {

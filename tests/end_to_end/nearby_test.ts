@@ -1,4 +1,4 @@
-/** `GET /{aggregate_type}/nearby` and `metadata.geo`, row by row of docs/reference/geo.md. */
+/** `GET /{aggregate_type}/nearby` and `metadata.geo`. See docs/reference/geo.md. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
 import { type Case, refusal, type Step, testCases } from "./cases.ts";

@@ -1,7 +1,7 @@
 /**
- * Requests that produce each documented status of each route, for `openapi_test.ts`. A row holds
- * what only this route can be asked: its success, and the refusals of its own. What every route
- * is refused for by its credential, its query or its body follows from the success; see
+ * Requests that produce each documented status of each route, for `openapi_test.ts`. A row has
+ * what is specific to its route: its success and its own refusals. The refusals that every
+ * route shares, for its credential, query or body, are derived from the success; see
  * `derivedRequest()`.
  */
 
@@ -19,10 +19,10 @@ import { METADATA } from "./world_spec.ts";
 /** A request: `[path with query, body?, more?]`. */
 export type Asked = readonly [path: string, body?: unknown, options?: SendOptions];
 export type Ask = (world: World) => Asked | Promise<Asked>;
-/** Status to what produces it. */
+/** From a status to the request that produces it. */
 export type Producers = Readonly<Record<number, Ask>>;
 
-/** One type for each feature: orders set off sagas and are told to a listener. */
+/** One type for each feature: orders start sagas and are delivered to a listener. */
 export const openApiSpec: JsonObject = {
   agent_types: ["user"],
   singletons: ["stock"],
@@ -82,7 +82,7 @@ const ORDER = "/order/7KD2M9QXA";
 const NOTED = { data: { text: "a" }, metadata: METADATA };
 const BERLIN = { lat: 52.52, lng: 13.405 };
 const BATCH = { events: [{ type: "was_noted", data: { text: "a" } }], metadata: METADATA };
-/** The spec of the test's world is deployed there too. */
+/** The spec of the test's world is deployed in production too. */
 const PRODUCTION = { order: `${ORDER}/was_noted`, placed: NOTED };
 const HOUR_MS = 3_600_000;
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
@@ -115,7 +115,7 @@ async function firstOf(world: World, path: string, field: string): Promise<strin
   return data[0][field];
 }
 
-/** What an operator asks of the instance. */
+/** An operator's request about the instance. */
 function instance(path = ""): Ask {
   return ({ instanceId }) => [`/api/instances/${instanceId}${path}`];
 }
@@ -124,7 +124,7 @@ function toInstance(path: string, body: unknown): Ask {
   return ({ instanceId }) => [`/api/instances/${instanceId}${path}`, body];
 }
 
-/** As {@link Ask}, by an operator, on a path that does not show it. */
+/** Like {@link Ask}, but sent by an operator on a path that does not show it. */
 function asOperator(path: string, body?: unknown): Ask {
   return ({ operator }) => [path, body, { token: operator }];
 }
@@ -135,7 +135,9 @@ const ERASURE = { key: "order:7KD2M9QXA", reason: "asked for", environment: "tes
 
 let erasures = 0;
 
-/** A request to erase an order that was written for that: an order has one at most. */
+/**
+ * Requests the erasure of an order written for that purpose: an order has at most one request.
+ */
 async function erasure(world: World): Promise<string> {
   const id = uuid(++erasures);
   await expect(world, 201, [`/order/${id}/was_noted`, NOTED]);
@@ -163,7 +165,7 @@ const ORDERS_SEEN: JsonObject = {
   select: { text: "$.order.text" },
 };
 
-/** Gives the path of the projections, one of which there is then. */
+/** Deploys a projection and returns the path of the projections. */
 async function deployed(world: World): Promise<[path: string]> {
   const [path] = await instance("/projections")(world);
   const answer = await world.send("POST", path, { body: { projection: ORDERS_SEEN } });
@@ -216,13 +218,13 @@ async function anchored(world: World): Promise<JsonObject> {
   return (await expect(world, 201, await asked(world))).anchor;
 }
 
-/** Two tries, of which the first fails. */
+/** Two attempts, the first of which fails. */
 async function delivered(world: World): Promise<void> {
   await note(world);
   await deliver(world.service);
 }
 
-/** The id of an error record. */
+/** Stores an error record and returns its id. */
 function keepError({ service, tenants, host }: World): Promise<string> {
   const record = { error_type: "internal", message: "a", context: {}, request_id: "r" };
   host.timeMs += 1;

@@ -1,7 +1,7 @@
 /**
- * The whole OpenAPI document against the whole product: each documented status of each route is
- * produced by a real request, and each answer is as its documented schema says, with no field that
- * it does not name. See docs/reference/monitoring.md.
+ * The whole OpenAPI document against the whole product. A real request produces each documented
+ * status of each route. Each answer matches its documented schema and has no undocumented
+ * field. See docs/reference/monitoring.md.
  */
 
 import assert from "node:assert/strict";
@@ -27,7 +27,7 @@ const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true 
 (addFormats as any)(ajv);
 ajv.addSchema(closed(DOCUMENT) as JsonObject, "document");
 
-/** The same, with every object closed that says which fields it has. */
+/** A copy in which every object that declares its fields is closed. */
 function closed(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(closed);
   if (!isJsonObject(value)) return value;
@@ -36,7 +36,7 @@ function closed(value: JsonValue): JsonValue {
   return isOpen ? { ...copy, additionalProperties: false } : copy;
 }
 
-/** Fails unless `value` is as the schema at `pointer` of the document says. */
+/** Fails unless `value` matches the schema at `pointer` of the document. */
 function hold(pointer: readonly string[], value: unknown, what: string): void {
   const path = pointer.map((key) =>
     encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))
@@ -62,7 +62,7 @@ const CASES: readonly Case[] = PATHS.flatMap(({ pattern, methods }) =>
   })
 );
 
-/** What stands between the service and its store in these worlds. */
+/** The state of the store behind the service in these worlds. */
 interface Weather {
   now: "fine" | "internal" | "store_away";
 }
@@ -87,7 +87,10 @@ function weatheredEngine(inner: Engine, weather: Weather): Engine {
   };
 }
 
-/** The route's success with one thing wrong that any such route refuses; undefined: none is. */
+/**
+ * The route's success with one thing wrong that all such routes refuse; undefined if there is
+ * none.
+ */
 function derivedRequest({ access, operation, name }: Case, status: number): Ask | undefined {
   const success = REQUESTS[name]?.[Math.min(...Object.keys(operation.answers).map(Number))];
   if (success === undefined) return undefined;
@@ -120,7 +123,7 @@ function derivedRequest({ access, operation, name }: Case, status: number): Ask 
   }
 }
 
-/** One address may ask once in these worlds, unless its key is of an instance without limits. */
+/** In these worlds an address may ask once, unless its key belongs to an unlimited instance. */
 async function askTooOften(world: World, success: Ask): Promise<Asked> {
   const peer = "192.0.2.1";
   const [instance, tier] = [`/api/instances/${world.instanceId}`, "free"];
@@ -171,7 +174,7 @@ async function produce(one: Case, status: number, world: World, weather: Weather
   }
 }
 
-/** What succeeds is a request that the document allows. */
+/** A request that succeeds must be one that the document allows. */
 function checkRequest({ method, pattern, operation }: Case, path: string, body: unknown): void {
   const declared = Object.keys(operation.query ?? {}).map((name) => name.replace("?", ""));
   for (const name of new URL(path, "http://localhost").searchParams.keys()) {
@@ -195,7 +198,7 @@ function checkAnswer({ method, pattern }: Case, status: number, answer: Answer):
   hold([...place, type, "schema"], type === "application/json" ? body : text, "the answer");
 }
 
-/** A client that does not go on sending is given up after this, not after half a minute. */
+/** A client that stops sending is given up after this time instead of half a minute. */
 function shortenBodyTime(): () => void {
   const settings = limits as { requestBodySecondsMax: number };
   const before = settings.requestBodySecondsMax;
@@ -226,7 +229,7 @@ for (const one of CASES) {
   Deno.test(`${one.name} answers each documented status as it is documented`, async (test) => {
     const [own, derived] = [new Array<number>(), new Array<number>()];
     for (const status of statusesOf(one)) {
-      // In a world of its own too, for it leaves the instance with limits.
+      // Runs in its own world too, because it leaves the instance with limits.
       const isOwn = status === 429 || REQUESTS[one.name]?.[status] !== undefined;
       (isOwn ? own : derived).push(status);
     }

@@ -1,4 +1,4 @@
-/** What operators call: accounts, instances, API keys. See docs/reference/operators.md. */
+/** The operator API: accounts, instances, API keys. See docs/reference/operators.md. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";

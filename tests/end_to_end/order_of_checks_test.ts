@@ -1,6 +1,6 @@
 /**
- * The order of the checks of a write: a request with all faults from one step
- * on is answered for that step. Each row mends one more fault than the row before it.
+ * The order of checks: a request with all faults from one step on is answered for that step.
+ * Each row repairs one more fault than the row before it. See docs/reference/basics.md.
  */
 
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ interface Fault {
   readonly key?: string;
 }
 
-/** Nine MiB that are no JSON either. */
+/** Nine MiB that are not JSON either. */
 const HUGE = "x".repeat(9 << 20);
 const BAD_METADATA = JSON.stringify({ data: 1, metadata: { colour: 1, previous_length: 7 } });
 const BAD_ACTOR = JSON.stringify({ data: 1, metadata: { actor: 1, previous_length: 7 } });
@@ -132,7 +132,7 @@ for (const [index, fault] of SINGLE.entries()) {
         body: noteBody("a"),
         headers: { "x-idempotency-key": "taken" },
       });
-      // The faults of the later rows, as far as this row does not say otherwise.
+      // The faults of the later rows, unless this row says otherwise.
       const later = SINGLE.slice(index + 1);
       const pick = <K extends keyof Fault>(name: K) =>
         fault[name] ?? (later.find((row) => row[name] !== undefined)?.[name]);

@@ -1,4 +1,7 @@
-/** More requests at once than can be answered: the rest is told so, and nobody else notices. */
+/**
+ * More concurrent requests than the server can answer: the excess is refused with a 503. Health
+ * checks and metrics are still answered.
+ */
 
 import assert from "node:assert/strict";
 import { UNDER_WAY_START } from "../../src/domain/limits/load.ts";
@@ -8,7 +11,7 @@ import { noteBody, uuid } from "./world_spec.ts";
 
 const WRITE = `/note/${uuid(1)}/was_written`;
 
-/** An engine whose reads and writes wait until they are let go. */
+/** An engine whose writes wait until they are released. */
 function stoppedEngine(inner: Engine) {
   let gate: Promise<void> | undefined;
   let open = () => {};

@@ -1,4 +1,4 @@
-/** What a plan allows (docs/reference/limits.md): every header and body by its value. */
+/** Plan allocation: every header and body by its exact value. See docs/reference/limits.md. */
 
 import assert from "node:assert/strict";
 import { faultyEngine } from "../support/faulty_engine.ts";
@@ -7,7 +7,7 @@ import { type Answer, withWorld, type World, type WorldOptions } from "./world.t
 import { METADATA, noteBody, uuid } from "./world_spec.ts";
 
 interface Plan extends World {
-  /** One event for each number. */
+  /** Writes `count` events. */
   write(count: number, options?: { key?: string; stream?: number }): Promise<Answer>;
   setTier(tier: string): Promise<void>;
   usage(query?: string): Promise<Answer["body"]>;
@@ -180,7 +180,7 @@ Deno.test("implied and scheduled events count, and are written when the month is
   await withPlan(async ({ send, setTier, usage, service, host }) => {
     const post = (event: string, n: number) =>
       send("POST", `/order/${uuid(n)}/${event}`, { body: { data: {}, metadata: METADATA } });
-    // The implied event of the first is written with it, those of the second go by the outbox.
+    // The first one's implied event is written with it, the second one's events use the outbox.
     assert.equal((await post("was_placed", 1)).status, 201);
     assert.equal((await usage()).events_written, 2);
     assert.equal((await post("was_echoed", 2)).status, 201);

@@ -176,7 +176,8 @@ Deno.test("an export that cannot wait for the latest writes says how many it lac
     let isAnswered = false;
     const note = () => isAnswered = true;
     asked.then(note, note);
-    // A cluster takes its time until the export waits at all; the clock goes on until it has.
+    // On a cluster the export takes a while to start waiting; the clock moves until it is
+    // answered.
     while (!isAnswered) {
       host.timeMs += 100;
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -191,7 +192,10 @@ Deno.test("an export that cannot wait for the latest writes says how many it lac
   });
 });
 
-/** The shop without what a projection reads: by force, for it breaks senders, too. */
+/**
+ * Deploys the shop without a part that a projection reads; forced, because it breaks senders
+ * too.
+ */
 async function deployWithout(world: World, part: "customer" | "main"): Promise<Answer> {
   const { send, instanceId } = world;
   const spec = shopSpec();
@@ -273,7 +277,7 @@ Deno.test("who asks for stale rows gets the last good ones, and hears how much t
       const now = await send("GET", `${path}/${uuid(1)}?stale=true&synchronous=true`);
       assert.equal(now.body.data.total, 6.5, "nothing can be computed");
       await write(world, `/order/${uuid(1)}/had_line_added`, { line: { price: 1 } });
-      // What the projection does not read is not missing in it.
+      // Changes that the projection does not read do not count as missing.
       await write(world, `/product/${uuid(5)}/was_named`, { name: "Tea" });
       await settleViews(world.service);
     }

@@ -1,4 +1,6 @@
-/** SQL over projections on the wire: statuses, bodies, headers, who may ask, what it counts as. */
+/**
+ * SQL over projections on the wire: statuses, bodies, headers, who may ask, how it is counted.
+ */
 
 import assert from "node:assert/strict";
 import { uuid } from "../support/service_fixture.ts";

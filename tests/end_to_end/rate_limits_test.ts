@@ -1,11 +1,11 @@
-/** Rate limits (docs/reference/limits.md): every header and body by its exact value. */
+/** Rate limits: every header and body by its exact value. See docs/reference/limits.md. */
 
 import assert from "node:assert/strict";
 import { type Answer, type SendOptions, withWorld, type World } from "./world.ts";
 import { METADATA, noteBody, uuid } from "./world_spec.ts";
 
 interface Edge extends World {
-  /** As `send`, over a connection from {@link PEER}. */
+  /** Like `send`, over a connection from {@link PEER}. */
   ask: World["send"];
   setTier(tier: string): Promise<void>;
 }
@@ -32,7 +32,7 @@ function ratesOf({ headers }: Answer) {
   return ["limit", "remaining", "scope", "tier"].map((name) => headers.get(`x-ratelimit-${name}`));
 }
 
-/** Counts as a write, and costs nothing: there is no body. */
+/** Counts as a write but is cheap, because it has no body. */
 async function spend({ ask }: Edge, times: number, options: SendOptions = {}) {
   for (let time = 0; time < times; time++) {
     assert.equal((await ask("POST", WRITE, options)).status, 400);
@@ -99,7 +99,7 @@ Deno.test("beyond the limit: 429 with the contract's body, until a minute has pa
       window: "1m",
       tier: "free",
     });
-    // Reads have a limit of their own.
+    // Reads have their own limit.
     assert.equal((await ask("GET", NOTE)).status, 200);
     host.timeMs += 60_000;
     assert.equal((await ask("POST", WRITE, { body: noteBody("a") })).status, 429);

@@ -1,4 +1,4 @@
-/** What a written event sets off, as clients see it: implied events, scheduled ones, sagas. */
+/** Reactions to a written event as clients see them: implied and scheduled events, sagas. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -10,7 +10,7 @@ import { withWorld, type World } from "./world.ts";
 const plain = { schema: true, handler: [] };
 const MINUTE_MS = 60_000;
 
-/** An order reserves stock and asks for its payment through a saga, and is reminded of it. */
+/** An order reserves stock, requests its payment through a saga, and schedules a reminder. */
 const spec: JsonObject = {
   aggregate_types: {
     order: {

@@ -1,4 +1,7 @@
-/** `POST /{aggregate_type}/{aggregate_id}/{event_type}`, row by row of the contract. */
+/**
+ * `POST /{aggregate_type}/{aggregate_id}/{event_type}`, case by case. See
+ * docs/reference/writing.md.
+ */
 
 import { type Case, refusal, testCases } from "./cases.ts";
 import { ACTOR, METADATA, noteBody, uuid } from "./world_spec.ts";

@@ -32,7 +32,7 @@ function withListeners(
   });
 }
 
-/** Sends text over one connection and gives all that comes back. */
+/** Sends text over one connection and returns everything that comes back. */
 async function exchange(server: RunningServer, index: number, text: string): Promise<string> {
   const { hostname, port } = server.addresses[index]!;
   const connection = await Deno.connect({ hostname, port });
@@ -118,7 +118,7 @@ Deno.test("a socket: more than one X-Idempotency-Key header is 422, exact text",
     assert.ok(text.endsWith(JSON.stringify(refusal("bad_request", error))), text);
   }));
 
-/** The parser of HTTP, which is before the service, lets none through (RFC 9110, 5.5). */
+/** The HTTP parser in front of the service lets none through (RFC 9110, 5.5). */
 Deno.test("a socket: a control character in a header is 400, and nothing is written", () =>
   withListeners({}, async ({ keys, send }, server) => {
     const body = JSON.stringify(noteBody("a"));

@@ -1,4 +1,4 @@
-/** The spec: its document row by row, deploying it, and which changes a redeploy may make. */
+/** The spec: its document, deploying it, and which changes a redeploy may make. */
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
@@ -10,7 +10,7 @@ import { noteBody, worldSpec } from "./world_spec.ts";
 const DEPLOY = "POST /api/instances/{instance}/spec";
 const EVENT: JsonObject = { schema: true, handler: [] };
 
-/** The smallest spec, with `change` over its root. */
+/** The smallest spec, with `change` merged into its root. */
 function small(change: JsonObject = {}): JsonObject {
   return {
     agent_types: ["user"],
@@ -19,7 +19,7 @@ function small(change: JsonObject = {}): JsonObject {
   };
 }
 
-/** Whose JSON has exactly so many bytes. */
+/** A spec whose JSON has exactly this many bytes. */
 function specOfBytes(bytes: number): JsonObject {
   const rest = JSON.stringify(small({ description: "" })).length;
   return small({ description: "x".repeat(bytes - rest) });

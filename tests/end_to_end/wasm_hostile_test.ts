@@ -1,6 +1,6 @@
 /**
- * Modules that misbehave, through HTTP: what is refused at upload and at deploy, and for all else
- * the status, the `error_type` and the record that a write, a read and an implication come to.
+ * Misbehaving modules through HTTP: what is refused at upload and at deploy. For everything
+ * else: the status, the `error_type` and the record of a write, a read and an implication.
  */
 
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ const MALLOC = `(func (export "malloc") (param i32) (result i32) (i32.const 4096
 const TIMEOUT_MS = 1_000;
 const MEMORY = `(memory (export "memory") 1)`;
 
-/** One kind of each failure; the others differ only in where they happen. */
+/** One module for each kind of failure; the others differ only in where they fail. */
 const ONE_OF_EACH = [
   "loops for ever",
   "traps",
@@ -71,7 +71,7 @@ Deno.test("a stored event whose module has since become hostile makes its reads 
         const again = await world.send("POST", `/${type}/global/was_done`, WRITE);
         if (hostile.kind === "wasm_timeout") assert.equal(again.status, 503, "it is paused");
         else assertFailed(again, hostile);
-        // The events themselves are there to be read.
+        // The events themselves can be read.
         const events = await world.send("GET", `/${type}/global/events`);
         assert.equal(events.body.data.length, 1, events.text);
         await deploy(world, { was_done: handledBy({ blob_name: `${blob}:v1` }) }, type);
@@ -250,7 +250,7 @@ Deno.test("a spec is refused that names a blob, a version or an entrypoint which
   }, { spec: null });
 });
 
-/** A module that has this entrypoint, which returns this text. */
+/** A module with this entrypoint, which returns this text. */
 function inEntrypoint(name: string, text: string): string {
   return `(module ${MEMORY} ${MALLOC} ${returning(text).replace('"apply_handler"', `"${name}"`)})`;
 }

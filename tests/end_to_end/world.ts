@@ -1,7 +1,7 @@
 /**
- * The whole product in one process: the real HTTP application over a real service on a temporary
- * store, one instance `shop` with keys in each environment. Every answer that a test gets through
- * it is also held against what the contract says of all answers.
+ * The whole product in one process: the real HTTP application over a real service. It runs on a
+ * temporary store, with one instance `shop` that has keys in each environment. Every answer
+ * that a test gets through it is also checked against the documented rules for all answers.
  */
 
 import assert from "node:assert/strict";
@@ -24,27 +24,27 @@ import { worldSpec } from "./world_spec.ts";
 export interface WorldOptions {
   /** Deployed to every environment, by default the one of `world_spec.ts`; null deploys none. */
   readonly spec?: JsonObject | null;
-  /** Puts something between the service and the engine, such as faults. */
+  /** Wraps the engine, for example with faults. */
   readonly wrap?: (engine: Engine) => Engine;
   /** Raw Ed25519 key of 32 bytes for EdDSA tokens. */
   readonly jwtPublicKey?: Uint8Array;
-  /** Left out: nothing is delivered to listeners. */
+  /** Default: nothing is delivered to listeners. */
   readonly webhooks?: (host: FakeHost) => WebhookSettings;
-  /** Requests per minute of one address; left out: as the contract says. */
+  /** Requests per minute of one address. Default: the documented limit. */
   readonly ipLimit?: number;
 }
 
 export interface SendOptions {
   /** The listener that gets the request. Default: test. */
   readonly environment?: Environment;
-  /** Instead of a listener's: `host` decides, below the base domain `example.com`. */
+  /** Set instead of a listener: the host name decides, below the base domain `example.com`. */
   readonly host?: string;
-  /** Left out: the write key, or under `/api/` the operator's token. null: none. */
+  /** Default: the write key, or under `/api/` the operator's token. null: none. */
   readonly token?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The other end of the connection. Left out: there is none, and no address is counted. */
+  /** The other end of the connection. Default: there is none, and no address is counted. */
   readonly peer?: string;
-  /** A text, bytes or a stream of them are sent as they are, anything else as JSON. */
+  /** A text, bytes or a stream are sent as they are, anything else as JSON. */
   readonly body?: unknown;
 }
 
@@ -66,9 +66,9 @@ export interface World {
   readonly keys: Readonly<Record<Environment, { readonly read: string; readonly write: string }>>;
   /** A token for everything. */
   readonly operator: string;
-  /** Where copies of views for SQL are. */
+  /** The folder with the SQL copies of projections. */
   readonly viewsFolder: string;
-  /** Sends a request and holds its answer against what the contract says of all answers. */
+  /** Sends a request and checks its answer against the documented rules for all answers. */
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
 }
 
@@ -76,12 +76,12 @@ export const SECRET = new Uint8Array(32).fill(7);
 /** The second at which every world begins: 2026-01-01T00:00:00Z. */
 export const START = 1_767_225_600;
 
-/** Answers whose form others have decided. */
+/** Answers whose format external standards define. */
 const SPEAKS_FOR_ITSELF: ReadonlySet<string> = new Set(["/metrics", "/openapi.json"]);
 
 type Inhabitants = Pick<World, "instanceId" | "tenants" | "keys">;
 
-/** Runs `body` in a new world; all of it is gone afterwards. */
+/** Runs `body` in a new world and removes it afterwards. */
 export async function withWorld(
   body: (world: World) => Promise<void>,
   options: WorldOptions = {},
@@ -116,7 +116,7 @@ export async function withWorld(
   }
 }
 
-/** A store with the instance, its keys and mostly the spec: how a world begins. */
+/** How a world begins: a store with the instance, its keys and usually the spec. */
 interface Template extends Inhabitants {
   readonly content: StoreContent;
 }
@@ -128,7 +128,7 @@ const templates: Partial<Record<Beginning, Promise<Template>>> = {};
 async function createTemplate(begin: Beginning): Promise<Template> {
   const { engine, save, dispose } = await temporaryEngine();
   try {
-    // Another seed than that of the worlds, so that none of them draws an id that is taken.
+    // A different seed from that of the worlds, so that none of them draws an id that is taken.
     const host = fakeHost("template");
     const { id } = await makeInstance(engine, host, "shop");
     const tenants = {} as Record<Environment, Tenant>;
@@ -225,7 +225,7 @@ function makeRequest(
   });
 }
 
-/** What the contract says of all answers: `ok`, the origin header, the request id, error ids. */
+/** The documented rules for all answers: `ok`, the origin header, the request id, error ids. */
 function checkEveryAnswer(method: string, { status, headers, text, body }: Answer): void {
   assert.equal(headers.get("access-control-allow-origin"), "*", "every answer has CORS");
   assert.match(headers.get("x-request-id") ?? "", /^[A-Za-z0-9_-]{1,64}$/, "request id");
@@ -235,7 +235,7 @@ function checkEveryAnswer(method: string, { status, headers, text, body }: Answe
     return;
   }
   const type = headers.get("content-type");
-  // An export that succeeds is no JSON; all that it is refused for is.
+  // A successful export is not JSON; its refusals are.
   if (status === 200 && type?.startsWith("text/csv")) return;
   assert.equal(type, "application/json", text);
   assert.equal(body.ok, status < 400, text);
@@ -250,7 +250,9 @@ export function operatorClaims(change: JsonObject = {}): JsonObject {
   return { sub: "ops@example.com", role: "operator", exp: START + 3_600, ...change };
 }
 
-/** A JWT by RFC 7519 and RFC 7515, made here so that the product's own signer is not its judge. */
+/**
+ * A JWT by RFC 7519 and RFC 7515, made here so that the product's own signer is not its judge.
+ */
 export function signToken(claims: JsonObject, header: JsonObject = { alg: "HS256" }): string {
   const part = (value: JsonObject) => bytesToBase64Url(JSON.stringify(value));
   const signed = `${part(header)}.${part(claims)}`;

@@ -1,20 +1,20 @@
 /**
- * Hostile requests from a seed: the corpus as it is, its parts put together at random, and valid
- * requests with bytes changed. Case `n` of a seed is always the same request.
+ * Hostile requests from a seed: the corpus, random mixes of its parts, and mutated valid
+ * requests. Case `n` of a seed is always the same request.
  */
 
 import type { Random } from "../crash/random.ts";
 import type { Sending } from "./connection.ts";
 import corpus from "./corpus.json" with { type: "json" };
 
-/** What a case needs to know of the server. */
+/** What a case needs to know about the server. */
 export interface Credentials {
   readonly writeKey: string;
   readonly operatorToken: string;
   readonly instanceId: string;
 }
 
-/** Events that must all be there or none; each carries `group` in its data. */
+/** Events that must all be stored or none; each carries `group` in its data. */
 export interface Group {
   readonly id: string;
   readonly size: number;
@@ -30,7 +30,7 @@ const ACTOR = '{"actor":{"type":"user","id":"global"}}';
 const DEPTH_MAX = 200;
 const BATCH_MAX = 300;
 
-/** The corpus first, one request after another, then whatever `random` makes of it. */
+/** First the corpus, one request after another, then whatever `random` makes of it. */
 export function makeCase(random: Random, index: number, known: Credentials): FuzzCase {
   const verbatim = corpus.requests[index];
   if (verbatim !== undefined) return unfinished(random, latin1(fillIn(verbatim, known)));
@@ -51,18 +51,18 @@ function unfinished(random: Random, bytes: Uint8Array): FuzzCase {
   return { bytes, pieces: split(random, bytes), complete: false };
 }
 
-/** Any method, path, query, header and body of the corpus together. */
+/** A random combination of a method, path, query, header and body of the corpus. */
 function assembled(random: Random, known: Credentials): Uint8Array {
   const segments = Array.from({ length: 1 + random.below(4) }, () => random.pick(corpus.segments));
   const path = `/${segments.join("/")}${random.pick(corpus.queries)}`;
-  // An answer to HEAD has a length and no body, and so no end to wait for.
+  // An answer to HEAD has a length and no body, so its end cannot be detected.
   const method = random.pick(corpus.methods.filter((name) => name !== "HEAD"));
   const token = random.chance(0.2) ? known.operatorToken : known.writeKey;
   const body = method === "GET" ? "" : random.pick(corpus.bodies);
   return request(method, path, token, random.pick(corpus.headers), encoder.encode(body));
 }
 
-/** A single write of a known type with data or metadata of the corpus, now and then very deep. */
+/** A single write of a known type with data or metadata of the corpus, occasionally very deep. */
 function write(random: Random, known: Credentials): Uint8Array {
   const [path, data] = random.pick([
     ["order", "was_viewed"],
@@ -98,14 +98,14 @@ function deploy(random: Random, known: Credentials): Uint8Array {
   return request("POST", `/api/instances/${known.instanceId}/spec`, known.operatorToken, "", bytes);
 }
 
-/** A batch or an atomic write, in most cases with one event that spoils it. */
+/** A batch or an atomic write, usually with one event that spoils it. */
 function grouped(random: Random, known: Credentials): FuzzCase {
   const group = { id: random.uuid(), size: 1 + random.below(BATCH_MAX) };
   const event = `{"type":"was_viewed","data":{"group":"${group.id}"}}`;
   const events: string[] = Array.from({ length: group.size }, () => event);
   if (random.chance(0.7)) {
     const type = random.pick(["was_viewed", "was_stocked", "was_placed", "nowhere", "__proto__"]);
-    // Data with a group of its own would be counted; that of the corpus has none.
+    // Data with a group would be counted; the corpus has none with a group.
     const spoiled = `{"type":"${type}","data":${random.pick(corpus.values)}}`;
     events.splice(random.below(events.length + 1), 0, spoiled);
   }
@@ -166,7 +166,7 @@ function mutate(random: Random, original: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }
 
-/** Mostly one piece; some cases arrive in up to six. */
+/** Usually one piece; some cases arrive in up to six. */
 function split(random: Random, bytes: Uint8Array): Uint8Array[] {
   if (random.chance(0.8)) return [bytes];
   const cuts = Array.from({ length: random.below(6) }, () => random.below(bytes.length + 1));

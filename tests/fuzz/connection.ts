@@ -1,27 +1,29 @@
-/** One hostile exchange over a bare connection: bytes out in pieces, everything that comes back. */
+/**
+ * One hostile exchange over a bare connection: bytes out in pieces, everything that comes back.
+ */
 
 export interface Exchange {
-  /** The status of each answer, in order; empty where the server closed without a word. */
+  /** The status of each answer, in order; empty if the server closed without an answer. */
   readonly statuses: readonly number[];
   readonly text: string;
-  /** True when neither an answer nor an end came in time. */
+  /** True if neither an answer nor an end came in time. */
   readonly hung: boolean;
 }
 
 export interface Sending {
   readonly pieces: readonly Uint8Array[];
-  /** False: the bytes may be an unfinished request, which the server may wait for. */
+  /** If false, the bytes may be an unfinished request, which the server may wait for. */
   readonly complete: boolean;
 }
 
-/** Longer is a hang. */
+/** A longer wait is a hang. */
 export const ANSWER_MS = 5_000;
-/** What may be unfinished is given this long before the sending side is closed. */
+/** An unfinished request waits this long before its sending side is closed. */
 const UNFINISHED_MS = 80;
 const STATUS_LINE = /HTTP\/1\.[01] ([1-5][0-9]{2}) /g;
 const latin1 = new TextDecoder("latin1");
 
-/** Sends, then reads until the answer is whole or the server closes, and closes. */
+/** Sends, reads until the answer is whole or the server closes, then closes. */
 export async function exchange(port: number, { pieces, complete }: Sending): Promise<Exchange> {
   const connection = await Deno.connect({ hostname: "127.0.0.1", port });
   const received = { text: "", ended: false, arrived: () => {} };
@@ -66,11 +68,11 @@ async function sendAll(connection: Deno.Conn, pieces: readonly Uint8Array[]): Pr
       for (let sent = 0; sent < piece.length;) sent += await connection.write(piece.subarray(sent));
     }
   } catch {
-    // The server has turned the request away before its end.
+    // The server rejected the request before its end.
   }
 }
 
-/** True as soon as one whole answer is there or the connection has ended. */
+/** Returns true as soon as one whole answer is there or the connection has ended. */
 async function answerWithin(received: Received, ms: number): Promise<boolean> {
   const until = performance.now() + ms;
   while (!received.ended && !isWholeAnswer(received.text)) {
@@ -85,7 +87,7 @@ async function answerWithin(received: Received, ms: number): Promise<boolean> {
   return true;
 }
 
-/** Answers to HEAD have a length and no body; those are told by the server closing. */
+/** Answers to HEAD have a length and no body; those end when the server closes. */
 function isWholeAnswer(text: string): boolean {
   const start = text.startsWith("HTTP/1.1 100 ") ? text.indexOf("\r\n\r\n") + 4 : 0;
   const headEnd = text.indexOf("\r\n\r\n", start);
@@ -98,7 +100,7 @@ async function finish(connection: Deno.Conn): Promise<void> {
   try {
     await connection.closeWrite();
   } catch {
-    // Closed by the other side meanwhile.
+    // The other side has closed meanwhile.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Hostile HTTP against a real server, repeatable from a seed. Whatever is sent, the server must
- * stay up, answer or close within five seconds, never with a 5xx, never tell its insides, and write
- * all of a request or nothing of it.
+ * Hostile HTTP against a real server, repeatable from a seed. The server must stay up and
+ * answer or close within five seconds, never with a 5xx. It must never reveal its internals,
+ * and it must store all of a request or nothing of it.
  */
 
 import { createHash } from "node:crypto";
@@ -18,9 +18,9 @@ export interface FuzzOptions {
 }
 
 export interface FuzzReport {
-  /** One line each, with the number of the case; empty when every invariant held. */
+  /** One line each, with the number of the case; empty if every invariant held. */
   readonly faults: readonly string[];
-  /** How often each status came; `none` where the server closed without an answer. */
+  /** How often each status came; `none` if the server closed without an answer. */
   readonly statuses: ReadonlyMap<string, number>;
   readonly events: number;
   readonly slowestMs: number;
@@ -36,11 +36,11 @@ interface Run {
 
 const LANES = 8;
 const TYPES = ["order", "customer", "inventory"];
-/** Stack frames, source files and the data folder are for the log alone. */
+/** Stack frames, source files and the data folder belong only in the log. */
 const INSIDES = /\.ts:[0-9]+|\n {4}at |file:\/\/|ext:deno|daybook\.sqlite/;
 const SHOWN_CHARACTERS = 300;
 
-/** Starts a server of its own, sends `cases` requests over eight connections at a time, checks. */
+/** Starts a server, sends `cases` requests over eight connections at a time, and checks. */
 export async function runFuzz({ seed, cases }: FuzzOptions): Promise<FuzzReport> {
   const server = await startServer();
   const run: Run = { server, faults: [], statuses: new Map(), groups: [], slowestMs: 0 };
@@ -114,7 +114,7 @@ async function checkStore(run: Run, api: Api): Promise<number> {
   return events;
 }
 
-/** The chain verifies over the stored bytes; length, state and log tell the same. */
+/** The chain verifies over the stored bytes; length, state and log agree. */
 async function checkStream(
   run: Run,
   api: Api,

@@ -1,6 +1,7 @@
 /**
- * The edge under hostile input, with a new seed in every run. `FUZZ_SEED` repeats one, `FUZZ_CASES`
- * sends more; without the server's own prefix, for it refuses settings it does not know.
+ * The HTTP edge under hostile input, with a new seed in every run. `FUZZ_SEED` repeats a run,
+ * `FUZZ_CASES` sends more. The variables lack the server's own prefix because the server
+ * refuses settings that it does not know.
  */
 
 import assert from "node:assert/strict";

@@ -1,6 +1,7 @@
 /**
- * Bodies that are nearly JSON. What is accepted is what `JSON.parse` reads, and holds what was sent
- * to the last digit and key; what is refused has a reason that an independent look confirms.
+ * Bodies that are nearly JSON. An accepted body is read as `JSON.parse` reads it and keeps
+ * every digit and key that was sent. A refused one has a reason that an independent check
+ * confirms.
  */
 
 import assert from "node:assert/strict";
@@ -70,7 +71,7 @@ function loss(text: string, value: JsonValue): string | undefined {
   return numbers.find((literal) => !isHeld(literal));
 }
 
-/** By exact arithmetic: the value of what is written for its double, or a fraction below 2^53. */
+/** In exact arithmetic: the literal equals its double, or is a fraction below 2^53. */
 function isHeld(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return false;

@@ -1,9 +1,9 @@
-/** JSON that is nearly what it should be: random changes to values and to texts. */
+/** JSON that is nearly right: random changes to values and to texts. */
 
 import type { JsonValue } from "../../src/domain/json.ts";
 import type { Random } from "../crash/random.ts";
 
-/** What turns up in all places: of every kind, and near every limit. */
+/** Values put anywhere: of every kind, and near every limit. */
 const VALUES: readonly JsonValue[] = [
   null,
   true,
@@ -55,7 +55,7 @@ const VALUES: readonly JsonValue[] = [
   { if: { eq: [1, 1] }, then: [] },
 ];
 
-/** `document` with one to four random changes; the document itself stays as it is. */
+/** A copy of `document` with one to four random changes. */
 export function mutateJson(random: Random, document: JsonValue): JsonValue {
   let changed = structuredClone(document);
   for (let left = 1 + random.below(4); left > 0; left--) changed = changeSomewhere(random, changed);
@@ -114,7 +114,7 @@ const SPLINTERS = [
   "0.1000000000000000055511151231257827",
 ];
 
-/** A text with one to three splinters put in, or pieces cut out or doubled. */
+/** A text with one to three changes: a splinter inserted, a piece cut out or doubled. */
 export function mutateText(random: Random, text: string): string {
   let changed = text;
   for (let left = 1 + random.below(3); left > 0; left--) {

@@ -1,6 +1,6 @@
 /**
- * Paths, queries and cursors that nobody should send: every one has an answer of the contract, none
- * of them a 5xx, and none changes anything.
+ * Paths, queries and cursors that nobody should send. Every one gets a documented answer, none
+ * gets a 5xx, and none changes anything.
  */
 
 import assert from "node:assert/strict";
@@ -120,12 +120,12 @@ async function furnish({ send }: World): Promise<void> {
   }
 }
 
-/** Half of them of the shape of a route that is there. */
+/** More than half have the shape of an existing route. */
 function randomPath(random: Random, cursors: readonly string[]): string {
   const pattern = random.chance(0.6) ? random.pick(PATHS).pattern : undefined;
   const shape = pattern?.slice(1).split("/") ??
     Array.from({ length: 1 + random.below(5) }, () => "{any}");
-  // What answers in another form than JSON has tests of its own.
+  // Routes that do not answer in JSON have their own tests.
   if (OTHERS.has(shape[0]!)) shape[0] = "note";
   const segments = shape.map((part) =>
     part.startsWith("{") || random.chance(0.05) ? random.pick(SEGMENTS) : part

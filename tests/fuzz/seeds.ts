@@ -1,4 +1,7 @@
-/** The seed and the size of a fuzz run: new in every run, told, and repeated by the environment. */
+/**
+ * The seed and size of a fuzz run: a new seed each time, printed; the environment can repeat
+ * it.
+ */
 
 export interface FuzzRun {
   readonly seed: number;

@@ -1,6 +1,6 @@
 /**
- * Specs that are nearly right. Whatever is deployed, compiling it ends in a spec or in faults that
- * name their place and what to do; what it accepts never fails on an event.
+ * Specs that are nearly right. Compiling any of them ends in a spec or in faults that name
+ * their place and the remedy; an accepted spec never fails on an event.
  */
 
 import assert from "node:assert/strict";
@@ -55,7 +55,7 @@ Deno.test("a spec is accepted or refused with places and reasons, and then never
   assert.ok(accepted < cases / 2, `hardly any spec was refused: ${cases - accepted}`);
 });
 
-/** True where it was accepted. */
+/** Returns whether it was accepted. */
 function judge(random: Random, document: JsonValue): boolean {
   const before = JSON.stringify(document);
   const compiled = compileSpec(document);

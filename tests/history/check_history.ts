@@ -1,18 +1,20 @@
 /**
- * Is there one order of all operations that explains everything that was heard, in which each takes
- * effect between its question and its answer? Strict serializability, which for operations on one
- * stream is linearizability.
+ * Checks that one order of all operations explains every answer. Each operation must take
+ * effect between its request and its answer. This is strict serializability, which for
+ * operations on one stream is linearizability.
  *
- * Values are unique and streams only grow, so the final streams give the order of writes in each,
- * and every read tells between which two writes it stands. An order of all exists exactly when
- * these relations, together with those of time, have no circle.
+ * Values are unique and streams only grow, so the final streams give the order of the writes in
+ * each, and every read shows between which two writes it took place. A total order exists
+ * exactly if these relations, together with those of time, have no cycle.
  */
 
 import type { FinalStreams, Operation } from "./history.ts";
 import { findLanded, type LandedWrite } from "./landed_writes.ts";
 import { findCircle } from "./circle.ts";
 
-/** One read of one stream: an answer with values or a length, or a conflict that names one. */
+/**
+ * One read of one stream: an answer with values or a length, or a conflict that names a length.
+ */
 interface Read {
   readonly name: string;
   readonly stream: string;
@@ -21,7 +23,7 @@ interface Read {
   readonly answeredAt: number;
 }
 
-/** What is wrong with a history, in words; empty where nothing is. */
+/** Returns what is wrong with a history, in words; empty if nothing is. */
 export function checkHistory(history: readonly Operation[], streams: FinalStreams): string[] {
   const { writes, faults } = findLanded(history, streams);
   const found = [...faults, ...conflictFaults(history)];
@@ -32,7 +34,7 @@ export function checkHistory(history: readonly Operation[], streams: FinalStream
     reads.push(read);
     found.push(...readFaults(operation, read, streams));
   }
-  // Without sound writes, an order of them means nothing.
+  // Without sound writes, their order means nothing.
   return found.length > 0 ? found : orderFaults(writes, reads);
 }
 
@@ -58,7 +60,7 @@ function conflictFaults(history: readonly Operation[]): string[] {
   });
 }
 
-/** What was read is what the stream began with, and ends where a write ends. */
+/** The values read must be a prefix of the stream and end where a write ends. */
 function readFaults({ heard }: Operation, read: Read, streams: FinalStreams): string[] {
   const content = streams.get(read.stream) ?? [];
   if (read.length > content.length) {
@@ -104,7 +106,7 @@ function orderFaults(writes: readonly LandedWrite[], reads: readonly Read[]): st
   return steps === undefined ? faults : [...faults, `no order explains: ${steps.join(", then ")}`];
 }
 
-/** The parts in each stream, in their order, each with its node and where it ends. */
+/** The parts in each stream, in order, each with its node and where it ends. */
 function writesByStream(writes: readonly LandedWrite[]) {
   const streams = new Map<string, { node: number; end: number }[]>();
   for (const [node, { write, first }] of writes.entries()) {
@@ -121,8 +123,9 @@ function writesByStream(writes: readonly LandedWrite[]) {
 const TIME = "time";
 
 /**
- * What was answered comes before what was asked later. Not an edge for each pair, but a chain of
- * the moments: an answer leads to its moment, and each moment to what was asked after it.
+ * An answered operation precedes what was requested later. Instead of an edge for each pair, a
+ * chain of moments is added: an answer leads to its moment, and each moment to the next
+ * requests.
  */
 function addTime(
   operations: readonly { readonly invokedAt: number; readonly answeredAt: number }[],

@@ -1,4 +1,4 @@
-/** The judge of histories is judged first: each fault alone, in the smallest history with it. */
+/** Tests the judge of histories: each fault alone, in the smallest history that shows it. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -6,7 +6,7 @@ import { checkHistory } from "./check_history.ts";
 import { findCircle } from "./circle.ts";
 import type { Heard, Operation, Part } from "./history.ts";
 
-/** From `[invokedAt, answeredAt]`; -1 stands for no answer. */
+/** `[invokedAt, answeredAt]`; -1 means that there was no answer. */
 type Span = readonly [number, number];
 
 function write(
@@ -19,7 +19,7 @@ function write(
   return { client: 1, asked, heard, invokedAt, answeredAt: answeredAt < 0 ? Infinity : answeredAt };
 }
 
-/** One value in one stream, named as the write. */
+/** Writes one value to one stream; the write has the name of the value. */
 function one(span: Span, stream: string, value: string, first: number, expectedLength?: number) {
   const heard = { kind: "written", first: [first] } as const;
   return write(span, value, [{ stream, values: [value], expectedLength }], heard);

@@ -1,6 +1,6 @@
-/** Circles in a graph of numbered nodes. */
+/** Finds cycles in a graph of numbered nodes. */
 
-/** The nodes of one circle in their order, or undefined where the graph has none. */
+/** The nodes of one cycle in order, or undefined if the graph has none. */
 export function findCircle(
   nodes: number,
   after: (node: number) => readonly number[],

@@ -1,7 +1,7 @@
 /**
- * Concurrent clients of a service, made from a seed: writes that are single, batches or atomic,
- * with and without an expected length, keyed ones repeated by others, reads of every kind. What
- * each heard is the history.
+ * Concurrent clients of a service, made from a seed. They send single, batch and atomic writes,
+ * with and without an expected length, repeat keyed writes of others, and read in every way.
+ * What each of them was answered is the history.
  */
 
 import type { ReadEventsRequest } from "../../src/domain/reading.ts";
@@ -12,7 +12,7 @@ import type { DataService } from "../../src/features/service.ts";
 import type { Random } from "../crash/random.ts";
 import type { FinalStreams, Heard, Operation, Part, Write } from "./history.ts";
 
-/** The type of all streams, whose state lists its values. */
+/** The type of all streams; its state lists its values. */
 export const JOURNAL = {
   events: {
     was_noted: { schema: true, handler: { append: { target: "values", value: "$.data.value" } } },
@@ -33,7 +33,7 @@ interface Client {
   readonly scene: Scene;
   readonly number: number;
   readonly random: Random;
-  /** The lengths that this client knows of, to guess the next by. */
+  /** The lengths that this client has seen, from which it guesses expected lengths. */
   readonly lengths: Map<string, number>;
 }
 
@@ -80,7 +80,7 @@ async function runClient(client: Client, shared: Shared): Promise<void> {
 async function writeOne(client: Client, shared: Shared): Promise<void> {
   const write = newWrite(client, shared);
   let heard = await send(client, shared, write);
-  // A client that heard nothing asks again, under the same key.
+  // A client without an answer asks again under the same key.
   for (let tries = 0; write.isKeyed && heard.kind === "unknown" && tries < REPEATS_MAX; tries++) {
     heard = await send(client, shared, write);
   }
@@ -143,7 +143,7 @@ function requestOf({ write, isKeyed, parts }: Write): WriteRequest {
   };
 }
 
-/** A service that throws has not said what became of it. */
+/** A service that throws has not said what happened to the write. */
 async function ask<T>(
   call: () => Promise<Outcome<T>>,
   hear: (outcome: Outcome<T>) => Heard,

@@ -1,15 +1,15 @@
 /**
- * A history: what concurrent clients asked, what they heard and when. Every value that is written
- * is unique, so the final streams tell which write came where.
+ * A history: what concurrent clients requested, what they were answered, and when. Every
+ * written value is unique, so the final streams show where each write landed.
  */
 
 export interface Operation {
   readonly client: number;
   readonly asked: Asked;
   readonly heard: Heard;
-  /** Moments of one counter that all clients share: of two, the lower came first. */
+  /** Moments of one counter that all clients share: the lower of two came first. */
   readonly invokedAt: number;
-  /** Infinity where nothing was heard. */
+  /** Infinity if there was no answer. */
   readonly answeredAt: number;
 }
 
@@ -17,11 +17,11 @@ export type Asked = Write | { readonly kind: "read"; readonly stream: string };
 
 export interface Write {
   readonly kind: "write";
-  /** The name of what it writes: the same for a request and those that repeat it. */
+  /** Identifies what it writes: the same for a request and its repetitions. */
   readonly write: string;
-  /** Repeated under one idempotency key. Without one, it is sent once. */
+  /** Repeated under one idempotency key. Without a key it is sent once. */
   readonly isKeyed: boolean;
-  /** One for each stream; several are one atomic write. */
+  /** One for each stream; several form one atomic write. */
   readonly parts: readonly Part[];
 }
 
@@ -32,16 +32,16 @@ export interface Part {
 }
 
 export type Heard =
-  /** Where the first value of each part stands. */
+  /** Where the first value of each part is. */
   | { readonly kind: "written"; readonly first: readonly number[] }
-  /** Nothing was written, for one of its streams had another length. */
+  /** Nothing was written, because one of its streams had another length. */
   | { readonly kind: "conflict"; readonly stream: string; readonly length: number }
-  /** Nothing was written now. */
+  /** Nothing was written this time. */
   | { readonly kind: "refused" }
   /** It may have been written or not. */
   | { readonly kind: "unknown" }
   | { readonly kind: "length"; readonly length: number }
   | { readonly kind: "values"; readonly values: readonly string[] };
 
-/** What is in each stream when all is over. */
+/** What each stream holds at the end. */
 export type FinalStreams = ReadonlyMap<string, readonly string[]>;

@@ -1,8 +1,8 @@
 /**
- * Concurrent clients on the whole service, and a judge that knows nothing of it: whatever they
- * heard has one order that explains it, each operation between its question and its answer.
- * `HISTORY_SEED=n` repeats the schedule of one seed; `HISTORIES=n` runs so many for each store,
- * from `HISTORY_FIRST` on.
+ * Concurrent clients on the whole service, and a judge that knows nothing of it. Whatever they
+ * were answered has one order that explains it, with each operation between its request and its
+ * answer. `HISTORY_SEED=n` repeats the schedule of one seed; `HISTORIES=n` runs that many for
+ * each store, from `HISTORY_FIRST` on.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ const SPEC = {
   aggregate_types: { ...(exampleSpec.aggregate_types as object), journal: JOURNAL },
 };
 
-/** What became of one commit in three. */
+/** Draws the fault of a commit; two of three commits have none. */
 function drawFault(random: Random): Fault | undefined {
   const landed = random.chance(0.5);
   const draw = random.next();
@@ -90,7 +90,7 @@ for (const { name, open } of NODE_STORES) {
         for (const { heard: { kind } } of history) heard.set(kind, (heard.get(kind) ?? 0) + 1);
       });
     }
-    // Where one of them never came, the histories were too tame to mean anything.
+    // If one of the kinds never came, the histories were too tame to prove anything.
     if (COUNT >= 12) assert.deepEqual(KINDS.filter((kind) => !heard.has(kind)), []);
   });
 }

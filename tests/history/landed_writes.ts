@@ -1,6 +1,6 @@
 /**
- * Which writes landed, by the final streams: each wholly or not at all, once, where its answers
- * say, and only on the length that it expected.
+ * Finds which writes landed, from the final streams. Each must have landed wholly or not at
+ * all, once, where its answers say, and only on the length that it expected.
  */
 
 import type { FinalStreams, Operation, Part, Write } from "./history.ts";
@@ -9,9 +9,9 @@ export interface LandedWrite {
   readonly write: Write;
   /** Index of the first value of each part. */
   readonly first: readonly number[];
-  /** It cannot have landed before. */
+  /** It cannot have landed earlier. */
   readonly invokedAt: number;
-  /** It had landed by then: Infinity where nobody was told so. */
+  /** It had landed by then; Infinity if it was never acknowledged. */
   readonly knownAt: number;
 }
 
@@ -82,7 +82,7 @@ function judgeWrite(all: Requests, streams: FinalStreams, tell: (text: string) =
   return { write, landed: { first, invokedAt, knownAt } };
 }
 
-/** Where all values of a part stand together; a part that is torn stands at -1. */
+/** The places where all values of a part stand together; a torn part has place -1. */
 function placesOf({ stream, values }: Part, streams: FinalStreams): number[] {
   const content = streams.get(stream) ?? [];
   const begins = content.flatMap((value, index) => value === values[0] ? [index] : []);

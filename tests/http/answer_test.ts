@@ -1,4 +1,4 @@
-/** What all answers share. */
+/** What all answers have in common. */
 
 import assert from "node:assert/strict";
 import { sendOk, sendText, withoutBody } from "../../src/http/answer.ts";

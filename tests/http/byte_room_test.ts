@@ -1,4 +1,4 @@
-/** Memory that requests share: bounded in all, and for each owner. */
+/** Memory that requests share: bounded in total, and for each owner. */
 
 import assert from "node:assert/strict";
 import { openByteRoom } from "../../src/http/byte_room.ts";

@@ -1,4 +1,4 @@
-/** Who is calling, case by case: `tests/golden/client_address/cases.json`. */
+/** The client's address, case by case: `tests/golden/client_address/cases.json`. */
 
 import { equal, throws } from "node:assert/strict";
 import { clientAddress, parseAddressRanges } from "../../src/http/client_address.ts";

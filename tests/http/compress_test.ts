@@ -1,4 +1,4 @@
-/** Which answers are compressed, how, and that they say the same afterwards. */
+/** Which answers are compressed, how, and that their content stays the same. */
 
 import assert from "node:assert/strict";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
@@ -17,7 +17,7 @@ async function bytesOf(response: Response): Promise<Uint8Array> {
   return await response.bytes();
 }
 
-/** What the client likes best of what there is. */
+/** The client's preferred coding among the available ones. */
 const CHOICES: readonly (readonly [header: string | null, coding: string | null])[] = [
   [null, null],
   ["", null],

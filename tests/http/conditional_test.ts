@@ -1,4 +1,4 @@
-/** Tags of what is told: one for each text, and what `If-None-Match` is compared with. */
+/** Entity tags: one for each text, and how `If-None-Match` is compared with them. */
 
 import assert from "node:assert/strict";
 import { sendTagged } from "../../src/http/conditional.ts";

@@ -1,4 +1,4 @@
-/** Many deadlines on one timer: each at its time, none twice, none that was ended. */
+/** Many deadlines on one timer: each fires at its time, none twice, and none that was ended. */
 
 import assert from "node:assert/strict";
 import { openDeadlines } from "../../src/http/deadlines.ts";

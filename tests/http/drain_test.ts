@@ -1,4 +1,4 @@
-/** `openDrain()`: what is under way is waited for, what comes later is not. */
+/** `openDrain()` waits for work under way, and not for work that comes later. */
 
 import assert from "node:assert/strict";
 import { openDrain } from "../../src/http/drain.ts";

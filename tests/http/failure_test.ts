@@ -1,4 +1,4 @@
-/** The wire of `src/http/failure.ts`, case by case. */
+/** Golden cases of `src/http/failure.ts`: requests and their exact answers. */
 
 import { testGoldenCases } from "./golden_cases.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Reads `tests/golden/http/<subject>.json` and makes each case a test: a request, what the scripted
- * service answers, and the exact status, headers, body and calls that must come of it.
+ * Makes each case of `tests/golden/http/<subject>.json` a test. A case is a request, what the
+ * scripted service answers, and the exact status, headers, body and calls that must result.
  */
 
 import assert from "node:assert/strict";
@@ -13,7 +13,7 @@ interface GoldenCase {
   readonly environment?: EnvironmentSource;
   readonly request: {
     readonly method: string;
-    /** From the root, or a whole URL where the host matters. */
+    /** From the root, or a whole URL if the host matters. */
     readonly path: string;
     /** A name of `TOKENS`; "none" sends no Authorization. Default: write. */
     readonly token?: keyof typeof TOKENS | "none";
@@ -22,11 +22,11 @@ interface GoldenCase {
     readonly body?: unknown;
   };
   readonly status: number;
-  /** null: must be absent. */
+  /** null means that it must be absent. */
   readonly headers?: Record<string, string | null>;
-  /** Exact; left out where there is none. */
+  /** Exact; left out if there is none. */
   readonly body?: unknown;
-  /** `[method, ...arguments]` of each call of the service; left out: not looked at. */
+  /** `[method, ...arguments]` of each call of the service; not checked if left out. */
   readonly calls?: readonly unknown[];
 }
 

@@ -1,4 +1,7 @@
-/** Pages of short lists. Default 50, at most 200, `truncated` exact. */
+/**
+ * Pages of short lists: 50 entries by default, at most 200, `truncated` exact. See
+ * docs/reference/reading.md.
+ */
 
 import assert from "node:assert/strict";
 import { pageOf } from "../../src/http/list_page.ts";

@@ -1,4 +1,4 @@
-/** Answers that go out piece by piece, and the memory that they hold meanwhile. */
+/** Long answers that are sent in parts, and the memory that they hold meanwhile. */
 
 import assert from "node:assert/strict";
 import { openDeadlines } from "../../src/http/deadlines.ts";

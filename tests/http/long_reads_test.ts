@@ -1,11 +1,11 @@
-/** Reads whose answers may be long take turns within their instance. */
+/** Reads with possibly long answers take turns within their instance. */
 
 import assert from "node:assert/strict";
 import { openLongReads } from "../../src/http/long_reads.ts";
 
 const LONG = 1_000_000;
 
-/** Reads that end when they are told to, and how many of them run. */
+/** Reads that a test ends, with the number that is running. */
 function controlled() {
   const ends: (() => void)[] = [];
   const seen = { running: 0, most: 0 };

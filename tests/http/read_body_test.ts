@@ -1,4 +1,4 @@
-/** Bodies of reads are JSON whatever the texts inside hold. */
+/** Bodies of reads are JSON whatever the embedded texts contain. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

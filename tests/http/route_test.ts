@@ -1,4 +1,4 @@
-/** Which path a request is. */
+/** Which route a request matches. */
 
 import assert from "node:assert/strict";
 import { createRouter, operator, path, read, write } from "../../src/http/route.ts";

@@ -1,4 +1,4 @@
-/** A Service that answers what a test tells it and remembers what it was asked. */
+/** A Service that answers as a test scripts it and records its calls. */
 
 import type { Service } from "../../src/features/service.ts";
 import { type Host, systemHost } from "../../src/host.ts";
@@ -6,7 +6,7 @@ import type { AppOptions } from "../../src/http/call.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Environment, Tenant } from "../../src/domain/tenant.ts";
 
-/** Method name to what it gives; `{throws: name}` makes it throw an error of that name. */
+/** From a method name to its result; `{throws: name}` makes it throw an error of that name. */
 export type Script = Readonly<Record<string, unknown>>;
 
 export interface ScriptedService {
@@ -117,7 +117,7 @@ export const TEST_LISTENER: AppOptions = {
   clientAddress: (peer) => peer,
 };
 
-/** An app over a scripted service, with what it was asked and what it logged. */
+/** An app over a scripted service, with its calls and its log. */
 export function scriptApp(script: Script = {}, options: AppOptions = TEST_LISTENER) {
   const { service, calls } = scriptService(script);
   const host = quietHost();

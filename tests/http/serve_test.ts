@@ -43,7 +43,9 @@ async function assertAlive(server: RunningServer): Promise<void> {
   assert.deepEqual(await response.json(), { ok: true });
 }
 
-/** Sends the parts over one connection to the test listener; gives all that comes back. */
+/**
+ * Sends the parts over one connection to the test listener; returns everything that comes back.
+ */
 async function exchange(server: RunningServer, ...parts: string[]): Promise<string> {
   const { hostname, port } = server.addresses[2]!;
   const connection = await Deno.connect({ hostname, port });
@@ -52,7 +54,7 @@ async function exchange(server: RunningServer, ...parts: string[]): Promise<stri
   const encoder = new TextEncoder();
   try {
     const writer = connection.writable.getWriter();
-    // One write may take only a part; a stream takes all.
+    // A single write may take only a part; a stream takes all.
     for (const part of parts) await writer.write(encoder.encode(part));
     writer.releaseLock();
     await connection.closeWrite();
@@ -102,7 +104,7 @@ Deno.test("startServer() with a base domain opens one port and reads the Host he
   await server.stop(1_000);
 });
 
-/** The first of three ports in a row, below those the system gives to outgoing connections. */
+/** The first of three consecutive ports, below the range of outgoing connections. */
 function threeFreePorts(): number {
   for (let first = 15_000; first < 25_000; first += 3) {
     try {
@@ -111,7 +113,7 @@ function threeFreePorts(): number {
       }
       return first;
     } catch {
-      // Somebody has one of them.
+      // One of them is taken.
     }
   }
   throw new Error("no three free ports in a row");

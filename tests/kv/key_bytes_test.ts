@@ -1,4 +1,4 @@
-/** Hashes are of the bytes and nothing else; the order of keys is that of their texts. */
+/** Hashes depend only on the bytes; keys sort like their texts. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -15,13 +15,13 @@ import {
 } from "../../src/kv/key_bytes.ts";
 import { newBytes } from "../../src/kv/slab.ts";
 
-/** Short ones are often the same, or the beginning of another. */
+/** Short keys, which are often equal or a prefix of another, and some longer ones. */
 const anyKey: fc.Arbitrary<Bytes> = fc.oneof(
   fc.array(fc.constantFrom(0, 1, 0x7f, 0x80, 0xff), { maxLength: 4 }),
   fc.array(fc.nat(255), { maxLength: 60 }),
 ).map((list) => Uint8Array.from(list));
 
-/** The same bytes elsewhere: a piece of a slab. */
+/** The same bytes elsewhere: in a piece of a slab. */
 function pieceOf(key: Bytes): Bytes {
   const piece = newBytes(key.length);
   piece.set(key);
@@ -48,7 +48,7 @@ Deno.test("short keys have hashes of their own, and so have those that end in ze
     for (let b = 0; b < 256; b++) note(Uint8Array.of(a, b));
   }
   for (let length = 3; length <= kvLimits.keyBytesMax; length++) note(new Uint8Array(length));
-  // By chance 3 of so many would be found taken.
+  // By chance, 3 of this many would collide.
   assert(count - hashes.size < 20, `${count - hashes.size} are taken`);
 });
 

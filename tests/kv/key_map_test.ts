@@ -1,4 +1,4 @@
-/** Maps and sets of keys are what a Map of their texts is, also where keys share their hashes. */
+/** Maps and sets of keys behave like a Map of their texts, even if keys share their hashes. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -12,7 +12,7 @@ interface Numbered extends Keyed {
   readonly number: number;
 }
 
-/** From all different to all the same; the last ones meet at the end of a table. */
+/** From all different to all equal; the last ones collide at the end of a table. */
 const HASHES: readonly ((key: Bytes) => number)[] = [
   hashOf,
   (key) => hashOf(key) & 3,
@@ -28,7 +28,7 @@ function pieceOf(list: Iterable<number>): Bytes {
   return piece;
 }
 
-/** Few enough to come again, more than are listed; among them the empty one and a long one. */
+/** Few enough to recur, but more than are listed; the empty key and a long one are among them. */
 const anyKey: fc.Arbitrary<Bytes> = fc.oneof(
   fc.array(fc.constantFrom(0, 1, 255), { maxLength: 3 }).map(pieceOf),
   fc.array(fc.nat(255), { maxLength: 40 }).map(pieceOf),

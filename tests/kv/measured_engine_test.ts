@@ -1,4 +1,4 @@
-/** What a measured engine tells of its transactions. */
+/** What a measured engine reports about its transactions. */
 
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
@@ -7,7 +7,7 @@ import { bytes } from "../contract/engine_contract.ts";
 import { type FaultPlan, faultyEngine } from "../support/faulty_engine.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
-/** `[isCommitted, runs, seconds]` of each transaction; each look at the clock is a second later. */
+/** `[isCommitted, runs, seconds]` of each transaction; each look at the clock takes a second. */
 async function heard(plan: FaultPlan, body: (engine: Engine) => Promise<void>) {
   const calls: unknown[][] = [];
   await withTemporaryEngine(async (inner) => {
@@ -32,7 +32,7 @@ Deno.test("measureEngine() counts the runs after conflicts", async () => {
 
 for (const landed of [false, true]) {
   Deno.test(`measureEngine() counts one commit when a reply is lost (landed: ${landed})`, async () => {
-    // What has landed is recognized by its marker, and does not run again.
+    // A commit that landed is recognized by its marker, so its body does not run again.
     const runs = landed ? 1 : 2;
     assert.deepEqual(await heard([{ kind: "lose_reply", landed }], write), [[true, runs, 1]]);
   });

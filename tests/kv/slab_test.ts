@@ -1,4 +1,4 @@
-/** Pieces of slabs are like arrays of their own: zeros, and nobody else's. */
+/** Pieces of slabs behave like separate arrays: zeroed, and shared with nobody. */
 
 import assert from "node:assert/strict";
 import { bytesOfHex, newBytes, PIECE_BYTES_MAX, utf8Of } from "../../src/kv/slab.ts";

@@ -19,7 +19,7 @@ const element: fc.Arbitrary<TupleElement> = fc.oneof(
 const tuple = fc.array(element, { maxLength: 6 });
 
 function packByOracle(elements: readonly TupleElement[]): Uint8Array {
-  // The oracle takes byte arrays as Buffer only and gives -0 a float's encoding.
+  // The oracle accepts byte arrays only as Buffer, and encodes -0 as a float.
   const items = elements.map((one) => one instanceof Uint8Array ? Buffer.from(one) : one);
   return Uint8Array.from(oracle.pack(items) as Buffer);
 }

@@ -1,4 +1,4 @@
-/** Who waits for a change of which key, and who does not any more. */
+/** Who waits for a change of which key, and who no longer does. */
 
 import assert from "node:assert/strict";
 import { bytesOf } from "../../src/kv/byte_text.ts";
@@ -16,7 +16,7 @@ function written(...texts: string[]): Written {
   return { keys, ranges: [] };
 }
 
-/** What has become of a watch by now. */
+/** The state of a watch by now. */
 function stateOf(watch: { readonly changed: Promise<boolean> }): Promise<boolean | "waits"> {
   return Promise.race([watch.changed, Promise.resolve("waits" as const)]);
 }

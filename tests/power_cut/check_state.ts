@@ -1,6 +1,6 @@
 /**
- * Opens what a power cut left, and judges it by the story: all that was acknowledged is there, no
- * transaction is half there, the store goes on from it, and its files are sound.
+ * Opens what a power cut left and checks it against the story. Everything acknowledged is
+ * there, no transaction is half there, the store continues from it, and its files are sound.
  */
 
 import assert from "node:assert/strict";
@@ -17,13 +17,16 @@ const FURTHER = 3;
 
 export interface Expected {
   readonly seed: number;
-  /** The newest transaction that was acknowledged before the cut; 0 for none. */
+  /** The newest transaction that was acknowledged before the cut; 0 if none was. */
   readonly acknowledged: number;
-  /** The newest that was begun. */
+  /** The newest transaction that was begun. */
   readonly begun: number;
 }
 
-/** How many transactions the store has. @throws {AssertionError} where it is not as it must be. */
+/**
+ * Returns how many transactions the store has.
+ * @throws {AssertionError} if the store is not as it must be.
+ */
 export async function checkState(
   files: ReadonlyMap<string, Uint8Array>,
   { seed, acknowledged, begun }: Expected,
@@ -56,7 +59,8 @@ export async function checkState(
 }
 
 async function withEngine<T>(path: string, body: (engine: Engine) => Promise<T>): Promise<T> {
-  // On a busy machine a pass may take long; one that is not waited for leaves nothing clean.
+  // On a busy machine a checkpoint pass may be slow; without waiting for it the close is not
+  // clean.
   const engine = openSqliteEngine({ path, sizes: { ...SMALL_SIZES, passMsMax: 20_000 } });
   try {
     return await body(engine);
@@ -72,7 +76,7 @@ async function contentOf(engine: Engine): Promise<[string, string][]> {
   return pairs.map(({ key, value }) => [text(key), text(value)]);
 }
 
-/** Where there is a folder in memory syncs take no time: this is about what they leave. */
+/** Prefers a folder in memory, where syncs take no time: here only the resulting files matter. */
 function memoryFolder(): string | undefined {
   try {
     return Deno.statSync("/dev/shm").isDirectory ? "/dev/shm" : undefined;

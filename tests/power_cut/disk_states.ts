@@ -1,7 +1,8 @@
 /**
- * What a disk may hold after a power cut. What was synced is there. Of what was written since, each
- * sector of 512 bytes may be there or not, each by itself; a truncation and a name likewise. Bytes
- * that a failed sync was to confirm may be lost for ever, whatever later syncs say.
+ * What a disk may hold after a power cut. Everything that was synced is there. Of what was
+ * written since, each sector of 512 bytes independently may be there or not; so may a
+ * truncation and a name. Bytes that a failed sync should have confirmed may be lost forever,
+ * whatever later syncs report.
  */
 
 import type { Random } from "../crash/random.ts";
@@ -9,7 +10,7 @@ import type { DiskTrace, FileChange, Span, Sync, TracedFile } from "./disk_trace
 
 const SECTOR_BYTES = 512;
 
-/** How likely what was not synced is there: all, none, or by chance. */
+/** How much of what was not synced is there: all, none, or each part by chance. */
 export type Fate = "kept" | "lost" | "mixed";
 
 /** The files of the folder after a cut at a line of the trace. */
@@ -30,19 +31,19 @@ export function stateAfterCut(
   return new Map([...names].map(([name, file]) => [name, contentOf(file, line, isKept)]));
 }
 
-/** Names are in the journal of the file system: one that was not synced is tried again. */
+/** Names are in the journal of the file system, which retries one that was not synced. */
 function isNamed(change: Span, syncs: readonly Sync[], line: number): boolean {
   return syncs.some((sync) => sync.isDone && sync.begin >= change.end && sync.end < line);
 }
 
-/** Whether the first sync to end, of those that began after the change, has ended well by then. */
+/** Whether the first sync that began after the change and ended before the cut succeeded. */
 function isSafe(change: Span, syncs: readonly Sync[], line: number): boolean {
   let first: Sync | undefined;
   for (const sync of syncs) {
     if (sync.begin < change.end || sync.end >= line) continue;
     if (first === undefined || sync.end < first.end) first = sync;
   }
-  // After one that failed the system has forgotten what it could not write.
+  // After a failed sync the system has forgotten what it could not write.
   return first?.isDone ?? false;
 }
 

@@ -1,12 +1,16 @@
 /**
- * What a program did to the files of one folder, from a trace of its system calls by
- * `strace -f -y -xx`: every write with its bytes, every truncation, name and sync, and what the
- * program told the world. Order is that of the lines; a call begins and ends on lines of its own.
+ * What a program did to the files of one folder, read from a trace of its system calls. The
+ * trace comes from `strace -f -y -xx`: every write with its bytes, every truncation, name and
+ * sync, and what the program printed. The order is that of the lines; a call has separate lines
+ * for its begin and its end.
  */
 
 import { Buffer } from "node:buffer";
 
-/** What happened to one file. `begin` and `end` are lines; a call that never ended ends nowhere. */
+/**
+ * What happened to one file. `begin` and `end` are lines; the end of an unfinished call is
+ * Infinity.
+ */
 export type FileChange =
   & Span
   & (
@@ -31,7 +35,7 @@ export interface TracedFile {
   readonly syncs: Sync[];
 }
 
-/** A name that came or went. `file` is undefined where it went. */
+/** A name that was added or removed. `file` is undefined if it was removed. */
 export interface NameChange extends Span {
   readonly name: string;
   readonly file: TracedFile | undefined;
@@ -44,7 +48,7 @@ export interface DiskTrace {
   readonly files: readonly TracedFile[];
   readonly names: readonly NameChange[];
   readonly folderSyncs: readonly Sync[];
-  /** What was written to standard output, line by line, and when that began. */
+  /** What was written to standard output, line by line, and when that write began. */
   readonly told: readonly { readonly line: number; readonly text: string }[];
 }
 
@@ -58,7 +62,7 @@ export const TRACED_CALLS = [
   "unlink",
   "unlinkat",
   "lseek",
-  // None of these is expected; where one is met the trace is refused.
+  // None of these is expected; a trace that contains one is refused.
   "writev",
   "pwritev",
   "rename",
@@ -76,10 +80,13 @@ interface Call extends Span {
   text: string;
 }
 
-/** Files of the index of SQLite's log are memory that no power cut leaves; locks hold nothing. */
+/** The WAL's index is shared memory, which no power cut leaves; lock files hold nothing. */
 const FORGOTTEN = /-shm$|\.lock$/;
 
-/** @param folder its absolute path. @param before the files that were there. */
+/**
+ * @param folder its absolute path.
+ * @param before the files that were there.
+ */
 export function readDiskTrace(
   trace: string,
   folder: string,
@@ -97,7 +104,7 @@ function newFile(before: Uint8Array): TracedFile {
   return { before, changes: [], syncs: [] };
 }
 
-/** Calls in the order in which they ended: that is when they had an effect at the latest. */
+/** Returns the calls in the order in which they ended, the latest moment of their effect. */
 function parseCalls(trace: string): Call[] {
   const calls: Call[] = [];
   const open = new Map<string, Call>();
@@ -122,7 +129,7 @@ function parseCalls(trace: string): Call[] {
     call.end = line;
     calls.push(call);
   }
-  // What never ended may have had its effect.
+  // A call that never ended may have had its effect.
   return [...calls, ...open.values()];
 }
 
@@ -167,7 +174,7 @@ class TraceReader {
     }
   }
 
-  /** The name in the folder, where it is one whose content counts. */
+  /** Returns the name in the folder, if it is one whose content counts. */
   #nameOf(path: string): string | undefined {
     const prefix = `${this.#folder}/`;
     if (!path.startsWith(prefix) || FORGOTTEN.test(path)) return undefined;
@@ -247,12 +254,12 @@ function syncOf(call: Call): Sync {
   return { begin: call.begin, end: call.end, isDone: resultOf(call) === 0 };
 }
 
-/** NaN where the call never ended. */
+/** NaN if the call never ended. */
 function resultOf({ text, end }: Call): number {
   return end === Infinity ? NaN : Number(/ = (-?\d+)[^"]*$/.exec(text)?.[1] ?? NaN);
 }
 
-/** What was written: less than was asked where the call said so, nothing where it failed. */
+/** The bytes that were written: fewer than requested if the call said so, none if it failed. */
 function dataOf({ text }: Call, result: number): Uint8Array | undefined {
   if (result < 0) return undefined;
   const from = text.indexOf('"') + 1;

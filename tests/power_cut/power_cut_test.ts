@@ -1,8 +1,8 @@
 /**
- * Power cuts of the embedded engine, from recordings of what it really did: every write, sync,
- * truncation and name, and every acknowledgement. From each recording many disks are made that a
- * cut may leave; each is opened, judged, written to and closed. `POWER_CUTS=2000` makes more of
- * them, `POWER_CUT_SEED` repeats a run.
+ * Power cuts of the embedded engine, from recordings of what it really did. A recording has
+ * every write, sync, truncation, name and acknowledgement. From each, many disks are made that
+ * a cut may leave; each is opened, checked, written to and closed. `POWER_CUTS=2000` makes more
+ * of them, `POWER_CUT_SEED` repeats a run.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ function test(name: string, fn: () => Promise<void>): void {
   Deno.test({ name, ignore: reason !== undefined, fn });
 }
 
-/** What is left where the line of the cut and the fates of sectors are drawn. */
+/** Draws the line of the cut and the fates of the sectors, and makes the files that are left. */
 function cut({ trace, acknowledged }: Recording, seed: number, begun: number, random: Random) {
   const line = random.below(trace.lines + 1);
   const fate = random.pick(FATES);
@@ -72,7 +72,7 @@ test("after a power cut at any moment all that was acknowledged is there, and no
   }
 });
 
-/** A run in which the files of the redo log hardly turn shows little. */
+/** A run that rarely switches between the redo log's files proves little. */
 function assertTurns({ trace }: Recording): void {
   const redo = trace.names.filter(({ name, file }) => /-redo\d$/.test(name) && file !== undefined);
   for (const { file } of redo) {
@@ -105,7 +105,7 @@ test("a power cut during the start after a power cut loses nothing either", asyn
   }
 });
 
-/** Where the disk, or the system, does not do what it is told. `when`: the how manieth call. */
+/** Disks or systems that fail or stall. `when` is the ordinal of the affected call. */
 const FAULTS: readonly ((when: number) => string)[] = [
   (when) => `fdatasync:error=EIO:when=${when}`,
   (when) => `fsync:error=EIO:when=${1 + when % 12}`,
@@ -136,14 +136,14 @@ test("whatever call of the disk fails or is slow, a cut at any moment loses noth
     const why = `, ${fault}, ${end}, exit code ${recording.exitCode}`;
     for (let state = 0; state < 6; state++) {
       const one = cut(recording, plan.seed, plan.count, random);
-      // A store that could not be made may not open: there is nothing in it.
+      // A store that could not be created may not open: there is nothing in it.
       if (one.expected.acknowledged > 0) await judge(one, why);
     }
     await judge(atEnd(recording, plan, random), why);
   }
 });
 
-/** After the end of the program, with nothing there that was not synced. */
+/** The state after the end of the program, without anything that was not synced. */
 function atEnd({ trace, acknowledged }: Recording, { seed, count }: Plan, random: Random) {
   const files = stateAfterCut(trace, trace.lines, "lost", random);
   const expected = { seed, acknowledged: acknowledged.at(-1)?.number ?? 0, begun: count };
@@ -159,7 +159,7 @@ test("where the disk does not confirm the database, the store breaks, and a clos
       count: TRANSACTIONS,
       atOnce: 3,
       end,
-      // Not the first ones, which are of the start.
+      // Skips the first syncs, which belong to the start.
       faults: [`fdatasync:error=EIO:when=${2 + random.below(3)}+`],
       faulty: [""],
     };
@@ -174,15 +174,15 @@ test("where the disk does not confirm the database, the store breaks, and a clos
   }
 });
 
-/** SQLite writes nothing more; what the redo log needs is written by other calls. */
+/** SQLite can write nothing more; the redo log uses other calls. */
 const NO_ROOM = "pwrite64:error=ENOSPC:when=1+";
 
-/** What a killed program left, in memory of the system: no sync of it is known any more. */
+/** What a killed program left in the system's memory: none of its syncs is known any more. */
 function unsynced({ left }: Recording): ReadonlyMap<string, Uint8Array> {
   return left;
 }
 
-/** Of what is done with the sums of pages, which the store can do without. */
+/** Faults of calls on the page checksums, which the store can do without. */
 const FAULTS_OF_SUMS: readonly ((when: number) => string)[] = [
   (when) => `fdatasync:error=EIO:when=${when}`,
   (when) => `fdatasync:error=EIO:when=${when}+`,

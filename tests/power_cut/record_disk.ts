@@ -1,8 +1,8 @@
-/** Runs the program that is cut off under `strace`, which records it, and may put faults in. */
+/** Runs the program that is cut off under `strace`, which records it and may inject faults. */
 
 import { type DiskTrace, readDiskTrace, TRACED_CALLS } from "./disk_trace.ts";
 
-/** What the program is to do; see `store_program.ts`. */
+/** What the program has to do; see `store_program.ts`. */
 export interface Plan {
   readonly seed: number;
   readonly first: number;
@@ -11,13 +11,13 @@ export interface Plan {
   readonly end: "close" | "kill" | "forget";
   /** As `strace -e inject=` takes them, e.g. `fdatasync:error=EIO:when=7`. */
   readonly faults?: readonly string[];
-  /** Which files the faults meet, by the ends of their names; all of the store's without it. */
+  /** The files that the faults affect, by their suffixes; by default all of the store's. */
   readonly faulty?: readonly string[];
 }
 
 export interface Recording {
   readonly trace: DiskTrace;
-  /** The numbers of the transactions that were acknowledged, and when. */
+  /** The numbers of the acknowledged transactions, and when they were acknowledged. */
   readonly acknowledged: readonly { readonly line: number; readonly number: number }[];
   readonly exitCode: number;
   /** The files as the program left them. */
@@ -30,7 +30,7 @@ const PROGRAM = new URL("./store_program.ts", import.meta.url).pathname;
 /** More than any call of the program writes. */
 const STRING_BYTES_MAX = 4_000_000;
 
-/** Undefined when strace is here and may be used. */
+/** Returns undefined if strace is installed and permitted. */
 export async function whyNotRecorded(): Promise<string | undefined> {
   try {
     const { success, stderr } = await new Deno.Command("strace", {
@@ -71,7 +71,7 @@ async function runTraced(plan: Plan, folder: string, output: string) {
   const numbers = [seed, first, count, atOnce].map(String);
   const options = ["-f", "-y", "-xx", "-s", String(STRING_BYTES_MAX), "-o", output];
   const traced = ["-e", `trace=${TRACED_CALLS.join(",")}`, "-e", "signal=none"];
-  // With a filter in the kernel what is put in would not be met.
+  // Injected faults would not take effect with a filter in the kernel.
   const fast = faults.length === 0 ? ["--seccomp-bpf"] : [];
   const injected = faults.flatMap((fault) => ["-e", `inject=${fault}`]);
   const onlyThere = faults.length === 0
@@ -87,8 +87,8 @@ async function runTraced(plan: Plan, folder: string, output: string) {
 }
 
 /**
- * Faults meet the files of the store alone. What the program says, which is written too, is seen
- * all the same where the database is among them.
+ * Restricts the faults to the files of the store. The program's output is a write as well; it
+ * stays visible in the trace if the database is among them.
  */
 function storePaths(folder: string, ends: readonly string[]): string[] {
   const folders = ends === STORE_ENDS ? [folder] : [];

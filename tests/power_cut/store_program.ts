@@ -1,14 +1,14 @@
 /**
- * The program that is cut off: opens a store, tells the transactions of a story to it, some at a
- * time, and says `ack <number>` for each that is acknowledged, and for what it finds at the start,
- * which it has told with that. One that fails is told again, until
- * the store is broken or does not get well. The sizes of the engine are small, so that its two logs
- * turn, are moved and begin anew many times in a second.
+ * The program that is cut off: opens a store and commits a story's transactions, some at a
+ * time. It prints `ack <number>` for each acknowledged transaction. At the start it prints the
+ * same for the newest transaction it finds, which thereby counts as acknowledged. It retries a
+ * failed transaction until it succeeds, the store is broken, or the tries are used up. The
+ * engine's sizes are small, so that its two logs switch, move and restart many times a second.
  *
  *     deno run -A store_program.ts <store> <seed> <first> <count> <at once> <end>
  *
- * `end`: `close` closes the store, `kill` ends without, `forget` empties the logs before it closes.
- * Exit code: 0; 1 where the store broke.
+ * `end`: `close` closes the store, `kill` ends without closing, `forget` empties the logs
+ * before it closes. Exit code: 0, or 1 if the store broke.
  */
 
 import type { Engine } from "../../src/kv/engine.ts";
@@ -30,7 +30,7 @@ export const SMALL_SIZES: SqliteSizes = {
 };
 
 const encoder = new TextEncoder();
-/** How often, and how long after each other, a transaction is told that fails. */
+/** How often a failing transaction is tried, and the pause between tries. */
 const TRIES = 40;
 const PAUSE_MS = 5;
 
@@ -48,7 +48,10 @@ export async function tell(engine: Engine, seed: number, number: number): Promis
   });
 }
 
-/** With several at once a transaction that failed would come behind later ones. */
+/**
+ * Retries a failed transaction. With several under way its retry would land behind later ones,
+ * so plans whose transactions may fail and recover run one at a time.
+ */
 async function tellUntilHeard(engine: Engine, seed: number, number: number): Promise<void> {
   for (let tries = 1;; tries++) {
     try {

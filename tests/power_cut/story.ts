@@ -1,29 +1,29 @@
 /**
- * What the program that is cut off writes: transaction after transaction, each made from the seed
- * and its number alone. So the content after any number of them is known without a store.
+ * The transactions that the program writes, each made from the seed and its number alone. So
+ * the content after any number of them is known without a store.
  */
 
 import { createRandom } from "../crash/random.ts";
 
-/** One step of a transaction, in its order. */
+/** One step of a transaction, in order. */
 export type Step =
   | { readonly kind: "set"; readonly key: string; readonly value: string }
   | { readonly kind: "clear"; readonly key: string }
-  /** Clears all keys from one to before another, which no record of the redo log can tell. */
+  /** Clears all keys from one to before another, which no record of the redo log can express. */
   | { readonly kind: "clear_range"; readonly from: string; readonly to: string };
 
-/** Set by every transaction to its number. */
+/** Every transaction sets this key to its number. */
 export const LAST = "last";
 
 const KEYS = 40;
-/** Above what a record of the redo log may have, in the sizes of `store_program.ts`. */
+/** More than a record of the redo log may hold, given the sizes in `store_program.ts`. */
 const LARGE_CHARACTERS = 9_000;
 
 function keyOf(index: number): string {
   return `k${String(index).padStart(2, "0")}`;
 }
 
-/** The steps of transaction `number`, from 1 on. */
+/** The steps of transaction `number`, counted from 1. */
 export function stepsOf(seed: number, number: number): Step[] {
   const random = createRandom(seed).fork(number);
   const steps: Step[] = [];

@@ -14,7 +14,7 @@ import { uuid, valueOf } from "../support/service_fixture.ts";
 import type { Node } from "../support/two_nodes.ts";
 import { countLeft, countNotes, withShop, workOn, writeAndDie } from "./shop.ts";
 
-/** A promise is noted in a ledger after a minute, unless it was paid. */
+/** An unpaid promise is noted in a ledger after a minute. */
 function notingSpec(): JsonObject {
   const spec = structuredClone(reactiveSpec);
   // deno-lint-ignore no-explicit-any
@@ -40,8 +40,8 @@ const CANCELLATIONS: readonly {
   },
 ];
 
-// elsa-workflows/elsa-extensions#194: a timer was unscheduled while its execution had it; that
-// failed, and its retry was scheduled after the cancellation.
+// elsa-workflows/elsa-extensions#194: a timer was unscheduled while it was being executed. The
+// execution failed, and its retry was scheduled after the cancellation.
 for (const { name, cancel } of CANCELLATIONS) {
   Deno.test(`cancelled by ${name} between its failure and its retry, a timer does not come back (Elsa)`, async () => {
     await withShop(async (shop) => {

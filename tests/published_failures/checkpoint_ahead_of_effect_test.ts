@@ -1,7 +1,7 @@
 /**
- * The checkpoint and what it stands for part: a process dies between the two, a later event is
- * acknowledged before an earlier one, a page ends amid what shares one position. Then an event is
- * lost where the checkpoint was ahead, and handled twice where it was behind.
+ * The checkpoint and the effect it stands for diverge. A process dies between the two, a later
+ * event is acknowledged before an earlier one, or a page ends amid events that share one
+ * position. An event is lost if the checkpoint was ahead, and handled twice if it was behind.
  *
  * Published by: KurrentDB, librdkafka, prooph, sarama-cluster, Debezium, YugabyteDB, Eventuous.
  */
@@ -30,7 +30,7 @@ import { countNotes, withShop, workOn } from "./shop.ts";
 
 const TENANT = 9;
 
-/** Six commits in one shard of the log. */
+/** Logs six commits in one shard of the log. */
 async function logSix(engine: Engine): Promise<{ ids: readonly string[]; shard: number }> {
   const ids = idsOfOneShard(TENANT, 6);
   for (const id of ids) {
@@ -45,9 +45,9 @@ function textKey(text: string): Bytes {
 }
 
 /**
- * The control: handles six events, each with two transactions, one for the effect and one for the
- * checkpoint. Dies before transaction number `diesAt`, and is started again. How often each event
- * was handled.
+ * The control: handles six events, each with two transactions, one for the effect and one for
+ * the checkpoint. It dies before transaction number `diesAt` and is started again. Returns how
+ * often each event was handled.
  */
 async function handleInTwo(
   engine: Engine,
@@ -79,11 +79,11 @@ async function handleInTwo(
   return handled;
 }
 
-// confluentinc/librdkafka#1122: with automatic commits the offset is stored before the application
-// gets the message. kurrent-io/KurrentDB#1301: a checkpoint was written at what had been sent, not
-// at what was handled, and after a restart began there.
-// prooph/proophessor-do-symfony#17: killed between the read model and its position, a projection
-// handled events again.
+// confluentinc/librdkafka#1122: with automatic commits the offset is stored before the
+// application gets the message. kurrent-io/KurrentDB#1301: a checkpoint covered what had been
+// sent, not what was handled, and after a restart reading began there.
+// prooph/proophessor-do-symfony#17: killed between the read model and its position, a
+// projection handled events again.
 Deno.test("a reader that dies at any moment has handled each event once (librdkafka, KurrentDB, prooph)", async () => {
   await withTemporaryEngine(async (engine) => {
     assert.deepEqual(await handleInTwo(engine, "checkpoint", 5), [1, 1, 0, 1, 1, 1]);
@@ -107,7 +107,7 @@ Deno.test("a reader that dies at any moment has handled each event once (librdka
   }
 });
 
-// Eventuous/eventuous#25: where a handler threw, the checkpoint went on past its event.
+// Eventuous/eventuous#25: when a handler threw, the checkpoint still moved past its event.
 Deno.test("a handler that throws leaves the cursor where it was (Eventuous)", async () => {
   await withTemporaryEngine(async (engine) => {
     const { ids, shard } = await logSix(engine);
@@ -124,8 +124,8 @@ Deno.test("a handler that throws leaves the cursor where it was (Eventuous)", as
   });
 });
 
-// yugabyte/yugabyte-db#33126: acknowledgements came in any order, and the last one to come said how
-// far everything was.
+// yugabyte/yugabyte-db#33126: acknowledgements arrived in any order, and the last one to arrive
+// decided how far everything was.
 Deno.test("of two readers the slower one moves nothing back and repeats nothing (YugabyteDB)", async () => {
   for (const isGuarded of [false, true]) {
     await withTemporaryEngine(async (inner) => {
@@ -154,7 +154,7 @@ Deno.test("of two readers the slower one moves nothing back and repeats nothing 
   }
 });
 
-/** Reads guard nothing: the cursor is moved whatever it is by then. */
+/** Reads guard nothing: the cursor is moved whatever its value is by then. */
 function unguarded(engine: Engine): Engine {
   return {
     transact: (body) =>
@@ -209,9 +209,9 @@ Deno.test("a page that ends amid one commit loses none of its events (Debezium)"
   });
 });
 
-// bsm/sarama-cluster#148: marking the second message as done marked the first one too, which was
-// still being handled. kurrent-io/KurrentDB#1301: what was to be tried again was in memory only,
-// and behind the checkpoint after a restart.
+// bsm/sarama-cluster#148: marking the second message as done also marked the first one, which
+// was still being handled. kurrent-io/KurrentDB#1301: retries were kept only in memory, and
+// after a restart they were behind the checkpoint.
 Deno.test("what failed before others were done is done after a restart (sarama-cluster, KurrentDB)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;

@@ -1,6 +1,6 @@
 /**
- * The clock is set: back, and what sleeps by it sleeps on; ahead, and all that was missed happens
- * at once, or again.
+ * The clock is set while work waits for it. Set back, whatever sleeps by it sleeps too long.
+ * Set ahead, everything that was missed happens at once, or happens again.
  *
  * Published by: Quartz.NET, APScheduler, CUBA, sidekiq-scheduler.
  */
@@ -13,11 +13,12 @@ import { countNotes, typesOf, withShop, workOn, writeAndDie } from "./shop.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** As long as a worker may sleep without a look at the store. */
+/** A worker never sleeps longer than this without a look at the store. */
 const SLEEP_MS_MAX = 500;
 
-// quartznet/quartznet#3148: how long to sleep was the difference of two readings of the clock; set
-// back by an hour, it made the misfire handler and the cluster's check-ins sleep for that hour.
+// quartznet/quartznet#3148: the time to sleep was the difference of two clock readings. When
+// the clock was set back by an hour, the misfire handler and the cluster's check-ins slept for
+// that hour.
 Deno.test("no worker sleeps longer because the clock was set back (Quartz.NET)", async () => {
   await withShop(async (shop) => {
     const { service, host } = shop.start();
@@ -32,8 +33,9 @@ Deno.test("no worker sleeps longer because the clock was set back (Quartz.NET)",
   });
 });
 
-// agronholm/apscheduler#351: set back by two minutes, no job ran for two minutes.
-// cuba-platform/cuba#3206: set back while a task ran, and the scheduler did nothing any more.
+// agronholm/apscheduler#351: when the clock was set back by two minutes, no job ran for two
+// minutes. cuba-platform/cuba#3206: when it was set back while a task ran, the scheduler
+// stopped working.
 Deno.test("work goes on after the clock of all was set back, and what is scheduled then fires in time (APScheduler, CUBA)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;
@@ -57,8 +59,8 @@ Deno.test("work goes on after the clock of all was set back, and what is schedul
   });
 });
 
-// The same issue, from the other end: what a clock that was ahead has left behind keeps nobody
-// waiting until then.
+// The same issue from the other end: nothing may have to wait for times that a clock running
+// ahead has stored.
 Deno.test("leases of a process whose clock was a day ahead are free when it is dead (CUBA)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;

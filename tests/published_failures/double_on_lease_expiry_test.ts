@@ -1,6 +1,6 @@
 /**
- * A worker is slower than its lease: it sleeps, its clock is behind, its work is due later than the
- * lease lasts. Another one takes over, and both do the same.
+ * A worker is slower than its lease: another takes over, and both do the same work. The worker
+ * sleeps, its clock is behind, or its work is due later than the lease lasts.
  *
  * Published by: Bull, Hangfire, graphile-worker, Oban, Celery, Quartz.NET, Quartz.
  */
@@ -22,11 +22,11 @@ import { STORIES } from "./stories.ts";
 
 const HOUR_MS = 3_600_000;
 
-// OptimalBits/bull#308: a worker that could not renew its lock in time went on, while the stalled
-// job was given to another. HangfireIO/Hangfire#514 and graphile/worker#169: a job that runs longer
-// than a fixed time is started again beside itself.
-// https://hexdocs.pm/oban/2.11.0/Oban.Plugins.Lifeline.html: a rescue by time alone may run a job
-// twice that is being executed.
+// OptimalBits/bull#308: a worker that could not renew its lock in time went on, while the
+// stalled job was given to another. HangfireIO/Hangfire#514 and graphile/worker#169: a job that
+// runs longer than a fixed time is started a second time beside itself.
+// https://hexdocs.pm/oban/2.11.0/Oban.Plugins.Lifeline.html: a rescue by time alone may run a
+// job twice that is still executing.
 for (const { name, spec, begin, waitMs, look, before, after } of STORIES) {
   Deno.test(`${name}: its worker sleeps past its lease and wakes when another has done it: once (Bull, Hangfire, graphile-worker, Oban)`, async () => {
     await withShop(async (shop) => {
@@ -77,8 +77,8 @@ Deno.test("the same sleep doubles an effect that commits without a look at its j
   });
 });
 
-// celery/celery#4766 and celery/celery#2599: a task whose time comes later than the broker's
-// visibility timeout is given to a worker again at each of these, and runs as often.
+// celery/celery#4766 and celery/celery#2599: a task that is due later than the broker's
+// visibility timeout is given to another worker at each timeout, and runs that often.
 Deno.test("what is due long after several leases is done once (Celery)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;
@@ -87,7 +87,7 @@ Deno.test("what is due long after several leases is done once (Celery)", async (
     const types = () => typesOf(nodes[0], tenant, "order", uuid(1));
     for (let turn = 1; turn <= 8; turn++) {
       shop.pass(LEASE_OVER_MS);
-      // Those that the other had are over.
+      // The other node's leases have expired.
       await workOn(nodes[turn % 2]!);
       const isDue = turn * LEASE_OVER_MS >= 60_000;
       assert.deepEqual(await types(), isDue ? ["was_promised", "was_reminded"] : ["was_promised"]);
@@ -95,9 +95,9 @@ Deno.test("what is due long after several leases is done once (Celery)", async (
   });
 });
 
-// quartznet/quartznet#3515: a node whose clock is ahead declares healthy ones failed and takes what
-// they are doing. quartz-scheduler/quartz#849: after an outage one node did the jobs while another
-// recovered them, and thousands of records were processed twice.
+// quartznet/quartznet#3515: a node whose clock is ahead declares healthy ones failed and takes
+// over their work. quartz-scheduler/quartz#849: after an outage one node did the jobs while
+// another recovered them, and thousands of records were processed twice.
 Deno.test("a node an hour ahead takes the work of one that is at it: each effect once (Quartz.NET, Quartz)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;

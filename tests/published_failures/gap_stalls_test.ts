@@ -1,6 +1,6 @@
 /**
- * A number that no event will ever have: its transaction was rolled back, its event was removed or
- * concerns nobody. A reader that waits for it stands still for ever.
+ * A number that no event will ever have, and a reader that waits for it forever. The
+ * transaction was rolled back, or the event was removed or is of no interest to the reader.
  *
  * Published by: Marten, Axon, socket.io-servicebus, Commanded's EventStore, Eventuous.
  */
@@ -21,7 +21,7 @@ import { countLeft, typesOf, withShop, workOn, writeAndDie } from "./shop.ts";
 
 const TENANT = 9;
 
-/** One event in both logs, in one transaction; `then` decides what becomes of that. */
+/** Puts one event into both logs in one transaction; `then` decides whether it commits. */
 function logBoth(engine: Engine, sequence: SequenceLog, id: string, then = () => {}) {
   const number = sequence.take();
   return engine.transact((tx) => {
@@ -37,9 +37,9 @@ function rollBack(): void {
 }
 
 // JasperFx/marten#3503: after a gap in the sequence neither the high water mark nor any
-// subscription went on, for hours. AxonIQ/AxonFramework#2958: a tracking processor neither failed
-// nor advanced. azure-contrib/socket.io-servicebus#28: one missing message, and the sequencer kept
-// everything behind it in memory.
+// subscription advanced, for hours. AxonIQ/AxonFramework#2958: a tracking processor neither
+// failed nor advanced. azure-contrib/socket.io-servicebus#28: because of one missing message
+// the sequencer kept everything behind it in memory.
 Deno.test("neither a rolled back transaction nor one under way holds a reader up (Marten, Axon, socket.io-servicebus)", async () => {
   await withTemporaryEngine(async (engine) => {
     const ids = idsOfOneShard(TENANT, 6);
@@ -67,8 +67,8 @@ Deno.test("neither a rolled back transaction nor one under way holds a reader up
   });
 });
 
-// commanded/eventstore#238: events of a deleted stream were missing from the log of all streams,
-// and the checkpoint, counted by ones, was never stored again.
+// commanded/eventstore#238: events of a deleted stream were missing from the log of all
+// streams, and the checkpoint, which advanced by ones, was never stored again.
 Deno.test("removing what a cursor points to holds no reader up (Commanded's EventStore)", async () => {
   await withTemporaryEngine(async (engine) => {
     const ids = idsOfOneShard(TENANT, 6);
@@ -80,7 +80,7 @@ Deno.test("removing what a cursor points to holds no reader up (Commanded's Even
     assert.deepEqual(patient.handled, [1, 2], "one that counts by ones stops before it");
     const shard = commitLogShard(`${TENANT}/${streamKey("order", ids[0]!)}`);
     const name = { tenant: TENANT, consumer: READER, shard };
-    /** All up to where the cursor is, which it points to. */
+    /** Removes everything up to and including the commit that the cursor points to. */
     async function removeDone(): Promise<void> {
       await engine.transact(async (tx) => {
         const cursor = (await readCursor(tx, name))!;
@@ -98,8 +98,8 @@ Deno.test("removing what a cursor points to holds no reader up (Commanded's Even
   });
 });
 
-// Eventuous/eventuous#142: events that no handler wanted left holes among what was done, and the
-// checkpoint was never stored again.
+// Eventuous/eventuous#142: events that no handler wanted left holes in the completed sequence,
+// and the checkpoint was never stored again.
 Deno.test("events that no saga waits for are done with, and hold up none behind them (Eventuous)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;

@@ -1,6 +1,7 @@
 /**
- * A process dies with work in its hands: taken from the queue and not done yet, scheduled in its
- * memory, or to be put into the queue after the commit. After the restart nobody knows of it.
+ * A process dies with work in its hands, and after the restart nothing knows of that work. It
+ * was taken from the queue and not done yet, scheduled in memory, or about to be queued after
+ * the commit.
  *
  * Published by: Sidekiq, NServiceBus, Automatonymous (MassTransit), Lago, Eventuous.
  */
@@ -23,10 +24,12 @@ import {
 } from "./shop.ts";
 import { STORIES, type Story } from "./stories.ts";
 
-/** Of one worker that does one thing. */
+/** Commits of one worker that does one thing. */
 const COMMITS_MAX = 20;
 
-/** A process whose commit number `diesAt` is its last call, and how many commits it has begun. */
+/**
+ * Starts a process whose commit number `diesAt` is its last call; counts the commits it begins.
+ */
 function startDying(shop: Shop, diesAt: number, landed: boolean) {
   const life = { commits: 0 };
   const plan = (): Fault | undefined => {
@@ -37,7 +40,10 @@ function startDying(shop: Shop, diesAt: number, landed: boolean) {
   return { node: shop.start((engine) => faultyEngine(engine, plan)), life };
 }
 
-/** Lets a worker die at one commit and another go on after a restart; gives what it committed. */
+/**
+ * Lets a worker die at one commit and another continue after a restart; returns how many
+ * commits the first one began.
+ */
 async function dieAt(story: Story, diesAt: number, landed: boolean): Promise<number> {
   let commits = 0;
   await withShop(async (shop) => {
@@ -57,15 +63,15 @@ async function dieAt(story: Story, diesAt: number, landed: boolean): Promise<num
   return commits;
 }
 
-// sidekiq/sidekiq#1831: a job is taken out of the queue before it runs, and lost where its process
-// dies. Particular/NServiceBus#2885: a due timeout was removed and then sent; where sending failed
-// it was gone. Particular/NServiceBus#245: a timeout that had fired was still stored, and fired
-// again after a restart.
+// sidekiq/sidekiq#1831: a job is taken out of the queue before it runs, and is lost if its
+// process dies. Particular/NServiceBus#2885: a due timeout was removed and then sent; if
+// sending failed it was gone. Particular/NServiceBus#245: a timeout that had fired was still
+// stored, and fired again after a restart.
 for (const story of STORIES) {
   Deno.test(`${story.name}: its worker dies at any of its commits: once (Sidekiq, NServiceBus)`, async () => {
     for (const landed of [true, false]) {
       let diesAt = 0;
-      // In the last of these it outlives its work.
+      // In the last round the worker outlives its work.
       while (await dieAt(story, diesAt, landed) > diesAt) {
         diesAt++;
         assert.ok(diesAt < COMMITS_MAX);
@@ -75,7 +81,8 @@ for (const story of STORIES) {
   });
 }
 
-// MassTransit/Automatonymous#50: a saga's reminders for the days to come were gone after a restart.
+// MassTransit/Automatonymous#50: a saga's reminders for the coming days were gone after a
+// restart.
 Deno.test("what is scheduled outlives restarts before its time, at it and after it (Automatonymous)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;
@@ -94,7 +101,7 @@ Deno.test("what is scheduled outlives restarts before its time, at it and after 
   });
 });
 
-// sidekiq/sidekiq#3906: the database has committed, and then the job cannot be put into the queue.
+// sidekiq/sidekiq#3906: the database has committed, and then the job cannot be queued.
 // getlago/lago-api#6319: the event was stored and its job never ran, and sending it again was
 // refused as a duplicate.
 for (const landed of [true, false]) {
@@ -135,8 +142,8 @@ Deno.test("the first event after a restart is read (Eventuous)", async () => {
   });
 });
 
-// sidekiq/sidekiq#2625: the new process looked for what the old one had left before that was dead;
-// what it left afterwards waited for the next restart.
+// sidekiq/sidekiq#2625: the new process looked for the old one's work before the old one was
+// dead; work left behind afterwards waited for the next restart.
 Deno.test("a process that began before the old one died takes over what that leaves later (Sidekiq)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;

@@ -1,6 +1,7 @@
 /**
- * Somebody is told of news instead of looking: the telling is lost, or comes before the listening,
- * or the news lies between what was there before and what is told from now on.
+ * A process relies on being notified instead of looking, and misses something. The notification
+ * is lost or comes before the process listens, or the news falls between the replay and the
+ * live stream.
  *
  * Published by: Commanded's EventStore, NeoHaskell, eventsourcing (Python), occurrent.
  */
@@ -20,7 +21,7 @@ import { uuid } from "../support/service_fixture.ts";
 import { deafEngine, until } from "../support/two_nodes.ts";
 import { countNotes, type Shop, withShop, writeAndDie } from "./shop.ts";
 
-/** A worker that by itself would look again in an hour; `body` decides what wakes it. */
+/** Runs a worker that would look again only in an hour; `tell` decides what wakes it. */
 async function workUntilNoted(
   shop: Shop,
   wrap: (engine: Engine) => Engine,
@@ -43,7 +44,7 @@ async function workUntilNoted(
     shop.pass(1_000);
     await tell();
     const isNoted = async () => {
-      // It asks each second, and may just have begun to.
+      // The worker polls each second, and may just have begun to wait.
       shop.pass(100);
       return (await countNotes(node, shop.tenant, [1]))[0] === 1;
     };
@@ -57,8 +58,8 @@ function signal(engine: Engine): Promise<void> {
   return engine.transact((tx) => Promise.resolve(signalOutbox(tx)));
 }
 
-// commanded/eventstore#309 and pyeventsourcing/eventsourcing#305: what Postgres notifies of while a
-// connection is away is told to nobody, and a subscription waits on. neohaskell/NeoHaskell#687:
+// commanded/eventstore#309 and pyeventsourcing/eventsourcing#305: Postgres notifications during
+// a lost connection reach nobody, and a subscription keeps waiting. neohaskell/NeoHaskell#687:
 // events that were committed meanwhile never reached the live projections.
 Deno.test("a worker hears of work although no notification ever comes (Commanded's EventStore, eventsourcing, NeoHaskell)", async () => {
   await withShop(async (shop) => {
@@ -79,7 +80,7 @@ Deno.test("a worker hears of work although no notification ever comes (Commanded
   });
 });
 
-// The same issues: a notification that is sent while the listener is only beginning to listen.
+// The same issues: a notification that is sent while the listener is only starting to listen.
 Deno.test("a worker hears of what happened before it was listening (Commanded's EventStore)", async () => {
   await withShop(async (shop) => {
     const listening = Promise.withResolvers<void>();
@@ -96,7 +97,7 @@ Deno.test("a worker hears of what happened before it was listening (Commanded's 
   });
 });
 
-/** A watch that sees nothing of what is over when it begins. */
+/** A watch that does not see changes made before it begins. */
 function watchFrom(begin: Promise<void>, watch: () => Watch): Watch {
   const cancelled = Promise.withResolvers<boolean>();
   let isCancelled = false;
@@ -113,8 +114,8 @@ function watchFrom(begin: Promise<void>, watch: () => Watch): Watch {
 }
 
 /**
- * Begins reading: registers the reader, and takes what was there before as read. The one look at
- * the streams that another commit may not change until then is the guarded one.
+ * Starts reading: registers the reader, and takes everything stored so far as read. With
+ * `isGuarded` a commit that changes the streams meanwhile is a conflict.
  */
 function beginReading(
   engine: Engine,
@@ -133,14 +134,14 @@ function beginReading(
 }
 
 // johanhaleby/occurrent#292 and johanhaleby/occurrent#208: events that were committed while a
-// subscription went over from the replay to what is live were in neither.
+// subscription switched from the replay to the live stream were in neither.
 Deno.test("no event falls between what was there and what is told from now on (occurrent)", async () => {
   const missing = { replayed: [0], told: [2, 3] };
   assert.deepEqual(await handOver(false), missing, "the event at place 1 is in neither");
   assert.deepEqual(await handOver(true), { ...missing, replayed: [0, 1] });
 });
 
-/** Places of the events, of four, that are found by the replay and by the log. */
+/** Positions of the four events that the replay and the log find. */
 async function handOver(isGuarded: boolean): Promise<Record<"replayed" | "told", number[]>> {
   const found = { replayed: [] as number[], told: [] as number[] };
   await withShop(async (shop) => {
@@ -150,11 +151,11 @@ async function handOver(isGuarded: boolean): Promise<Record<"replayed" | "told",
     const { node: slow, held: slowCommits } = shop.startHeld();
     const { service } = shop.start();
     await write(service, tenant, setOff(old!, "was_paid"));
-    // It has seen that nobody reads, and will commit when somebody does.
+    // The writer has seen that nobody reads, and will commit once somebody does.
     const writeCommit = slowCommits.hold();
     const writing = write(slow.service, tenant, setOff(underWay!, "was_paid"));
     await writeCommit.reached;
-    // It has seen what was there, and one more comes before it says that it reads from now on.
+    // The reader has seen what was there; one more event comes before it registers.
     const reading = heldEngine(engine);
     const beginCommit = reading.hold();
     const beginning = beginReading(reading, tenant.number, ids, isGuarded);

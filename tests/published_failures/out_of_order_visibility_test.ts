@@ -1,6 +1,7 @@
 /**
- * What began first becomes visible last. Where events are numbered as they are written, a reader
- * that keeps the last number is past an event before it can be seen, and never looks back.
+ * What began first becomes visible last. If events are numbered as they are written, a reader
+ * that keeps the last number has passed an event before the event becomes visible, and never
+ * looks back.
  *
  * Published by: Marten, Eventuous, SQLStreamStore, prooph, Axon, Emmett, kamu, occurrent.
  */
@@ -20,7 +21,7 @@ import { withShop, workOn, writeAndDie } from "./shop.ts";
 
 const MINUTE_MS = 60_000;
 
-/** All orders in which so many can come. */
+/** All orders of the items. */
 function permutations<T>(items: readonly T[]): T[][] {
   if (items.length <= 1) return [[...items]];
   return items.flatMap((item, at) =>
@@ -31,7 +32,7 @@ function permutations<T>(items: readonly T[]): T[][] {
 interface Outcome {
   /** By the reader of a sequence. */
   readonly handled: readonly number[];
-  /** How often ours was told about each. */
+  /** How often our log named each event to its reader. */
   readonly seen: readonly number[];
 }
 
@@ -60,10 +61,10 @@ async function landIn(order: readonly number[], engine: Engine, tenant: number):
   return { handled: reader.handled, seen: await timesSeenOf(engine, tenant, ids) };
 }
 
-// JasperFx/marten#1629: a large event took its number first and was committed after a small one,
-// which the daemon had read already. Eventuous/eventuous#222: the checkpoint had passed events
-// that no handler ever got. SQLStreamStore/SQLStreamStore#121: the same of identity columns of
-// SQL Server. event-driven-io/emmett#336: processors lost messages under contention.
+// JasperFx/marten#1629: a large event took its number first and was committed after a small
+// one, which the daemon had read already. Eventuous/eventuous#222: the checkpoint had passed
+// events that no handler ever got. SQLStreamStore/SQLStreamStore#121: the same with identity
+// columns of SQL Server. event-driven-io/emmett#336: processors lost messages under contention.
 Deno.test("in whatever order commits become visible, each is read once (Marten, Eventuous, SQLStreamStore, Emmett)", async () => {
   await withTemporaryEngine(async (engine) => {
     const whole: string[] = [];
@@ -76,7 +77,10 @@ Deno.test("in whatever order commits become visible, each is read once (Marten, 
   });
 });
 
-/** Two writes: A's is ready first, B's is read before A's lands. Gives how often each was read. */
+/**
+ * Two writes: A's is ready first, B's is read before A's lands. Returns how often each was
+ * read.
+ */
 async function lateWrite(
   { skewMs, heldMs }: { readonly skewMs: number; readonly heldMs: number },
 ): Promise<{ readonly seen: readonly number[]; readonly timestamps: readonly number[] }> {
@@ -107,11 +111,11 @@ async function lateWrite(
   return found;
 }
 
-// AxonIQ/AxonFramework#4829: a hole was given up as soon as the event behind it was older than a
-// timeout by its own timestamp, however soon the hole was going to be filled.
-// JasperFx/marten#2370: a pause between events made the daemon's timeout worth nothing.
-// prooph/pdo-event-store#189: projections skipped events; the remedy was a pause at a hole, and
-// then going over it.
+// AxonIQ/AxonFramework#4829: a hole was given up as soon as the event behind it was older than
+// a timeout by its own timestamp, however soon the hole was going to be filled.
+// JasperFx/marten#2370: a pause between events made the daemon's timeout useless.
+// prooph/pdo-event-store#189: projections skipped events; the remedy was to pause at a hole and
+// then skip it.
 Deno.test("a commit that comes later than any timeout is read (Axon, Marten, prooph)", async () => {
   const HELD_MS = 60 * MINUTE_MS;
   await withTemporaryEngine(async (engine) => {
@@ -135,8 +139,8 @@ Deno.test("a commit that comes later than any timeout is read (Axon, Marten, pro
   assert.deepEqual(seen, [1, 1]);
 });
 
-// johanhaleby/occurrent#199: what was written during a replay was found by its time, and not found
-// where the clock of its writer was behind.
+// johanhaleby/occurrent#199: events written during a replay were found by their time, and were
+// missed if their writer's clock was behind.
 Deno.test("a commit of a process whose clock is behind is read (occurrent)", async () => {
   const { seen, timestamps: [late, early] } = await lateWrite({ skewMs: -MINUTE_MS, heldMs: 0 });
   const isFoundByTime = late! > early!;
@@ -144,8 +148,8 @@ Deno.test("a commit of a process whose clock is behind is read (occurrent)", asy
   assert.deepEqual(seen, [1, 1]);
 });
 
-// kamu-data/kamu-cli#1398: a consumer of the outbox kept the last id that it had consumed, and so
-// could lose the message of a transaction that had taken its id earlier and committed later.
+// kamu-data/kamu-cli#1398: a consumer of the outbox kept the last id that it had consumed, and
+// so could lose the message of a transaction that took its id earlier and committed later.
 Deno.test("an outbox entry that lands before where the worker is gets its turn (kamu)", async () => {
   await withShop(async (shop) => {
     const { engine, tenant } = shop;
@@ -159,7 +163,8 @@ Deno.test("an outbox entry that lands before where the worker is gets its turn (
     for (const id of others) await writeAndDie(shop, setOff(id, "was_placed"));
     shop.pass(1_000);
     const worker = shop.start();
-    // One entry of each shard at a time: so the worker is past the place of the one to come.
+    // One entry of each shard at a time, so that the worker has passed the place of the next
+    // entry.
     for (let turn = 0; turn < 2; turn++) await worker.service.background.drainOutbox(1);
     await writeAndDie(shop, setOff(late!, "was_placed"));
     const { works } = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 100));

@@ -1,6 +1,5 @@
 /**
- * What can never be done stands at the head of a queue, and is tried again and again before
- * anything behind it.
+ * Work that can never succeed heads a queue and is retried before everything behind it.
  *
  * Published by: MassTransit, WSO2, occurrent.
  */
@@ -15,12 +14,12 @@ import { uuid } from "../support/service_fixture.ts";
 import type { Node } from "../support/two_nodes.ts";
 import { countNotes, typesOf, withShop, workOn, writeAndDie } from "./shop.ts";
 
-/** So many that cannot be done, and behind them some that can. */
+/** Numbers of entries that always fail, and of some behind them that succeed. */
 const POISONED = Array.from({ length: 24 }, (_, n) => 0xa00 + n);
 const GOOD = [0xb00, 0xb01, 0xb02];
-/** In the id of every stream that cannot be written to, and of no other. */
+/** Part of the id of every stream that cannot be written to, and of no other. */
 const POISON = "000000000a";
-/** More than any shard has here: a page of one is at its end by then. */
+/** More than any shard has here, so that pages of one entry reach the end. */
 const ROUNDS_MAX = 16;
 
 /** Works with pages of one entry of each shard, while the clock stands still. */
@@ -31,7 +30,7 @@ async function workInSmallPages({ service: { background } }: Node): Promise<void
   }
 }
 
-/** Lets all that fails fail for good. */
+/** Retries until everything that fails has failed for good. */
 async function workForLong(node: Node): Promise<void> {
   for (let tries = 0; tries < limits.reactionTriesMax; tries++) {
     node.host.timeMs += limits.reactionRetryMsMax;
@@ -39,9 +38,9 @@ async function workForLong(node: Node): Promise<void> {
   }
 }
 
-// MassTransit/MassTransit#6216: one message that could not be sent kept the delivery service busy,
-// and every other outbox waited for the next restart. wso2/product-ei#2740: the message processor
-// tried a poison message again and again, and the whole flow stopped.
+// MassTransit/MassTransit#6216: one message that could not be sent kept the delivery service
+// busy, and every other outbox waited for the next restart. wso2/product-ei#2740: the message
+// processor retried a poison message endlessly, and the whole flow stopped.
 Deno.test("entries that fail at the head of the outbox hold up none behind them, and are parked (MassTransit, WSO2)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;
@@ -66,8 +65,8 @@ Deno.test("entries that fail at the head of the outbox hold up none behind them,
   });
 });
 
-// johanhaleby/occurrent#1006: a poll took the timers that were due first; those that could not fire
-// stayed the first, and with a batch full of them no other saga had a timeout any more.
+// johanhaleby/occurrent#1006: a poll took the timers that were due first. Those that could not
+// fire stayed first, and once a batch was full of them no other saga got its timeouts.
 Deno.test("timers that fail, more than a batch of them, hold up none behind them (occurrent)", async () => {
   await withShop(async (shop) => {
     const { tenant } = shop;
@@ -79,7 +78,7 @@ Deno.test("timers that fail, more than a batch of them, hold up none behind them
     await workInSmallPages(node);
     const fired = async (n: number) => (await typesOf(node, tenant, "order", uuid(n))).length - 1;
     for (const n of GOOD) assert.equal(await fired(n), 1);
-    // What has failed waits for its next try.
+    // Failed timers wait for their next try.
     assert.deepEqual(await depthsOf(node.service), {});
     await workForLong(node);
     for (const n of GOOD) assert.equal(await fired(n), 1);

@@ -1,8 +1,8 @@
 /**
- * The log that many event stores and outboxes have, as a control: each event gets the next number
- * of a sequence while its transaction runs, and is seen when that commits. As with a sequence of
- * Postgres or an identity column, no rollback gives a number back. So a test shows that its
- * schedule breaks something, before it shows that it does not break Daybook.
+ * The usual log of event stores and outboxes, as a control. Each event takes the next number of
+ * a sequence while its transaction runs, and becomes visible when it commits. As with a
+ * Postgres sequence or an identity column, a rollback does not return a number. So a test can
+ * show that its schedule breaks something, before it shows that it does not break Daybook.
  */
 
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
@@ -14,14 +14,14 @@ export interface SequencedEvent {
 }
 
 export interface SequenceLog {
-  /** The next number, whatever becomes of the transaction that wanted it. From 1. */
+  /** The next number, from 1, whatever happens to the transaction that took it. */
   take(): number;
   append(tx: Transaction, event: SequencedEvent): void;
   remove(tx: Transaction, number: number): void;
   list(): Promise<SequencedEvent[]>;
 }
 
-/** `name` keeps the logs of one store apart. */
+/** `name` keeps several logs in one store apart. */
 export function openSequenceLog(engine: Engine, name: string): SequenceLog {
   let taken = 0;
   return {
@@ -40,13 +40,13 @@ export function openSequenceLog(engine: Engine, name: string): SequenceLog {
 }
 
 export interface SequenceReader {
-  /** Numbers of all events it has handled, in its order. */
+  /** Numbers of all events it has handled, in the order of handling. */
   readonly handled: readonly number[];
-  /** Handles what is visible behind its checkpoint, up to a hole it does not cross. */
+  /** Handles what is visible behind its checkpoint, up to a hole that it does not cross. */
   read(): Promise<void>;
 }
 
-/** Whether to go on over a hole, seeing the event behind it. */
+/** Decides whether to skip a hole, given the event behind it. */
 export type CrossesHole = (behind: SequencedEvent) => boolean;
 
 /** A reader whose checkpoint is the last number that it has handled. */

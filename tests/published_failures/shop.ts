@@ -1,6 +1,6 @@
 /**
- * Processes over one store, which tests start, let die, wake too late and start again. The store
- * is what TEST_STORE says; a restart closes it and opens it again from what it had stored.
+ * Processes over one store, which tests start, let die, wake too late and start again.
+ * TEST_STORE names the store; a restart closes it and reopens it from what it had stored.
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -16,25 +16,25 @@ import { temporaryEngine } from "../support/temporary_engine.ts";
 import { type Node, OPERATOR, startNode, stopNode } from "../support/two_nodes.ts";
 
 export interface Shop {
-  /** The store itself, for looking. */
+  /** The store itself, for inspection. */
   readonly engine: Engine;
   readonly tenant: Tenant;
-  /** Starts a process, on the store or on what `wrap` makes of it. */
+  /** Starts a process on the store, or on what `wrap` makes of it. */
   start(wrap?: (engine: Engine) => Engine): Node;
   /** The same on an engine whose commits a test may hold. */
   startHeld(): { readonly node: Node; readonly held: HeldEngine };
-  /** The clocks of all processes go on, also of those that begin later. */
+  /** Moves the clocks of all processes, including later ones. */
   pass(milliseconds: number): void;
-  /** All processes die, the store is closed and opened again. */
+  /** All processes die; the store is closed and reopened. */
   restart(): Promise<void>;
 }
 
 type Request = ReturnType<typeof setOff>;
 
-/** After so long the leases of a process that does not renew them may be taken by any clock. */
+/** After this time any clock may take over the leases of a process that does not renew them. */
 export const LEASE_OVER_MS = LEASE_LIFETIME_MS + LEASE_SKEW_MS + 1;
 
-/** Runs `body` with a store and one instance; everything is gone afterwards. */
+/** Runs `body` with a store and one instance; removes everything afterwards. */
 export async function withShop(
   body: (shop: Shop) => Promise<void>,
   spec: JsonObject = reactiveSpec,
@@ -54,7 +54,7 @@ export async function withShop(
   }
 
   async function restart(): Promise<void> {
-    // Closed under the running processes, so that these give nothing back.
+    // Closed under the running processes, so that they cannot return their leases.
     await engine.close();
     for (const node of nodes) await stopNode(node).catch(() => {});
     nodes = [];
@@ -92,7 +92,7 @@ async function createTenant({ access, service }: Node, spec: JsonObject): Promis
   return tenant;
 }
 
-/** Writes as a process does that dies right after its commit: what that set off is left undone. */
+/** Writes as a process that dies right after its commit: the reactions are left undone. */
 export async function writeAndDie(shop: Shop, request: Request): Promise<void> {
   let commits = 0;
   const node = shop.start((engine) =>
@@ -101,7 +101,7 @@ export async function writeAndDie(shop: Shop, request: Request): Promise<void> {
   await write(node.service, shop.tenant, request);
 }
 
-/** What is due, until nothing is: in this process's share of the work. */
+/** Does what is due in this process's share of the work, until nothing is. */
 export async function workOn({ service: { background } }: Node): Promise<number> {
   let all = 0;
   for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -114,7 +114,7 @@ export async function workOn({ service: { background } }: Node): Promise<number>
 
 const ROUNDS_MAX = 500;
 
-/** Types of the events of one stream. */
+/** Event types of one stream, in order. */
 export async function typesOf(
   { service }: Node,
   tenant: Tenant,
@@ -126,7 +126,7 @@ export async function typesOf(
   return entries.map(({ raw }) => JSON.parse(raw).type as string);
 }
 
-/** How many events the ledgers of these ids have: what `was_placed` implies is one each. */
+/** How many events the ledgers of these ids have: `was_placed` implies one each. */
 export function countNotes(
   node: Node,
   tenant: Tenant,
@@ -137,7 +137,7 @@ export function countNotes(
   );
 }
 
-/** How much waits in all queues, with what is parked. */
+/** How much waits in all queues, parked entries included. */
 export async function countLeft({ service: { background } }: Node): Promise<number> {
   return (await background.measureQueues()).reduce((sum, { depth }) => sum + depth, 0);
 }

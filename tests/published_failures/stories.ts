@@ -1,4 +1,4 @@
-/** What an event sets off, one story for each kind of work that is left to workers. */
+/** Reactions to an event, one story for each kind of work that is left to workers. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
@@ -11,11 +11,11 @@ import { type Shop, typesOf, workOn, writeAndDie } from "./shop.ts";
 export interface Story {
   readonly name: string;
   readonly spec: JsonObject;
-  /** Has the event written that sets it off, and does all that comes before the effect. */
+  /** Writes the trigger and does everything that comes before the effect. */
   begin(shop: Shop): Promise<void>;
-  /** From then on, until the effect is due. */
+  /** From then until the effect is due. */
   readonly waitMs: number;
-  /** Types of the events of the stream that the effect is in. */
+  /** Event types of the stream that receives the effect. */
   look(node: Node, tenant: Tenant): Promise<string[]>;
   readonly before: readonly string[];
   /** With the effect, once. */

@@ -1,4 +1,4 @@
-/** The alarm: rings when it is due, once, and not where it was put off or unset. */
+/** The alarm rings once when it is due, and not if it was postponed or unset. */
 
 import assert from "node:assert/strict";
 import { newAlarm } from "../../src/runners/alarm.ts";
@@ -7,7 +7,7 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Resolves when the alarm rings, with the moment. */
+/** Resolves with the time when the alarm rings. */
 function rings(prepare: (alarm: ReturnType<typeof newAlarm>) => void): Promise<number> {
   return new Promise((resolve) => prepare(newAlarm(() => resolve(performance.now()))));
 }

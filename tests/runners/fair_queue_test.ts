@@ -1,4 +1,7 @@
-/** Who is next: shares by time, pauses of modules that do not end, bounds; time is a number. */
+/**
+ * Which call is next: shares by time, pauses of modules that do not end, bounds; time is a
+ * number.
+ */
 
 import assert from "node:assert/strict";
 import {
@@ -36,7 +39,7 @@ Deno.test("a queue gives each of two tenants half of the time, however long thei
   const queue = fairQueue<number>({ ...LIMITS, runners: 1 });
   const usedMs: Record<string, number> = { long: 0, short: 0 };
   const costMs: Record<string, number> = { long: 100, short: 1 };
-  // Each has one call waiting at any time.
+  // Each tenant always has one call waiting.
   for (const tenant of ["long", "short"]) queue.push(waiting(tenant), false);
   for (let nowMs = 0; nowMs < 10_000;) {
     const next = take(queue, nowMs)!;
@@ -46,7 +49,7 @@ Deno.test("a queue gives each of two tenants half of the time, however long thei
     finish(queue, next, costMs[tenant]!, false, nowMs);
     queue.push(waiting(tenant, "module", 0, nowMs), false);
   }
-  // One call, and the lead of who is quick.
+  // One call, plus the head start of the quick tenant.
   assert(Math.abs(usedMs.long! - usedMs.short!) <= 300, JSON.stringify(usedMs));
 });
 
@@ -60,7 +63,7 @@ Deno.test("a queue saves nothing up for a tenant that was away", () => {
   }
   run("away", 1);
   for (let turn = 0; turn < 100; turn++) run("busy", 100);
-  // Both come at once: they take turns, though one has used 10 seconds and the other nothing.
+  // Both arrive at once: they alternate, though one has used 10 seconds and the other nothing.
   const order: string[] = [];
   for (const tenant of ["busy", "away", "busy", "away", "busy", "away"]) {
     queue.push(waiting(tenant), false);
@@ -213,7 +216,7 @@ Deno.test("a queue gives a runner several short calls of one tenant at once, sha
   for (let job = 0; job < 7; job++) queue.push(short("a", job), false);
   queue.push(short("b", 7), false);
   const groups = [queue.take(0), queue.take(0), queue.take(0)];
-  // Seven for three runners are three, then two; the last runner is for somebody else.
+  // Seven for three runners become three, then two; the last runner is kept for another tenant.
   const jobs = groups.map((group) => group.map(({ job }) => job));
   assert.deepEqual(jobs, [[0, 1, 2], [7], [3, 4]]);
   for (let job = 8; job < 40; job++) queue.push(short("c", job), false);
@@ -232,7 +235,7 @@ Deno.test("a queue gives a runner one call alone that is long, or whose module d
   assert.deepEqual(queue.take(0).map(({ job }) => job), [1]);
   const pair = queue.take(0);
   assert.deepEqual(pair.map(({ job }) => job), [2, 3]);
-  // The one loops, so the other is not tried: nothing speaks for the module.
+  // The first call loops, so the second is not tried: nothing speaks for the module.
   const endings = ["timed_out", "untried"] as const;
   queue.finish(pair.map((each, at) => ({ waiting: each, usedMs: 100, ending: endings[at]! })), 100);
   assert.deepEqual(queue.take(199), []);
@@ -253,7 +256,7 @@ interface Asked {
   readonly kind: "endless" | "quick";
 }
 
-/** What came of one call of the tenant that is looked at. */
+/** The wait of one call of the observed tenant. */
 interface Waited {
   readonly atMs: number;
   readonly waitedMs: number;
@@ -264,9 +267,9 @@ const QUICK_MS = 5;
 const RESTART_MS = 80;
 
 /**
- * A minute of `runners` on a clock of its own: each hostile tenant always has calls waiting that
- * never end, under another name each, and a good one asks for something quick every 100 ms. Gives
- * how long the good one waited each time.
+ * A minute of `runners` in simulated time. Each hostile tenant always has calls waiting that
+ * never end, each under another name; a good tenant asks for something quick every 100 ms.
+ * Returns how long the good one waited each time.
  */
 function siege(runners: number, hostile: number): { waits: Waited[]; turnedAway: number } {
   const queue = fairQueue<Asked>({ ...LIMITS, runners, waitingPerTenantMax: 64 });
@@ -299,7 +302,7 @@ function siege(runners: number, hostile: number): { waits: Waited[]; turnedAway:
     }
     const [displaced] = queue.displace(nowMs) ?? [];
     const run = running.find(({ first }) => first === displaced);
-    // Its process is killed, and another one started.
+    // Its process is killed and another one started.
     if (run !== undefined) Object.assign(run, { endsMs: nowMs + RESTART_MS, ending: "displaced" });
     turnedAway += queue.expire(nowMs).filter(({ job }) => job.kind === "quick").length;
   }
@@ -312,7 +315,7 @@ for (const runners of [2, 3]) {
       const { waits, turnedAway } = siege(runners, hostile);
       assert.equal(turnedAway, 0);
       assert.equal(waits.length, 600);
-      // Each of them is nobody that is known for one call; after that the good one hardly waits.
+      // Each hostile tenant is unknown for one call; after that the good tenant hardly waits.
       const settledMs = 1_000 + hostile * (LONG_MS + RESTART_MS);
       const later = waits.filter(({ atMs }) => atMs > settledMs).map(({ waitedMs }) => waitedMs);
       later.sort((one, other) => one - other);
@@ -334,14 +337,14 @@ Deno.test("a call that runs long makes room only while somebody else waits who h
   assert.equal(queue.displace(10 * LONG_MS), undefined);
   queue.push(waiting("one", "module", 0, 20), false);
   queue.push(waiting("three", "module", 0, 20), false);
-  // Its runner began later: until then that one may end by itself.
+  // Its runner began later: until this time the call may still end by itself.
   assert.equal(queue.displace(LONG_MS + 9), undefined);
   assert.equal(queue.nextChangeMs(LONG_MS + 9), LONG_MS + 10);
   assert.deepEqual(queue.displace(LONG_MS + 10), [first]);
   assert.equal(queue.displace(LONG_MS + 11), undefined, "one at a time");
   queue.finish([{ waiting: first, usedMs: LONG_MS + 10, ending: "displaced" }], LONG_MS + 20);
   assert.equal(take(queue, LONG_MS + 20)?.tenant, "three");
-  // What was displaced goes on when the others have ended, and not in place of the last runner.
+  // A displaced call continues when the others have ended, and not on the last free runner.
   queue.push({ ...first, sinceMs: LONG_MS + 20 }, true);
   assert.equal(take(queue, LONG_MS + 20), undefined);
 });

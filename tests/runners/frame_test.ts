@@ -1,4 +1,4 @@
-/** What pool and runner send each other, however the pipe cuts it. */
+/** The frames that pool and runner exchange, however the pipe splits them. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,6 +1,6 @@
 /**
- * What the operating system keeps of a runner's memory: 300 MiB in all are promised, whatever takes
- * it. The system says how much a process had at most.
+ * The operating system limits a runner's memory: 300 MiB in all, whatever allocates it. The
+ * system reports how much a process used at most.
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +18,7 @@ const PROMISED_MEGABYTES = 300;
 const WITHIN_MS = 60_000;
 const LOOK_MS = 2;
 const PROGRAM = new URL("../support/runners/memory_hog.ts", import.meta.url);
-/** An engine that would take all it can get: the system alone limits it. */
+/** An engine that would take all it can get: only the system limits it. */
 const COMMAND = denoCommand(PROGRAM, ["--max-old-space-size=8192"], limits.sqlProcessBytesMax);
 
 type Hog = RunnerProcess<{ kind: string }, AnswerMessage>;
@@ -40,7 +40,7 @@ async function take(hog: Hog, kind: string): Promise<string> {
   return (await hog.ask([question])[0]!).message.kind;
 }
 
-/** The most it had in memory at any time; undefined where it has ended. */
+/** The peak memory of the process; undefined once it has ended. */
 function peakMegabytes(hog: Hog): number | undefined {
   try {
     const status = Deno.readTextFileSync(`/proc/${hog.pid}/status`);
@@ -51,7 +51,7 @@ function peakMegabytes(hog: Hog): number | undefined {
   }
 }
 
-/** What became of it, and the most it had. */
+/** How it ended, and its peak memory. */
 async function exhaust(hog: Hog, kind: string): Promise<{ end: string; peak: number }> {
   let peak = 0;
   const look = setInterval(() => peak = Math.max(peak, peakMegabytes(hog) ?? 0), LOOK_MS);
@@ -65,7 +65,7 @@ async function exhaust(hog: Hog, kind: string): Promise<{ end: string; peak: num
   }
 }
 
-/** At the limit any allocation may be the one that fails; the engine ends with one of its own. */
+/** At the limit any allocation may be the one that fails; the engine dies at one of its own. */
 const ENDS = [["buffers", /no_memory|gone/], ["sqlite", /no_memory|gone/], [
   "engine",
   /gone/,
@@ -103,7 +103,7 @@ Deno.test(
 
 const PARENT = new URL("../support/runners/runner_parent.ts", import.meta.url);
 
-/** Whether the process is there; one that has ended and was not asked for counts as gone. */
+/** Whether the process exists; one that has ended and was not reaped counts as gone. */
 function isThere(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(Deno.readTextFileSync(`/proc/${pid}/status`));

@@ -1,7 +1,7 @@
 /**
- * The short form of `deno task siege`: some of its attacks, each on a real server beside a
- * neighbour, for a second or two. The bars are wide, for other tests run at the same time: what
- * fails here held up everybody for seconds before it was mended.
+ * The short form of `deno task siege`: some of its attacks, for a second or two each. Each runs
+ * on a real server beside a neighbour. The bars are wide because other tests run at the same
+ * time: every attack here once held everybody up for seconds.
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,8 @@
-/** What the worlds of a run have met, counted: a fault that never came proves nothing. */
+/** Counts what the worlds of a run have met: a fault that never came proves nothing. */
 
-/** Every kind must have been there; what it means is said where it is counted. */
+/** Every kind must have occurred; its meaning is explained where it is counted. */
 const CENSUS_KINDS = [
-  // What was done to them.
+  // What was done to the nodes.
   "nodes killed",
   "nodes killed after a commit that nobody heard of",
   "nodes stopped in order",

@@ -1,7 +1,7 @@
 /**
- * Each anchor is whole: what it signs is the tree over all that was committed before its cut and
- * nothing else, computed a second time from the events alone. The last one covers everything, and
- * bundles prove their events to somebody who knows only the key.
+ * Checks anchors: each signs the tree over everything that was committed before its cut. The
+ * tree is computed again from the events alone and must hold nothing else. The last anchor
+ * covers everything, and bundles prove their events to a verifier that knows only the key.
  */
 
 import { createPublicKey, verify } from "node:crypto";

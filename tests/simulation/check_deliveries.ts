@@ -1,6 +1,7 @@
 /**
- * Whoever hears of an event has heard of it at least once, under one id, as it is stored, signed,
- * and in the order of its stream; or there is a record that says why not. None is forgotten.
+ * Checks deliveries: each subscribed event is delivered at least once, or a record says why
+ * not. It comes under one id, as it is stored, signed, and in the order of its stream. None is
+ * forgotten.
  */
 
 import { createHmac } from "node:crypto";
@@ -22,9 +23,9 @@ const TRIES_MAX = 4;
 const GONE = 410;
 const ISO_SECONDS = 1_000;
 
-/** What there ever was of one event for one listener. */
+/** Everything known about the delivery of one event to one listener. */
 interface Told {
-  /** All that its place in the lane ever held; more than one is one too many. */
+  /** All ids that its place in the lane ever had; more than one is a fault. */
   readonly ids: ReadonlySet<string>;
   readonly isPending: boolean;
 }
@@ -126,8 +127,8 @@ function* faultsOfArrival(
 }
 
 /**
- * Of two events of one stream the later comes only when the earlier is done with: taken, refused
- * for good, tried as often as it is tried, or dropped. Whoever sends may die before that is kept.
+ * Of two events of one stream, the later may come only when the earlier is done: accepted,
+ * refused for good, out of tries, or dropped. The sender may die before that is stored.
  */
 function checkOrder(
   { world, streams }: Evidence,

@@ -1,6 +1,6 @@
 /**
- * Every event has set off what `expected_events.ts` says, each exactly once, or there is an error
- * record that says why not. And there is no error record without a reason.
+ * Checks implied events: each event implied what `expected_events.ts` says, exactly once. Where
+ * it did not, an error record says why, and there is no error record without a reason.
  */
 
 import type { ErrorRecord } from "../../src/domain/error_record.ts";
@@ -81,9 +81,9 @@ function faultsOf(evidence: Evidence, placed: Placed, found: Found): string[] {
 }
 
 /**
- * Which events may be dropped because a later spec, be it the first one again, does not imply them
- * any more: what the second spec alone implies. One record of each root and deploy says so, for all
- * of that root.
+ * Events that may be dropped because a later spec no longer implies them: those that only the
+ * second spec implies. The later spec may be the first one again. One record for each root and
+ * deploy stands for all drops of that root.
  */
 function takenOutBy({ errors, world }: Evidence): (expected: Expected) => boolean {
   const isDropped = errors.some(({ record: { error_type } }) =>
@@ -153,11 +153,11 @@ function checkStamps(world: Evidence["world"], placed: Placed, { actual }: Found
   });
 }
 
-/** Error records that commit with an event itself, so they are found by its type and version. */
+/** Error records that commit with an event itself are found by its type and version. */
 function openRecords({ errors, world: { journal } }: Evidence) {
   const left = errors.filter(({ record: { context, error_type, request_id } }) => {
     const { operation, implied_key } = context;
-    // A request that the store was away for.
+    // A request for which the store was away.
     if (error_type === "unavailable" && journal.requests.has(request_id)) return false;
     return operation !== "advance_saga" && implied_key === undefined;
   });
@@ -187,7 +187,7 @@ function isCalm({ world: { weather } }: Evidence): boolean {
     weather.machines === 1 && weather.deathsInCalls + weather.deathsInTime === 0;
 }
 
-/** Where nothing fails, what one event sets off in a stream is there in its order. */
+/** If nothing fails, the events that one event implies in a stream are in order. */
 function checkOrder({ events, world }: Evidence): string[] {
   return events.flatMap((placed) => {
     const name = nameOf(placed);

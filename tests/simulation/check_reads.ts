@@ -1,6 +1,7 @@
 /**
- * Every read over HTTP was true at some moment between its question and its answer: nothing that
- * was there before it is missing, nothing is in it that came after it, and nothing is half there.
+ * Checks reads over HTTP: each was true at some moment between its request and its answer.
+ * Nothing that existed before the request is missing, nothing that came after the answer is in
+ * it, and nothing is half there.
  */
 
 import { judgeBundle } from "../../scripts/verify_bundle.ts";
@@ -42,7 +43,7 @@ function faultOf(evidence: Evidence, read: JournalRead, census: Census): string 
   return faultOfState(evidence, placed, read);
 }
 
-/** All that the stream had in that time. */
+/** All lengths that the stream had in that time. */
 function lengthsOf(placed: readonly Placed[], { fromVersion, toVersion }: JournalRead): number[] {
   const versions = placed.filter(({ version }) => version > fromVersion && version <= toVersion);
   const least = placed.filter(({ version }) => version <= fromVersion).length;
@@ -115,7 +116,7 @@ function faultOfList(
   return isRight ? undefined : "it was never so";
 }
 
-/** Without an anchor of the event there is none. */
+/** There is no bundle without an anchor that covers the event. */
 function faultOfBundle(
   placed: readonly Placed[],
   { status, body, toVersion }: JournalRead,

@@ -1,4 +1,4 @@
-/** What is done leaves nothing behind that would be done again or would never go. */
+/** Checks that finished work leaves nothing behind that would run again or never go away. */
 
 import type { Bytes } from "../../src/kv/engine.ts";
 import { rangeOf, type TupleElement, unpack } from "../../src/kv/tuple.ts";
@@ -7,7 +7,7 @@ import { TENANT } from "./founding.ts";
 import type { Evidence } from "./evidence.ts";
 
 const { number } = TENANT;
-/** What the keys of each kind begin with. */
+/** The key prefix of each kind. */
 const KINDS: readonly (readonly [prefix: readonly TupleElement[], name: string])[] = [
   [ownKind(keys.schedule(number, "")), "a scheduled event"],
   [ownKind(keys.cancelRule(number, "", "", "")), "a rule that cancels"],
@@ -18,7 +18,7 @@ const KINDS: readonly (readonly [prefix: readonly TupleElement[], name: string])
   [[0, "lane"], "a lane of deliveries"],
 ];
 const CLOCK_DIFFERENCE_MS = 10_000;
-/** Two who do not believe each other to be at work give an anchor up, until the next look. */
+/** Two makers who each believe the other has stopped give an anchor up until the next round. */
 const TAKEN_OVER = "taken over again and again";
 const EXPECTED_ERRORS = ["poison", "away", "No reply to", "Store unavailable"];
 
@@ -26,7 +26,7 @@ export function checkRemains({ world, parked }: Evidence): string[] {
   const { store, isQuiet, weather, errors } = world;
   const faults: string[] = [];
   if (!isQuiet) faults.push("there is something to do, and nobody does it");
-  // With clocks that are far apart there is no pause between two tries.
+  // If clocks are far apart, there is no pause between two tries.
   const isRight = weather.clockJumps === 0 && weather.skewMsMax < CLOCK_DIFFERENCE_MS;
   if (
     parked.length > 0 && (weather.poison === "none" || (weather.poison === "passing" && isRight))

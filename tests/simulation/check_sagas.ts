@@ -1,7 +1,7 @@
 /**
- * Each event that starts a saga has started one, and that one went the way that its definition, the
- * events in the streams and the clocks leave it: its history is walked a second time, by a plain
- * model, and every entry of it must be the only one that could come next.
+ * Checks sagas: each trigger started one, and it took the only possible course. A plain model
+ * walks the history a second time: given the definition, the events in the streams and the
+ * clocks, every entry must be the only one that could come next.
  */
 
 import { textOf } from "../../src/kv/byte_text.ts";
@@ -48,7 +48,7 @@ export function checkSagas(evidence: Evidence, census: Census): string[] {
   return faults;
 }
 
-/** One line of a history, and the commit that wrote it. */
+/** One line of a history, and the version of the commit that wrote it. */
 interface Line extends SagaHistoryEntry {
   readonly version: number;
 }
@@ -66,7 +66,7 @@ interface Walk {
   amount: unknown;
 }
 
-/** Thrown at the first line that cannot be: what follows would only be noise. */
+/** Thrown at the first impossible line: everything after it would only be noise. */
 class Astray extends Error {
   override readonly name = "Astray";
 }
@@ -105,14 +105,14 @@ function linesOf({ states }: SagaLife): Line[] {
   return lines;
 }
 
-/** The next line, which must say this of this step. */
+/** Takes the next line, which must report one of these outcomes of this step. */
 function take({ lines }: Walk, step: string, outcomes: readonly string[]): Line {
   const line = lines.shift();
   if (line !== undefined && line.step === step && outcomes.includes(line.outcome)) return line;
   throw new Astray(`its history says ${JSON.stringify(line)} instead of ${step} ${outcomes}`);
 }
 
-/** True when all steps are done. */
+/** Returns true if all steps are done. */
 function goForward(walk: Walk): boolean {
   const { evidence: { world }, life, trigger, completed } = walk;
   for (const step of planOf(currentSpec(world, life.states[0]!.version))) {
@@ -144,7 +144,7 @@ function endAtOnce(walk: Walk, { name }: PlannedStep, { event, index }: Placed):
   return true;
 }
 
-/** The first awaited event after the emission counts, unless the time was over before it. */
+/** The first awaited event after the emission counts, unless the timeout came before it. */
 function endWait(walk: Walk, step: string, emitted: Placed): boolean {
   const { evidence: { streams, world: { commits } }, faults } = walk;
   const line = take(walk, step, ["completed", "failed"]);
@@ -172,7 +172,7 @@ function endWait(walk: Walk, step: string, emitted: Placed): boolean {
   return isGood;
 }
 
-/** True when all that was done is undone, the last first. */
+/** Returns true if everything done is undone, in reverse order. */
 function goBack(walk: Walk): boolean {
   const { evidence: { world }, completed } = walk;
   for (const { name, undoes } of completed.toReversed()) {
@@ -193,7 +193,7 @@ function goBack(walk: Walk): boolean {
   return true;
 }
 
-/** The event that a line names: there, as it should be, and not named before. */
+/** Takes the event that a line names: it must exist, be as expected, and not be named before. */
 function findWritten(
   walk: Walk,
   { event: named, version, step }: Line,

@@ -1,6 +1,6 @@
 /**
- * Each scheduled event fires exactly once, or is cancelled: never both, not before its time, and
- * not after an event that cancels it has committed.
+ * Checks scheduled events: each fires exactly once or is cancelled, never both. None fires
+ * before its time, or after an event that cancels it has committed.
  */
 
 import type { Census } from "./census.ts";
@@ -9,7 +9,7 @@ import { type Evidence, nameOf, type Placed, placeName, type ScheduleLife } from
 import { type ExpectedSchedule, expectedSchedule } from "./expected_events.ts";
 import { latestClockMs } from "./node.ts";
 
-/** Between a look at the clock and the commit there may be so much. */
+/** At most this long passes between a look at the clock and the commit. */
 const LOOK_MS_MAX = 20_000;
 const NEAR_MS = 100;
 const MS_PER_SECOND = 1_000;
@@ -29,7 +29,7 @@ export function checkSchedules(evidence: Evidence, census: Census): string[] {
     const cancels = expected.cancelledBy.flatMap((rule) => byType.get(rule) ?? [])
       .filter((cancel) => isAfter(cancel, placed)).sort((a, b) => a.version - b.version);
     if (life === undefined) {
-      // What one commit schedules and cancels leaves no trace.
+      // An event that one commit both schedules and cancels leaves no trace.
       const isCancelled = cancels.some(({ version }) => version === placed.version);
       if (!isCancelled) faults.push(`${name}: nothing is scheduled`);
       continue;
@@ -51,7 +51,7 @@ export function checkSchedules(evidence: Evidence, census: Census): string[] {
   return faults;
 }
 
-/** Of two events of one commit in different streams nobody can say which came first. */
+/** Two events of one commit in different streams have no order. */
 function isAfter(cancel: Placed, placed: Placed): boolean {
   if (cancel.version !== placed.version) return cancel.version > placed.version;
   return cancel.event.key === placed.event.key ? cancel.index > placed.index : true;

@@ -1,4 +1,6 @@
-/** Every row at the end is the one computed from scratch, from the events and the definition. */
+/**
+ * Checks that every final row equals the one computed from scratch from events and definition.
+ */
 
 import { readView } from "../../src/store/projections/projections.ts";
 import { readViewRows } from "../../src/store/projections/view_rows.ts";

@@ -1,4 +1,4 @@
-/** What clients were told is true: nothing acknowledged is lost, nothing is there twice. */
+/** Checks that replies were true: nothing acknowledged is lost, nothing is there twice. */
 
 import { canonical } from "./compare.ts";
 import type { Census } from "./census.ts";

@@ -1,4 +1,4 @@
-/** The clients of a world: one operation after the other, at whatever node is there. */
+/** The clients of a world: each sends one operation after another, to any node that is up. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { WriteRequest } from "../../src/domain/write/write.ts";
@@ -17,14 +17,14 @@ export interface ClientWorld {
   readonly census: Census;
   readonly journal: Journal;
   readonly entrance: Entrance;
-  /** Reads something, where clients do. */
+  /** Reads something, in worlds whose clients read. */
   readonly readOnce?: (random: Random) => Promise<void>;
-  /** Those that are up. */
+  /** The nodes that are up. */
   nodes(): readonly Node[];
   version(): number;
   readonly isPoisonous: boolean;
   readonly hasListeners: boolean;
-  /** A number that no event has yet. */
+  /** Returns a number that no event has yet. */
   nextNumber(): number;
 }
 
@@ -33,7 +33,7 @@ const TRIES_MAX = 12;
 const RETRY_MS = 250;
 const ACTOR = { type: "user", id: "global" };
 
-/** Thrown where a node died under a call. */
+/** Thrown if a node dies during a call. */
 class NodeDied extends Error {
   override readonly name = "NodeDied";
 }
@@ -60,7 +60,10 @@ export async function runClient(
   }
 }
 
-/** What the world does about an event: it pays, early or late, or just when a reminder is due. */
+/**
+ * How the outside world reacts to an event: it pays, early, late, or just when a reminder is
+ * due.
+ */
 function drawAnswer(world: ClientWorld, random: Random, events: readonly JournalEvent[]) {
   const { key, type } = events.at(-1)!;
   if (type === "was_requested" && random.chance(0.7)) {
@@ -84,7 +87,7 @@ const UNHEARD: ReadonlySet<string> = new Set([
   "EngineClosed",
 ]);
 
-/** Gives undefined where nothing was heard. */
+/** Returns undefined if there was no reply. */
 export async function ask<T>(
   world: Pick<ClientWorld, "nodes">,
   random: Random,
@@ -111,7 +114,7 @@ async function write(
   const isKeyed = random.chance(0.5);
   const entry: JournalWrite = { events, heard: "unknown", places: [], impliedCount: 0 };
   journal.writes.push(entry);
-  // Mostly wrong: then nothing of it may be there.
+  // The expected length is usually wrong: then nothing of the write may be there.
   const previousLength = random.chance(0.08) ? random.below(4) : undefined;
   const request = requestOf(events, isKeyed, previousLength);
   const again = isKeyed && random.chance(0.15);
@@ -218,7 +221,7 @@ async function deleteSchedule(world: ClientWorld, random: Random): Promise<void>
   if (heard === "refused") census.count("schedules not deleted, for they were gone");
 }
 
-/** Tries until it is known to be deployed, or gives up. */
+/** Tries until a deploy is acknowledged, or gives up. */
 export async function deploy(
   world: ClientWorld,
   random: Random,

@@ -1,4 +1,4 @@
-/** Values compared as text, whatever the order of their keys. */
+/** Compares values as text, whatever the order of their keys. */
 
 import type { JsonValue } from "../../src/domain/json.ts";
 
@@ -12,7 +12,7 @@ export function canonical(value: JsonValue): string {
   );
 }
 
-/** Lists by what `nameOf` gives for their members. */
+/** Groups a list by `nameOf`; leaves out members without a name. */
 export function groupBy<T>(
   list: Iterable<T>,
   nameOf: (member: T) => string | undefined,
@@ -28,7 +28,7 @@ export function groupBy<T>(
   return groups;
 }
 
-/** Takes the first member that `isWanted` out of the list; false where there is none. */
+/** Removes the first member that `isWanted` accepts; returns false if there is none. */
 export function takeOne<T>(list: T[], isWanted: (member: T) => boolean): boolean {
   const at = list.findIndex(isWanted);
   if (at < 0) return false;

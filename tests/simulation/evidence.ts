@@ -1,6 +1,6 @@
 /**
- * What a world has left in its store, and when each of it came and went: read out of every value
- * that a key ever had, with nothing of the product but its keys and encodings.
+ * What a world has left in its store, and when each record came and went. It is read from every
+ * value that a key ever had, using nothing of the product but its keys and encodings.
  */
 
 import { createHash } from "node:crypto";
@@ -21,14 +21,14 @@ import { TENANT } from "./founding.ts";
 import type { SimulatedStore } from "./simulated_store.ts";
 import type { CommitNote, EndedWorld } from "./world.ts";
 
-/** An event with its place in its stream and in time. */
+/** An event with its position in its stream and in time. */
 export interface Placed {
   readonly event: StoredEvent;
   readonly index: number;
-  /** As it is stored, and its chain hash. */
+  /** The event as it is stored, and its chain hash. */
   readonly raw: string;
   readonly hash: string;
-  /** Of the commit that wrote it. */
+  /** Version of the commit that wrote it. */
   readonly version: number;
   readonly commit: CommitNote;
 }
@@ -49,17 +49,17 @@ export interface SagaLife {
 
 export interface Evidence {
   readonly world: EndedWorld;
-  /** In the order of commits; those of one commit by stream and index. */
+  /** In commit order; those of one commit by stream and index. */
   readonly events: readonly Placed[];
   readonly streams: ReadonlyMap<string, readonly Placed[]>;
   readonly schedules: ReadonlyMap<string, ScheduleLife>;
   readonly sagas: ReadonlyMap<string, SagaLife>;
   readonly errors: readonly { readonly record: ErrorRecord; readonly version: number }[];
-  /** Outbox entries that nobody tries any more, by stream and index of their event. */
+  /** Outbox entries that are no longer tried, with stream and index of their event. */
   readonly parked: readonly { readonly place: string; readonly waiting: WaitingEntry }[];
-  /** Tries that entries of the outbox had, in all. */
+  /** Tries of all outbox entries together. */
   readonly retries: number;
-  /** What is wrong with the streams themselves. */
+  /** Faults of the streams themselves. */
   readonly faults: readonly string[];
 }
 
@@ -81,7 +81,7 @@ export function gatherEvidence(world: EndedWorld): Evidence {
   };
 }
 
-/** `order:a 000000000003`, as events and errors name the place of an event. */
+/** `order:a 000000000003`, the way events and errors name the place of an event. */
 export function placeName(key: string, streamId: string): string {
   return `${key} ${streamId}`;
 }
@@ -124,7 +124,7 @@ function readStreams(world: EndedWorld, faults: string[]): Map<string, Placed[]>
   return streams;
 }
 
-/** Each key that ever was in the range, with the last part of its name and all its values. */
+/** Each key that ever was in the range: the last part of its name and all its values. */
 function* livesWithin(store: SimulatedStore, range: KeyRange) {
   for (const text of store.keysWithin(range)) {
     yield { id: unpack(bytesOf(text)).at(-1) as string, versions: store.history(text) };
@@ -146,7 +146,7 @@ function readSchedules(store: SimulatedStore): Map<string, ScheduleLife> {
 
 function readSagas(store: SimulatedStore): Map<string, SagaLife> {
   const { begin } = keys.sagaList(TENANT.number, "", "");
-  // Sagas lie right before their lists.
+  // Saga records lie right before the saga lists.
   const first = keys.saga(TENANT.number, "");
   const lives = new Map<string, SagaLife>();
   for (const { id, versions } of livesWithin(store, { begin: first, end: begin })) {

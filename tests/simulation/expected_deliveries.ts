@@ -1,4 +1,6 @@
-/** Who hears of which event, by the specs of `world_spec.ts`, written down a second time. */
+/**
+ * Which listener gets which event, by the specs of `world_spec.ts`, implemented a second time.
+ */
 
 import type { StoredEvent } from "../../src/domain/event.ts";
 import type { SpecNumber } from "./world_spec.ts";
@@ -12,7 +14,7 @@ export function hears(listener: ListenerName, { key, type }: StoredEvent, spec: 
     (key.startsWith("order:") && (type === "was_reminded" || type === "was_called_off"));
 }
 
-/** Where it hears and under which secret, by the spec of the moment. */
+/** The listener's URL and secret under this spec. */
 export function addressOf(listener: ListenerName, spec: SpecNumber) {
   return listener === "books"
     ? { url: "https://books.example/", secret: "a secret of the books" }

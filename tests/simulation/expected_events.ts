@@ -1,6 +1,6 @@
 /**
- * What each event of `world_spec.ts` sets off, written down a second time and in the plainest way.
- * This is what the product is held against; it uses nothing of it.
+ * What each event of `world_spec.ts` implies, implemented a second time in the plainest way.
+ * The product is compared with this; it uses nothing of the product.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
@@ -20,12 +20,12 @@ export function depthOf({ metadata }: Pick<StoredEvent, "metadata">): number {
   return metadata.implied_by?.depth ?? 0;
 }
 
-/** The events that follow at once, in order. */
+/** The events implied at once, in order. */
 export function expectedEvents(event: StoredEvent, spec: SpecNumber): Expected[] {
   return depthOf(event) >= DEPTH_MAX ? [] : followingEvents(event, spec);
 }
 
-/** How many would follow, were it not for their depth. */
+/** How many events would be implied if the depth limit did not forbid it. */
 export function countTooDeep(event: StoredEvent, spec: SpecNumber): number {
   return depthOf(event) < DEPTH_MAX ? 0 : followingEvents(event, spec).length;
 }
@@ -64,7 +64,7 @@ function followingEvents({ key, type, data }: StoredEvent, spec: SpecNumber): Ex
   }
 }
 
-/** Implications of the event that come to nothing, for they cannot be computed. */
+/** How many implications of the event cannot be computed and so produce nothing. */
 export function countFailures({ key, type, data }: StoredEvent): number {
   return key.startsWith("order:") && type === "was_sent" && !IDS.includes(data.to!) ? 1 : 0;
 }
@@ -80,7 +80,7 @@ export interface ExpectedSchedule extends Expected {
   readonly cancelledBy: readonly string[];
 }
 
-/** The event that follows later, if any. */
+/** The event that is scheduled for later, if any. */
 export function expectedSchedule({ key, type, data }: StoredEvent): ExpectedSchedule | undefined {
   if (!key.startsWith("order:")) return undefined;
   if (type === "was_promised") {
@@ -102,7 +102,7 @@ export function expectedSchedule({ key, type, data }: StoredEvent): ExpectedSche
   };
 }
 
-/** What a client is told of it: `implied_count`. */
+/** The `implied_count` that the client gets for it. */
 export function countActions(event: StoredEvent, spec: SpecNumber): number {
   return expectedEvents(event, spec).length + (expectedSchedule(event) === undefined ? 0 : 1);
 }

@@ -1,4 +1,4 @@
-/** What the states of `world_spec.ts` are after some events, written down a second time. */
+/** The states of `world_spec.ts` after some events, implemented a second time. */
 
 import type { StoredEvent } from "../../src/domain/event.ts";
 import type { JsonObject } from "../../src/domain/json.ts";

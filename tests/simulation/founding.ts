@@ -1,6 +1,7 @@
 /**
- * What the store of each world begins with: one instance with its signing key and an API key, the
- * same in all worlds. Made once, by the product's own commands; worlds get what those have stored.
+ * The initial content of each world's store: one instance, its signing key and an API key. It
+ * is the same in all worlds: the product's own commands make it once, and each world gets a
+ * copy of what they stored.
  */
 
 import { createInstance } from "../../src/features/access/create_instance.ts";
@@ -15,16 +16,16 @@ import { createSimulatedStore, type SimulatedStore } from "./simulated_store.ts"
 
 interface Founded {
   readonly tenant: Tenant;
-  /** May write. */
+  /** A write key. */
   readonly apiKey: string;
-  /** Of the key that signs anchors, 32 bytes in hex. */
+  /** Public key of the anchors' signing key, 32 bytes in hex. */
   readonly publicKey: string;
   readonly pairs: readonly KeyValue[];
 }
 
 const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xff) };
 
-/** An engine over it that does all at once and never fails. */
+/** Opens an engine over the store that has no latency and never fails. */
 export function openCalm(store: SimulatedStore): Engine {
   return store.open({ pause: () => Promise.resolve(), nowMs: () => 0 });
 }
@@ -44,7 +45,7 @@ async function makeInstance(): Promise<Founded> {
 const founded = await makeInstance();
 export const { tenant: TENANT, apiKey: API_KEY, publicKey: PUBLIC_KEY } = founded;
 
-/** Puts the instance into a store that is empty, as its first commit. */
+/** Puts the instance into an empty store, as its first commit. */
 export async function foundInstance(store: SimulatedStore): Promise<void> {
   const engine = openCalm(store);
   await engine.transact((tx) => {

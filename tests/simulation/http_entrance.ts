@@ -1,6 +1,6 @@
 /**
- * Clients that send HTTP requests to the application of a node, in this process: what they send and
- * what they are told is JSON, as the contract has it.
+ * Clients that send HTTP requests to a node's application in this process. Requests and replies
+ * are JSON, as over the wire. See docs/reference/basics.md.
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -11,7 +11,7 @@ import { API_KEY } from "./founding.ts";
 import type { Journal } from "./journal.ts";
 import type { Node } from "./node.ts";
 
-/** A reply that tells something: no outage. */
+/** A reply that is not an outage. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: Headers;
@@ -23,7 +23,10 @@ export interface HttpEntrance extends Entrance {
   get(node: Node, path: string): Promise<HttpReply>;
 }
 
-/** Requests are named in the journal, so that what the product keeps of them can be told. */
+/**
+ * Records the id of each request in the journal, so that stored traces of requests can be
+ * checked.
+ */
 export function openHttpEntrance(journal: Journal, census: Census): HttpEntrance {
   async function send(
     node: Node,
@@ -71,7 +74,7 @@ export function openHttpEntrance(journal: Journal, census: Census): HttpEntrance
   };
 }
 
-/** What no reply may be. */
+/** Throws on a reply that must never occur. */
 function refuseWrong({ requests }: Journal, id: string, { status, headers, body }: HttpReply) {
   const isReplay = headers.get("x-idempotency-replayed") === "true";
   const name = headers.get("x-request-id") ?? "";

@@ -1,44 +1,44 @@
-/** What the clients of a world did and what they were told: what was acknowledged must be true. */
+/** What the clients of a world did and what they were answered: acknowledgements must be true. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { SpecNumber } from "./world_spec.ts";
 
-/** `unknown`: nothing was heard, so it may have landed, or still land. */
+/** `unknown`: there was no reply, so it may have landed, or may still land. */
 export type Heard = "acknowledged" | "refused" | "unknown";
 
 export interface JournalEvent {
   readonly key: string;
   readonly type: string;
-  /** Its `n` is that of no other event. */
+  /** Its `n` is in no other event. */
   readonly data: JsonObject;
 }
 
 export interface JournalWrite {
   readonly events: readonly JournalEvent[];
   heard: Heard;
-  /** Where the reply said each target begins, by its key. */
+  /** Where each target begins according to the reply, by the target's key. */
   places: readonly { readonly key: string; readonly first: number }[];
-  /** Undefined where the reply did not tell. */
+  /** Undefined if the reply did not say. */
   impliedCount: number | undefined;
 }
 
 export interface JournalDeploy {
   readonly spec: SpecNumber;
-  /** It cannot have been current before this version. */
+  /** The spec cannot have been current before this version. */
   readonly fromVersion: number;
 }
 
 export interface JournalDelete {
   readonly scheduledId: string;
   readonly heard: Heard;
-  /** The newest version when it was heard. */
+  /** The newest version when the reply arrived. */
   readonly version: number;
 }
 
 /** What a client has read, and the versions between which it asked. */
 export interface JournalRead {
   readonly path: string;
-  /** The newest version as it began, and as it ended. */
+  /** The newest version when the read began, and when it ended. */
   readonly fromVersion: number;
   readonly toVersion: number;
   readonly status: number;
@@ -50,7 +50,7 @@ export interface Journal {
   readonly deploys: JournalDeploy[];
   readonly deletes: JournalDelete[];
   readonly reads: JournalRead[];
-  /** Ids of all requests over HTTP. */
+  /** Ids of all HTTP requests. */
   readonly requests: Set<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Runs a world and says all that is wrong with it. */
+/** Runs a world and reports everything that is wrong with it. */
 
 import type { Census } from "./census.ts";
 import { checkAnchors } from "./check_anchors.ts";
@@ -15,12 +15,12 @@ import type { Weather } from "./weather.ts";
 import { type EndedWorld, runWorld } from "./world.ts";
 
 export interface Verdict {
-  /** Undefined where it did not come to an end. */
+  /** Undefined if the world did not come to an end. */
   readonly world: EndedWorld | undefined;
   readonly faults: readonly string[];
 }
 
-/** Never throws: what a world throws is a fault of it. */
+/** Never throws: anything a world throws is one of its faults. */
 export async function judgeWorld(
   seed: number,
   census: Census,

@@ -1,4 +1,4 @@
-/** Evidence that a world is asked for when it is quiet: one more anchor, and bundles. */
+/** Evidence that is taken from a world when it is quiet: one more anchor, and bundles. */
 
 import type { AttestationBundle } from "../../src/domain/audit/bundle.ts";
 import { unpack } from "../../src/kv/tuple.ts";
@@ -19,12 +19,12 @@ export interface Bundle {
 
 const PAGE = { limit: 200 };
 
-/** Of all that was written since the one before, if anything was. */
+/** Covers everything written since the previous anchor; makes none if nothing was. */
 export async function makeLastAnchor({ service }: Node): Promise<void> {
   await service.audit.makeAnchor(TENANT);
 }
 
-/** Of the first event of each stream under the oldest anchor, of its second under the newest. */
+/** For each stream: its first event under the oldest anchor, its second under the newest. */
 export async function takeBundles({ service }: Node, store: SimulatedStore): Promise<Bundle[]> {
   const page = await service.audit.listAnchors(TENANT, PAGE);
   if (!page.ok || page.value.data.length === 0) return [];
@@ -35,7 +35,8 @@ export async function takeBundles({ service }: Node, store: SimulatedStore): Pro
     for (const [anchor, index] of asked) {
       const request = { aggregateType, id, index: String(index), anchor };
       const outcome = await service.audit.attest(TENANT, request);
-      // Not there, or not covered yet: what an anchor covers is judged by its root.
+      // The event does not exist or is not covered yet; an anchor's coverage is judged by its
+      // root.
       if (!outcome.ok) continue;
       bundles.push({ stream: `${aggregateType}:${id}`, index, anchor, bundle: outcome.value });
     }

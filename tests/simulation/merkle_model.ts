@@ -1,4 +1,4 @@
-/** Merkle trees as docs/reference/audit.md has them, written down a second time. */
+/** Merkle trees, implemented a second time. See docs/reference/audit.md. */
 
 import { createHash } from "node:crypto";
 

@@ -1,7 +1,7 @@
 /**
- * One server process of a world: a service with its workers and its HTTP application, a clock of
- * its own and an engine that fails. It can die at any moment; what it had under way then never goes
- * on.
+ * One server process of a world: a service with its workers and its HTTP application. It has a
+ * clock of its own and an engine that fails. It can die at any moment; work that was under way
+ * then never continues.
  */
 
 import { type Access, createAccess } from "../../src/features/access/access_service.ts";
@@ -28,24 +28,27 @@ import type { CallStage, SimulatedStore } from "./simulated_store.ts";
 import type { VirtualTime } from "./virtual_time.ts";
 import type { Weather } from "./weather.ts";
 
-/** Where a process runs; it outlives its processes. */
+/** The machine that a process runs on; it outlives its processes. */
 export interface Machine {
-  /** Milliseconds that its clock is ahead of {@link EPOCH_MS}, from those moments on. */
+  /**
+   * How far its clock is ahead of {@link EPOCH_MS}, in milliseconds, from each of these moments
+   * on.
+   */
   readonly clock: { readonly fromMs: number; readonly aheadMs: number }[];
 }
 
 export interface Node {
   readonly machine: Machine;
   readonly service: Service;
-  /** What its HTTP application answers. Only in worlds whose clients speak HTTP. */
+  /** Answers through its HTTP application. Only in worlds whose clients speak HTTP. */
   answer(request: Request): Promise<Response>;
   readonly isAlive: boolean;
   /** Resolves when it has died or was stopped. */
   readonly ended: Promise<void>;
-  /** What it logged as errors. */
+  /** Its log lines of level error. */
   readonly errors: readonly string[];
   kill(): void;
-  /** As on a signal: what is under way ends first. */
+  /** As on a signal: finishes the work under way first. */
   stop(): Promise<void>;
 }
 
@@ -62,20 +65,22 @@ export interface Surroundings {
   fault(): Fault | undefined;
   isAway(machine: Machine): boolean;
   poison(): string | undefined;
-  /** How it sends to listeners. `wait` ends with the process. */
+  /** Makes its sender to listeners. `wait` never resolves once the process is dead. */
   sender(wait: () => Promise<void>): WebhookSender;
   /** A commit of a node on `machine` has landed as `version`. */
   onCommit(machine: Machine, version: number, keys: readonly Keyed[]): void;
 }
 
-/** When the world begins, by a clock that is right. */
+/** When the world begins, by a correct clock. */
 export const EPOCH_MS = Date.UTC(2026, 0, 1);
-/** The shortest there is. */
+/** The shortest interval that exists. */
 const ANCHOR_SECONDS = 1;
 const JWT_SECRET = new Uint8Array(32).fill(7);
-/** Counts nobody, for requests have no address; to make one for each process is dear. */
+/**
+ * Counts no client, because requests have no address; one for each process would be expensive.
+ */
 const ADDRESS_NET = createAddressNet((peer) => peer);
-/** Who asks for who somebody is, where nobody comes in by HTTP. */
+/** Stands in for authentication in worlds whose clients do not use HTTP. */
 const NO_ACCESS = { close: () => Promise.resolve() } as Access;
 
 export function startNode(machine: Machine, around: Surroundings, number: number): Node {
@@ -160,7 +165,10 @@ function workersOf(service: Service, { receivers, hasViews, hasAnchors }: Weathe
   return workers.map((open) => open(service));
 }
 
-/** A new one each time: one for all would keep in memory whatever has ever waited for it. */
+/**
+ * A new promise each time: a shared one would keep everything that ever waited for it in
+ * memory.
+ */
 function never(): Promise<never> {
   return new Promise(() => {});
 }
@@ -191,7 +199,7 @@ export function clockMs({ clock }: Machine, trueMs: number): number {
   return Math.floor(EPOCH_MS + trueMs + now.aheadMs);
 }
 
-/** The latest time that it showed in the `windowMs` before. */
+/** The latest time that the clock has shown within the last `windowMs`. */
 export function latestClockMs(machine: Machine, trueMs: number, windowMs: number): number {
   const { clock } = machine;
   let latest = clockMs(machine, trueMs);

@@ -1,4 +1,4 @@
-/** What a world has still to do, read from its store as the keys are documented. */
+/** The pending work of a world, read from its store by the documented keys. */
 
 import { decodeRecord } from "../../src/store/json_record.ts";
 import { keys } from "../../src/store/keys.ts";
@@ -20,12 +20,14 @@ function lanePairs(store: SimulatedStore): KeyValue[] {
   return shards(QUEUE_SHARDS.lane).flatMap((shard) => store.pairsWithin(keys.laneMarks(shard)));
 }
 
-/** Entries of the outbox, timers, lanes of deliveries. */
+/** Counts outbox entries, timers and delivery lanes. */
 export function countPending(store: SimulatedStore): number {
   return outboxPairs(store).length + timerPairs(store).length + lanePairs(store).length;
 }
 
-/** When the first of them is due, in milliseconds since 1970; Infinity where there is none. */
+/**
+ * When the first entry or timer is due, in milliseconds since 1970; Infinity if there is none.
+ */
 export function nextDueMs(store: SimulatedStore): number {
   const entries = outboxPairs(store).map(({ value }) => {
     const { sinceMs, waitMs } = decodeRecord<WaitingEntry>(value);

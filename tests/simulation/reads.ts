@@ -1,4 +1,4 @@
-/** What clients over HTTP read between their writes; each answer is kept for the judge. */
+/** What clients read over HTTP between their writes; each answer is kept for the judge. */
 
 import type { Random } from "../crash/random.ts";
 import { ask, type ClientWorld } from "./clients.ts";

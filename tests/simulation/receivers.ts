@@ -1,6 +1,7 @@
 /**
- * The endpoints of a world's listeners, scripted: what reached them, and what they said. They
- * outlive all nodes. Each fault comes both ways: nothing came, or it came and the answer was lost.
+ * The scripted endpoints of a world's listeners: what reached them, and what they answered.
+ * They outlive all nodes. A lost delivery comes in both forms: the request never arrived, or it
+ * arrived and the answer was lost.
  */
 
 import type { TryAnswer } from "../../src/domain/listener/delivery.ts";
@@ -9,19 +10,19 @@ import type { Random } from "../crash/random.ts";
 import type { Census } from "./census.ts";
 import type { Weather } from "./weather.ts";
 
-/** A delivery that has come. */
+/** A delivery that has arrived. */
 export interface Arrival {
   readonly webhook: Webhook;
-  /** The newest version as it came. */
+  /** The newest version when it arrived. */
   readonly version: number;
-  /** Of the process that sent it. */
+  /** Number of the process that sent it. */
   readonly process: number;
-  /** What was said to it, whether anybody heard or not. */
+  /** The status it was answered with, whether that answer got through or not. */
   readonly status: number;
 }
 
 export interface Receivers {
-  /** In the order in which they came. */
+  /** In the order in which they arrived. */
   readonly arrivals: readonly Arrival[];
   /** The network of one process. */
   senderFor(process: number, wait: () => Promise<void>, random: Random): WebhookSender;
@@ -38,11 +39,14 @@ const FAULTS_SHARE = 0.4;
 const GONE = 410;
 const REFUSED_EACH = 4;
 
-/** `wait`, of a sender, resolves when something has gone one way; never, once its node is dead. */
+/**
+ * A sender's `wait` resolves when something has travelled one way; never, once its node is
+ * dead.
+ */
 export function openReceivers({ weather, census, isStormy, version }: Surroundings): Receivers {
   const arrivals: Arrival[] = [];
 
-  /** What an endpoint says; undefined: the network loses it. */
+  /** Draws the status of an endpoint; undefined means that the network loses the delivery. */
   function drawStatus(random: Random, { body }: Webhook): number | undefined {
     if (weather.receivers === "stubborn" && isRefused(body)) return 500;
     if (weather.receivers !== "flaky" || !isStormy() || !random.chance(FAULTS_SHARE)) return 200;
@@ -58,7 +62,7 @@ export function openReceivers({ weather, census, isStormy, version }: Surroundin
       await wait();
       const status = drawStatus(random, webhook);
       const isLost = status === undefined;
-      // What is lost is the request or the answer.
+      // Either the request or the answer is lost.
       if (isLost && random.chance(0.5)) {
         census.count("deliveries that never came");
         return { failure: "connection_failed" };
@@ -75,7 +79,7 @@ export function openReceivers({ weather, census, isStormy, version }: Surroundin
   return { arrivals, senderFor };
 }
 
-/** Some events an endpoint never takes. */
+/** An endpoint never accepts some events. */
 function isRefused(body: string): boolean {
   return JSON.parse(body).event.data.of % REFUSED_EACH === 0;
 }

@@ -1,4 +1,4 @@
-/** The saga of `world_spec.ts`, written down a second time: what each step does and undoes. */
+/** The saga of `world_spec.ts`, implemented a second time: what each step does and undoes. */
 
 import type { SpecNumber } from "./world_spec.ts";
 
@@ -7,11 +7,11 @@ export interface PlannedStep {
   /** Aggregate type and event type. */
   readonly emits: readonly [string, string];
   readonly undoes?: readonly [string, string];
-  /** It ends with an event of the payment of the same id. */
+  /** The step ends with an event of the payment that has the same id. */
   readonly awaits?: true;
-  /** Left out unless the trigger is flagged. */
+  /** Skipped unless the trigger is flagged. */
   readonly isFlagged?: true;
-  /** Only where money came: else the step before was bad. */
+  /** Runs only if money arrived; otherwise the step before has failed. */
   readonly isPaid?: true;
 }
 
@@ -41,7 +41,7 @@ export function planOf(spec: SpecNumber): readonly PlannedStep[] {
   return [RESERVE, ...(spec === 2 ? [ANNOUNCE] : []), ...OTHERS];
 }
 
-/** Whether the events that the saga writes do not fit the spec. */
+/** Whether the spec refuses the events that the saga writes. */
 export function refuses(spec: SpecNumber, [, eventType]: readonly [string, string]): boolean {
   return (spec === 2 && eventType === "was_confirmed") ||
     (spec === 3 && eventType === "was_released");

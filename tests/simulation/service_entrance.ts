@@ -1,4 +1,4 @@
-/** Clients that call the service itself. */
+/** Clients that call the service directly. */
 
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Entrance, Reply } from "./entrance.ts";

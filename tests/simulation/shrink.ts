@@ -1,9 +1,9 @@
-/** From a world that fails to the smallest one of its seed that still does, and its story. */
+/** Shrinks a failing world to the smallest one of its seed that still fails, and describes it. */
 
 import type { Weather } from "./weather.ts";
 import type { EndedWorld } from "./world.ts";
 
-/** For each part of the weather: what to try instead, the simplest first. */
+/** For each part of the weather the values to try instead, simplest first. */
 const SIMPLER: { readonly [Name in keyof Weather]: readonly Weather[Name][] } = {
   operationsEach: [1, 2, 3, 4, 5, 6],
   clients: [1, 2],
@@ -24,10 +24,10 @@ const SIMPLER: { readonly [Name in keyof Weather]: readonly Weather[Name][] } = 
   hasViews: [false],
   hasAnchors: [false],
 };
-/** Worlds tried; one takes some ten milliseconds. */
+/** Worlds tried; each takes some ten milliseconds. */
 const TRIES_MAX = 300;
 
-/** `fails` says whether a world fails; `weather` does. What comes back fails too. */
+/** `fails` decides whether a world fails; `weather` does. The result fails too. */
 export async function shrinkWeather(
   weather: Weather,
   fails: (weather: Weather) => Promise<boolean>,
@@ -53,7 +53,7 @@ export async function shrinkWeather(
   return smallest;
 }
 
-/** What there was, what clients did and heard, every commit and delivery: one line each. */
+/** The weather, what clients did and were answered, every commit and delivery: one line each. */
 export function describeWorld(world: EndedWorld): string {
   const { weather, journal, commits, arrivals, errors } = world;
   const machines = [...new Set([...commits.values()].map(({ machine }) => machine))];

@@ -1,4 +1,4 @@
-/** A world that fails is made smaller as long as it still fails. */
+/** Shrinking makes a failing world smaller as long as it still fails. */
 
 import assert from "node:assert/strict";
 import { createCensus } from "./census.ts";

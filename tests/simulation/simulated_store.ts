@@ -1,7 +1,7 @@
 /**
- * A store in memory that forgets nothing: every value a key ever had is there, with the commit that
- * wrote it, so that a run can be judged by all that was ever true. Each node opens an engine of its
- * own over it; who opens one says how long its calls take, and whether they come back at all.
+ * A store in memory that forgets nothing, so that a run can be judged by its whole history. It
+ * keeps every value that a key ever had, with the commit that wrote it. Each node opens its own
+ * engine over it; the opener decides how long calls take and whether they return at all.
  */
 
 import { BufferedTransaction } from "../../src/kv/transaction/buffered_transaction.ts";
@@ -33,29 +33,31 @@ import * as own from "../../src/kv/transaction/write_buffer.ts";
 /** What one commit made of one key. */
 export interface KeyVersion {
   readonly version: number;
-  /** Undefined: removed. */
+  /** Undefined if it was removed. */
   readonly value: Bytes | undefined;
 }
 
 export interface SimulatedStore {
-  /** Of the newest commit. */
+  /** Version of the newest commit. */
   readonly version: number;
-  /** That ever were. */
+  /** Number of keys that ever existed. */
   readonly keyCount: number;
-  /** All that a key ever was, the oldest first. */
+  /** All values that a key ever had, oldest first. */
   history(key: string): readonly KeyVersion[];
-  /** All keys that ever were within the range, in order, as text. */
+  /** All keys that ever were within the range, sorted, as text. */
   keysWithin(range: KeyRange): string[];
-  /** Pairs that are there now. */
+  /** Pairs that exist now. */
   pairsWithin(range: KeyRange): KeyValue[];
   open(options: SimulatedEngineOptions): Engine;
 }
 
-/** Where a call is: before its first read, before its commit, before its caller hears of that. */
+/**
+ * Where a call is: before its first read, before its commit, before its caller gets the result.
+ */
 export type CallStage = "begin" | "commit" | "reply";
 
 export interface SimulatedEngineOptions {
-  /** Resolves when the call goes on. Where it never does, its node is no more. */
+  /** Resolves when the call continues. If it never resolves, the node is dead. */
   readonly pause: (stage: CallStage) => Promise<void>;
   /** For the age of transactions. */
   readonly nowMs: () => number;
@@ -66,12 +68,12 @@ export interface SimulatedEngineOptions {
 interface Pairs {
   version: number;
   readonly histories: Map<string, KeyVersion[]>;
-  /** All keys that ever were, in order. */
+  /** All keys that ever existed, sorted. */
   readonly order: string[];
   readonly watches: Watches[];
 }
 
-/** A transaction that meets another each time has met a fault of this file. */
+/** A transaction that conflicts this often has met a bug in this file. */
 const ATTEMPTS_MAX = 1_000;
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 
@@ -146,7 +148,7 @@ class SimulatedEngine implements Engine {
   }
 
   #openTransaction(isReadOnly: boolean): SimulatedTransaction {
-    // A body that runs when the engine closes may end.
+    // A body that runs while the engine closes may finish.
     return new SimulatedTransaction({
       pairs: this.#pairs,
       isReadOnly,
@@ -204,7 +206,7 @@ class SimulatedTransaction extends BufferedTransaction<TransactionHome> implemen
     return resolved(() => BigInt(this.#see()));
   }
 
-  /** @throws {EngineLimitExceeded} when it has read and is older than five seconds. */
+  /** @throws {EngineLimitExceeded} if it has read and is older than five seconds. */
   refuseOld(): void {
     const { nowMs } = this.home;
     if (this.#readsAt !== undefined && nowMs() - this.#startedMs > ageMaxMs) refuseExpired();
@@ -225,7 +227,7 @@ class SimulatedTransaction extends BufferedTransaction<TransactionHome> implemen
     );
   }
 
-  /** Writes all of it as one version. */
+  /** Writes everything as one version. */
   land(): WrittenGroup {
     const { pairs } = this.home;
     const version = ++pairs.version;
@@ -296,7 +298,7 @@ function resolved<T>(read: () => T): Promise<T> {
 
 const EMPTY_BUFFER = own.emptyWriteBuffer();
 
-/** Workers look into empty queues all the time, so that is to cost little. */
+/** Workers poll empty queues all the time, so that must be cheap. */
 function readOnly(
   pairs: Pairs,
   wanted: TextRange,

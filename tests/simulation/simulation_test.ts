@@ -1,7 +1,6 @@
 /**
- * Thousands of small worlds, each from one number: nodes that die, an engine that fails, clocks
- * that jump, clients that try again, deploys in between. In each of them everything that events set
- * off happens exactly once.
+ * Thousands of small worlds, each from one number, in which every effect happens exactly once.
+ * Nodes die, the engine fails, clocks jump, clients retry, and specs are deployed in between.
  */
 
 import assert from "node:assert/strict";
@@ -13,7 +12,7 @@ import { drawWeather, type Weather } from "./weather.ts";
 import { type EndedWorld, runWorld } from "./world.ts";
 
 const SEEDS = 3_000;
-/** Beyond so many there is nothing more to learn from one run. */
+/** More failures than this teach nothing new in one run. */
 const FAILED_MAX = 10;
 
 const only = numberOf("SIMULATION_SEED");
@@ -32,11 +31,11 @@ Deno.test(`in ${count} worlds, from seed ${first} on, each effect happens once a
   }
   console.log(`${count} worlds:\n${describeCensus(census)}`);
   assert.deepEqual(failed, []);
-  // A few worlds cannot meet everything.
+  // A few worlds cannot meet every kind.
   if (count >= SEEDS) assert.deepEqual(missingKinds(census), []);
 });
 
-/** As the seed has it, with all that a world may have. */
+/** The weather of the seed, with everything that a world may have. */
 function wholeWeather(seed: number): Weather {
   const drawn = drawWeather(createRandom(seed));
   return { ...drawn, entrance: "http", receivers: "flaky", hasViews: true, hasAnchors: true };
@@ -55,7 +54,7 @@ Deno.test("the same seed is the same world: every commit, its time and what it w
   assert.notEqual((await run(first)).trace, (await run(first + 1)).trace);
 });
 
-/** Of the first world that fails: what is left of it when all is gone that it does not need. */
+/** Shrinks the first failing world to what its failure needs, and describes it. */
 async function tellSmallest(seed: number, { weather }: EndedWorld): Promise<string> {
   const judge = (smaller: Weather) => judgeWorld(seed, createCensus(), smaller);
   const smallest = await shrinkWeather(

@@ -1,4 +1,4 @@
-/** Which spec was current when. */
+/** Which spec was current at which version. */
 
 import type { CompiledSpec } from "../../src/domain/spec/compiled.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
@@ -25,25 +25,25 @@ function compile(number: SpecNumber, hasListeners: boolean): CompiledSpec {
   return result.spec;
 }
 
-/** Those that a client's write of this version may have been checked against, by any node. */
+/** The specs that any node may have checked a client's write of this version against. */
 export function possibleSpecs({ journal }: EndedWorld, version: number): SpecNumber[] {
   return NUMBERS.filter((number) =>
     journal.deploys.some(({ spec, fromVersion }) => spec === number && fromVersion < version)
   );
 }
 
-/** The one that was current before this version: what a saga's transition is held to. */
+/** The spec that was current before this version; a saga's transition must follow it. */
 export function currentSpec({ store }: EndedWorld, version: number): SpecNumber {
   return specBefore(store, version).number;
 }
 
-/** The one that is current. */
+/** The current spec. */
 export function compiledNow(store: SimulatedStore): CompiledSpec {
   return specBefore(store, Infinity).compiled;
 }
 
 function specBefore(store: SimulatedStore, version: number) {
-  // Every deploy writes the header of its spec, and none does so twice.
+  // Every deploy writes the header of its spec, and writes it only once.
   const headers = store.keysWithin(keys.specs(TENANT.number)).map((key) => store.history(key)[0]!);
   const current = headers.findLast((header) => header.version < version)!;
   const { spec_hash } = decodeRecord<{ readonly spec_hash: string }>(current.value!);

@@ -1,4 +1,4 @@
-/** The projections of a world, as clients deploy them, and whether their upkeep is done. */
+/** The projections of a world as clients deploy them, and whether their upkeep is done. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
 import { isRecordSettled } from "../../src/features/projections/view_definitions.ts";
@@ -28,7 +28,7 @@ const ORDERS: JsonObject = {
     called_off: { $count: "$.all.seen" },
   },
 };
-/** Two that differ in their columns. */
+/** Two definitions with different columns. */
 export const DEFINITIONS: readonly JsonObject[] = [
   ORDERS,
   { ...ORDERS, select: { stock: "$.stock.seen", seen: { $count: "$.order.seen" } } },
@@ -38,7 +38,7 @@ const TRIES_MAX = 12;
 const RETRY_MS = 250;
 const LOG_SHARDS_MAX = 1_000;
 
-/** Tries until it is known to be deployed, or gives up. */
+/** Tries until a deploy is acknowledged, or gives up. */
 export async function deployView(
   world: ClientWorld,
   random: Random,
@@ -65,7 +65,7 @@ export function readProjections(store: SimulatedStore): ProjectionRecord[] {
     .map(({ value }) => decodeRecord<ProjectionRecord>(value));
 }
 
-/** Whether rows are to be written or removed, as far as the store tells. */
+/** Whether rows are still to be written or removed, as far as the store shows. */
 export function areViewsBusy(store: SimulatedStore): boolean {
   const { number } = TENANT;
   const log = { begin: keys.commitLog(number, 0), end: keys.commitLog(number, LOG_SHARDS_MAX) };

@@ -1,6 +1,6 @@
 /**
- * Time as the simulation has it: a list of what is to happen and when, on one thread. Nothing
- * happens between two entries, so a run is decided by its entries alone. Waiting costs nothing.
+ * The simulation's time: a list of what happens when, on one thread. Nothing happens between
+ * two entries, so the entries alone decide a run. Waiting costs nothing.
  */
 
 import { createHash } from "node:crypto";
@@ -9,25 +9,25 @@ import { setImmediate } from "node:timers";
 export interface VirtualTime {
   /** Milliseconds since the world began, with a fraction. It never goes back. */
   readonly nowMs: number;
-  /** Calls `run` in so many milliseconds, unless the function that it gives is called before. */
+  /** Calls `run` after this many milliseconds, unless the returned function is called first. */
   startTimer(milliseconds: number, run: () => void): () => void;
   sleep(milliseconds: number): Promise<void>;
   /**
-   * Lets happen what is to happen, one after the other, each with all that follows from it at once,
-   * until `work` has ended. Throws where nothing is left to happen or too much happens, and what
-   * `refuse` throws, which is called after each.
+   * Runs the entries one after another until `work` has ended; everything that follows from an
+   * entry at once happens before the next. Throws if no entry is left or too many have run, and
+   * whatever `refuse` throws, which is called after each entry.
    */
   runUntil<T>(work: Promise<T>, refuse: () => void): Promise<T>;
 }
 
 interface Entry {
   readonly atMs: number;
-  /** What is due at the same time happens in the order in which it was asked for. */
+  /** Entries that are due at the same time run in the order in which they were added. */
   readonly order: number;
   run: (() => void) | undefined;
 }
 
-/** Ten times what any world needs; one that goes round for ever ends here. */
+/** Ten times what any world needs; stops a world that would go on forever. */
 const ENTRIES_MAX = 15_000;
 
 export function createVirtualTime(): VirtualTime {
@@ -74,9 +74,10 @@ export function createVirtualTime(): VirtualTime {
 }
 
 /**
- * Makes `setTimeout` and `clearTimeout` those of `time` while `body` runs: the product's loops wait
- * by them. Hashes that signing has made on other threads are made at once, for when those would
- * come nobody could repeat. One world at a time.
+ * Replaces `setTimeout` and `clearTimeout` by those of `time` while `body` runs, because the
+ * product's loops wait with them. Hashes that `crypto.subtle` would compute on another thread
+ * are computed at once, because their completion time would not be repeatable. One world at a
+ * time.
  */
 export async function withTimersOf<T>(time: VirtualTime, body: () => Promise<T>): Promise<T> {
   const { setTimeout, clearTimeout } = globalThis;
@@ -118,7 +119,7 @@ function digestAtOnce(algorithm: AlgorithmIdentifier, data: BufferSource): Promi
   return Promise.resolve(Uint8Array.from(hash).buffer);
 }
 
-/** When all promises that are settled have been heard of. */
+/** Resolves when the callbacks of all settled promises have run. */
 function endOfTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

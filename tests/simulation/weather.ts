@@ -1,4 +1,4 @@
-/** What happens to a world besides its clients, drawn from its seed: its size, and what fails. */
+/** What happens to a world besides its clients, drawn from its seed: its size and its faults. */
 
 import type { Random } from "../crash/random.ts";
 import type { Fault } from "../support/faulty_engine.ts";
@@ -9,12 +9,12 @@ export interface Weather {
   readonly machines: number;
   readonly clients: number;
   readonly operationsEach: number;
-  /** Between two operations of one client, at most. */
+  /** The longest pause between two operations of one client. */
   readonly thinkMsMax: number;
   readonly latencyMsMax: number;
-  /** Of the commits, how many meet a fault. */
+  /** Share of the commits that meet a fault. */
   readonly faultShare: number;
-  /** Nodes that die at a stage of a call, and at a time. */
+  /** Nodes that die at a stage of a call, and at a point in time. */
   readonly deathsInCalls: number;
   readonly deathsInTime: number;
   readonly outages: number;
@@ -25,15 +25,15 @@ export interface Weather {
   /** Whether implied events may be written with their triggers, or only through the outbox. */
   readonly isDirect: boolean;
   readonly entrance: "service" | "http";
-  /** How those answer to whom events are delivered; `none`: there are no listeners. */
+  /** How the receivers of deliveries answer; `none`: there are no listeners. */
   readonly receivers: "none" | "well" | "flaky" | "stubborn";
   readonly hasViews: boolean;
   readonly hasAnchors: boolean;
 }
 
 /**
- * A tenth of the worlds is calm: there nothing may be late or out of order. What costs the most is
- * in some of them only.
+ * A tenth of the worlds is calm: nothing may be late or out of order there. Only some worlds
+ * have the expensive parts.
  */
 export function drawWeather(random: Random): Weather {
   const isCalm = random.chance(0.1);
@@ -60,7 +60,7 @@ export function drawWeather(random: Random): Weather {
   };
 }
 
-/** A long one now and then, so that what usually comes first comes last. */
+/** Occasionally long, so that what usually comes first comes last. */
 export function drawLatencyMs(random: Random, { latencyMsMax }: Weather): number {
   return random.next() * latencyMsMax * (random.chance(0.02) ? 5 : 1);
 }

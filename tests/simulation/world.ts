@@ -1,6 +1,6 @@
 /**
- * A world from one number: machines, their processes, clients, and what befalls them, until all is
- * quiet again. One thread, its own time, its own randomness: the same number, the same world.
+ * A world from one number: machines, their processes, clients and faults, until all is quiet.
+ * One thread, its own time and its own randomness: the same number gives the same world.
  */
 
 import { createHash } from "node:crypto";
@@ -27,7 +27,7 @@ import type { SpecNumber } from "./world_spec.ts";
 export interface CommitNote {
   readonly atMs: number;
   readonly machine: Machine;
-  /** The process on that machine. */
+  /** Number of the process on that machine. */
   readonly process: number;
 }
 
@@ -37,29 +37,30 @@ export interface EndedWorld {
   readonly weather: Weather;
   readonly store: SimulatedStore;
   readonly journal: Journal;
-  /** By version; the first is 1. */
+  /** By version, from 1. */
   readonly commits: ReadonlyMap<number, CommitNote>;
-  /** What processes logged as errors. */
+  /** What the processes logged as errors. */
   readonly errors: readonly string[];
   /** What reached the endpoints of listeners. */
   readonly arrivals: readonly Arrival[];
-  /** What the product has given as proof in the end. */
+  /** Proofs that the product gave at the end. */
   readonly bundles: readonly Bundle[];
-  /** Whether it became quiet. */
+  /** Whether the world became quiet. */
   readonly isQuiet: boolean;
-  /** SHA-256 over every commit, when it landed, and what it wrote. */
+  /** SHA-256 over every commit, the time it landed, and what it wrote. */
   readonly trace: string;
 }
 
 /**
- * How long all faults are over before the world must be quiet. A receiver that refuses many events
- * of one stream takes a minute: four tries of each, one event after the other.
+ * After all faults are over, a world must become quiet within this time. A receiver that
+ * refuses many events of one stream takes a minute: four tries of each, one event after the
+ * other.
  */
 const DRAIN_MS_MAX = 300_000;
 /** Ten times what any world writes. */
 const KEYS_MAX = 5_000;
 const LOOK_MS = 500;
-/** All clocks are set forward by so much with each look, or to what is due: waiting is dear. */
+/** Each look sets all clocks forward by at least this much, because waiting is expensive. */
 const FORWARD_MS_MIN = 2_500;
 
 /** Everything that moves in a world. */
@@ -74,11 +75,11 @@ interface World extends ClientWorld {
   readonly receivers: Receivers;
   isStormy: boolean;
   deathsLeft: number;
-  /** Those that the store is away for. */
+  /** Machines that cannot reach the store. */
   away: ReadonlySet<Machine>;
 }
 
-/** `weather` instead of that of the seed: all else is drawn as before. */
+/** `weather` replaces that of the seed; everything else is drawn as before. */
 export async function runWorld(
   seed: number,
   census: Census,
@@ -124,7 +125,7 @@ async function live(seed: number, world: World): Promise<EndedWorld> {
   return { seed, weather, store, journal, commits, errors, arrivals, bundles, isQuiet, trace };
 }
 
-/** The stream that nobody can write while it is poisoned. */
+/** The stream that cannot be written while it is poisoned. */
 const POISONED = "ledger:poisoned";
 const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xff) };
 
@@ -215,14 +216,14 @@ function isPoisoned({ weather: { poison }, isStormy }: World): boolean {
   return poison === "lasting" || (poison === "passing" && isStormy);
 }
 
-/** Somebody or something starts what has died, sooner or later. */
+/** A dead process is restarted sooner or later. */
 async function startAgain(world: World, machine: Machine): Promise<void> {
   if (!world.isStormy) return;
   await world.time.sleep(world.random.next() * world.random.pick([100, 3_000, 20_000]));
   if (world.isStormy) start(world, machine);
 }
 
-/** What befalls a world, each at some time while the clients work. */
+/** The faults of a world, each at some time while the clients work. */
 async function runStorm(world: World): Promise<void> {
   const { weather, random } = world;
   const spanMs = (weather.operationsEach + 1) * weather.thinkMsMax * 0.6 + 500;
@@ -280,10 +281,14 @@ async function deployNextView(world: World, random: Random): Promise<void> {
   if (random.chance(0.5)) await deployView(world, random, random.pick(DEFINITIONS));
 }
 
-/** All is well again: clocks, store, a process on each machine. False where that is no end. */
+/**
+ * Ends all faults: clocks, store, a process on each machine (or on one alone). Returns false if
+ * the world does not become quiet.
+ */
 async function becomeQuiet(world: World): Promise<boolean> {
   const { machines, time, random, store, weather } = world;
-  // What was set by a clock far ahead is due by all of them: none goes back behind it.
+  // All clocks start from the right time and then only go forward together. So a timer set by a
+  // clock that was far ahead becomes due on every machine.
   setClocks(world, 0);
   const isLonely = random.chance(0.5);
   for (const machine of isLonely ? machines.slice(0, 1) : machines) {
@@ -294,21 +299,23 @@ async function becomeQuiet(world: World): Promise<boolean> {
     await time.sleep(LOOK_MS);
     if (countPending(store) === 0 && !(weather.hasViews && areViewsBusy(store))) return true;
     const dueMs = nextDueMs(store);
-    // Where nothing waits for a time, it is under way.
+    // If nothing waits for a time, the work is under way.
     const waitMs = dueMs === Infinity ? 0 : dueMs - clockMs(machines[0]!, time.nowMs);
     setClocks(world, Math.max(waitMs, FORWARD_MS_MIN));
   }
   return false;
 }
 
-/** Of the first process that is there: all is well with it. */
+/** Asks the first process that is up; nothing fails any more. */
 async function proveAll(world: World): Promise<Bundle[]> {
   const [node] = world.nodes();
   await makeLastAnchor(node!);
   return await takeBundles(node!, world.store);
 }
 
-/** All show the same, so much more than the first does, or than is right where that is more. */
+/**
+ * Sets all clocks alike: `forwardMs` ahead of the first one's time, or to the right time if 0.
+ */
 function setClocks({ machines, time }: World, forwardMs: number): void {
   const aheadMs = clockMs(machines[0]!, time.nowMs) - EPOCH_MS - time.nowMs;
   const nextMs = forwardMs === 0 ? 0 : Math.ceil(aheadMs + forwardMs);

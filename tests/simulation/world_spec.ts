@@ -1,21 +1,24 @@
 /**
- * What the worlds of the simulation have deployed: every kind of implication, scheduled events that
- * events cancel, and a saga; in some of them listeners. Three specs that are deployed one after the
- * other while all is under way; what each event says of them is in `expected_events.ts`, what a
- * state says of events in `expected_states.ts`, who hears of them in `expected_deliveries.ts`, each
- * written a second time.
+ * The specs that the worlds of the simulation deploy: implications, scheduled events, a saga.
+ * There is every kind of implication, scheduled events that events cancel and, in some worlds,
+ * listeners. Three specs are deployed one after another while work is under way.
+ *
+ * Each part is implemented a second time: `expected_events.ts` says what each event implies,
+ * `expected_states.ts` what the states are, `expected_deliveries.ts` which listener gets what.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 
-/** 1 as below; 2 implies more, has a step more and refuses `was_confirmed`; 3 cannot undo. */
+/**
+ * 1 is as below; 2 implies more, has one more step and refuses `was_confirmed`; 3 cannot undo.
+ */
 export type SpecNumber = 1 | 2 | 3;
 
 export const REMINDER_MS = 2_000;
 const DELAY_MS = 1_000;
 export const TIMEOUT_MS = 1_500;
 
-/** A client's `data` has a number of its own, `n`, which all that follows from it repeats. */
+/** A client's `data` has a unique number `n`, which everything that follows from it repeats. */
 const OF: JsonObject = { of: "$.data.n" };
 const NEEDS_GRADE: JsonObject = {
   type: "object",
@@ -23,7 +26,7 @@ const NEEDS_GRADE: JsonObject = {
   properties: { grade: { type: "string" } },
 };
 
-/** Its handler comes last, for it is that of all: {@link foldOf}. */
+/** The handler is added later, because all events share one: {@link foldOf}. */
 function plain(schema: JsonValue = true): JsonObject {
   return { schema };
 }
@@ -99,7 +102,7 @@ const COUNT: JsonObject = {
   properties: { count: { type: "integer" } },
 };
 
-/** Reserves, charges and waits, ships what is to be shipped, and confirms where money came. */
+/** Reserves, charges and waits, ships what is to be shipped, and confirms if money arrived. */
 function fulfilment(number: SpecNumber): JsonObject {
   const to = (type: string, event: string) => emit(type, "$.id", event, OF);
   const announce = { name: "announce", emit: ledger("was_announced") };
@@ -112,7 +115,8 @@ function fulfilment(number: SpecNumber): JsonObject {
     ...(number === 2 ? [announce] : []),
     {
       name: "charge",
-      // Another stream than the awaited one, so that nothing but the wait guards that.
+      // Written to another stream than the awaited one, so that only the wait guards that
+      // stream.
       emit: to("stock", "was_charged"),
       await: {
         aggregate_type: "payment",
@@ -142,7 +146,7 @@ function fulfilment(number: SpecNumber): JsonObject {
   };
 }
 
-/** A state tells each event of its stream, in order, and by which spec it was folded. */
+/** A state lists each event of its stream, in order, and the spec that folded it. */
 function foldOf(number: SpecNumber): JsonObject {
   const seen = { type: "$.type", n: "$.data.n", of: "$.data.of", spec: number };
   return { append: { target: "seen", value: seen } };
@@ -158,7 +162,7 @@ function foldAll(types: Record<string, Record<string, JsonObject>>, handler: Jso
   );
 }
 
-/** `hook` moves and has another secret with each spec; the third has no `books`. */
+/** `hook` moves and changes its secret with each spec; the third spec has no `books`. */
 function listenersOf(number: SpecNumber): JsonObject {
   const hook = {
     url: `https://hook.example/spec-${number}`,

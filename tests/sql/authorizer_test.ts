@@ -1,4 +1,4 @@
-/** The authorizer alone, on a database that could be written: it lets reads through and no more. */
+/** The authorizer alone, on a writable database: it lets reads through and nothing else. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

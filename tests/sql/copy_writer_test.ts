@@ -1,4 +1,4 @@
-/** The process that writes copies, and the end of its disk. */
+/** The process that writes copies, and what happens when its disk is full. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -13,10 +13,10 @@ const VIEW = {
   columns: [{ name: "n", type: "any" }],
 } as const;
 const TOKEN = "t";
-/** Blocks of 512 bytes: no file of the process grows beyond a mebibyte. */
+/** In blocks of 512 bytes: no file of the process grows beyond one mebibyte. */
 const FILE_BLOCKS_MAX = 2_048;
 
-/** The ordinary program, for which every disk is small. */
+/** The usual program, for which every disk is small. */
 function onSmallDisk(folder: string): RunnerCommand {
   const program = new URL("../../src/sql/copy_main.ts", import.meta.url);
   const { path, args: [...args] } = denoCommand(
@@ -25,7 +25,7 @@ function onSmallDisk(folder: string): RunnerCommand {
     limits.sqlProcessBytesMax,
     { read: folder, write: folder },
   );
-  // The runtime's own cache of code may be larger than that.
+  // The runtime's own code cache may be larger than that.
   args.splice(args.indexOf("run") + 1, 0, "--no-code-cache");
   const script = `ulimit -f ${FILE_BLOCKS_MAX}; exec "$0" "$@"`;
   return { path: "/bin/sh", args: ["-c", script, path, ...args] };
@@ -83,7 +83,7 @@ Deno.test("pages of a table that is filled let all else go first, and get on all
     await writer.close();
     await Deno.remove(folder, { recursive: true });
   }
-  // So many requests of others before each page, as long as there are others.
+  // Up to eight requests of others come before each page, as long as there are others.
   const gaps = done.join().split(/,?fill [0-9],?/).map((gap) => gap.split(",").filter(Boolean));
   const [first, second, ...rest] = gaps.map((gap) => gap.length);
   assert(first! <= 8, `${first}`);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import { hasRoom, watchRoom } from "../../src/sql/disk_space.ts";
 
-/** More than any disk has free, less than any. */
+/** More than any disk has free, and less than any. */
 const [TOO_MUCH, NOTHING] = [2 ** 70, 0];
 
 async function withFolder(body: (folder: string) => Promise<void>): Promise<void> {
@@ -16,7 +16,7 @@ async function withFolder(body: (folder: string) => Promise<void>): Promise<void
   }
 }
 
-/** What the system's own `df` says of the disk of a folder. */
+/** The free bytes of the folder's disk according to the system's `df`. */
 async function freeBytes(folder: string): Promise<number> {
   const args = ["--block-size=1", "--output=avail", folder];
   const { stdout } = await new Deno.Command("df", { args }).output();

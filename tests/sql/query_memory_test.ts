@@ -1,6 +1,7 @@
 /**
- * A process for SQL never has more than 300 MiB, whatever a statement builds: the system tells the
- * most it had at any time. Each statement is refused or answered, and the next one is served.
+ * An SQL process never uses more than 300 MiB, whatever a statement builds. The system reports
+ * the most it used at any time. Each statement is refused or answered, and the next one is
+ * served.
  */
 
 import assert from "node:assert/strict";

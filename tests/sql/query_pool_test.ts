@@ -1,6 +1,6 @@
 /**
- * What is asked of the pool comes back, whatever becomes of its processes: they end by themselves,
- * they hang, they spin, they cannot be started.
+ * Every request to the SQL pool gets an answer, whatever happens to its processes. They end by
+ * themselves, hang, spin or cannot be started.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** A statement is run once: what makes sure of its rows must not make it run twice. */
+/** A statement runs once: what ensures that its rows are complete must not run it twice. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync, StatementSync } from "node:sqlite";
@@ -28,7 +28,7 @@ async function withCopy(body: (path: string) => void): Promise<void> {
 
 type Values = Parameters<StatementSync["all"]>;
 
-/** Runs it, and tells how often rows were had: one by one, and all at once. */
+/** Runs it, and counts how often rows were fetched one by one and all at once. */
 function runCounted(path: string, sql: string) {
   const counts = { iterate: 0, all: 0 };
   const { iterate, all } = StatementSync.prototype;
@@ -84,7 +84,7 @@ Deno.test("runQuery() tells the failure of a statement that fails in the middle 
 
 Deno.test("runQuery() makes sure of rows where no last one can be put behind them", async () => {
   await withCopy((path) => {
-    // As many columns as SQLite takes: there is no room for another one.
+    // As many columns as SQLite allows: there is no room for another one.
     const columns = Array.from({ length: 2_000 }, (_, n) => `n AS c${n}`);
     const { result, text, counts } = runCounted(path, `SELECT ${columns} FROM sales`);
     assert.deepEqual(result, { kind: "rows" });

@@ -1,4 +1,4 @@
-/** What is written to a copy: whole, or not at all, and only onto what it is for. */
+/** Writes to a copy are whole or absent, and only go to the version they are meant for. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -120,7 +120,7 @@ Deno.test("changes in several messages are one transaction, which an end in the 
     assert.equal(apply(copy, ["02", "03"], [["b", { n: 3 }]], { isFirst: false }), "done");
     assert.deepEqual(copy.read("SELECT n FROM orders"), [[2], [3]]);
     assert.equal(apply(copy, ["03", "04"], [["a", { n: 9 }]], { isLast: false }), "done");
-    // Begun anew, as by a process that knows nothing of it.
+    // Started again, as by a process that knows nothing of it.
     assert.equal(apply(copy, ["03", "05"], [["a", { n: 8 }]]), "moved");
     assert.equal(apply(copy, ["03", "05"], [["a", { n: 8 }]]), "done");
     assert.deepEqual(copy.read("SELECT n FROM orders"), [[8], [3]]);

@@ -1,4 +1,4 @@
-/** Blobs as they are kept: by name and version, whole however large, and listed in order. */
+/** Blobs in the store: by name and version, whole however large, and listed in order. */
 
 import assert from "node:assert/strict";
 import type { BlobVersion } from "../../src/domain/wasm/blob.ts";
@@ -29,7 +29,7 @@ function bytes(length: number, seed: number): Uint8Array<ArrayBuffer> {
 Deno.test("a reference finds the newest version, a pin its own, and neither another name or tenant", async () => {
   await withTemporaryEngine(async (engine) => {
     await engine.transact((tx) => {
-      // Ten sorts behind nine, and `a-b` and `ab` are not versions of `a`.
+      // Ten must sort behind nine, and `a-b` and `ab` are not versions of `a`.
       for (let version = 1; version <= 11; version++) {
         storeBlob(tx, TENANT, blob("a", version), bytes(3, version), bytes(3, version));
       }
@@ -68,7 +68,7 @@ Deno.test("a reference finds the newest version, a pin its own, and neither anot
 Deno.test("a file and a module of the largest size are stored in one transaction and read whole", async () => {
   await withTemporaryEngine(async (engine) => {
     const size = limits.wasmModuleBytesMax;
-    // What runs of a file may be a little longer than the file.
+    // The module compiled from a file may be slightly longer than the file.
     const [file, module] = [bytes(size, 1), bytes(size + 100, 2)];
     const large = blob("large", 1);
     await engine.transact((tx) => Promise.resolve(storeBlob(tx, TENANT, large, file, module)));

@@ -1,7 +1,7 @@
 /**
- * The log of commits and its cursors, with a reader as the first real one will be. The failures
- * that other systems have had are tried by name: commits that become visible out of order,
- * cursors ahead of their effects, effects done twice.
+ * The commit log and its cursors, with a reader as a real one would be. Failures that other
+ * systems had are tested by name: commits that become visible out of order, cursors ahead of
+ * their effects, effects done twice.
  */
 
 import assert from "node:assert/strict";
@@ -69,7 +69,7 @@ Deno.test("a reader never finds anything before a position it has seen", async (
         const shard = shardOfStream(stream);
         const writers = pauses.map(async (pause, n) => {
           await engine.transact(async (tx) => {
-            // Begun early, committed late: what other systems number by when it began.
+            // Begins early, commits late: other systems number by the begin.
             for (let turn = 0; turn < pause; turn++) await new Promise((r) => setTimeout(r, 0));
             logCommit(tx, TENANT, { stream, first: n, count: 1 });
           });

@@ -1,4 +1,4 @@
-/** Error records are kept for 24 hours. See docs/reference/errors.md. */
+/** Error records are retained for 24 hours. See docs/reference/errors.md. */
 
 import assert from "node:assert/strict";
 import {

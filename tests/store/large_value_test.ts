@@ -1,4 +1,4 @@
-/** Values above the engine's limit. */
+/** Values above the engine's size limit. */
 
 import assert from "node:assert/strict";
 import { type Bytes, kvLimits } from "../../src/kv/engine.ts";

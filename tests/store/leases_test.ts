@@ -1,4 +1,4 @@
-/** Leases in the store: claimed, renewed, given back, taken over, and looked at by effects. */
+/** Leases in the store: claimed, renewed, released, taken over, and checked by effects. */
 
 import assert from "node:assert/strict";
 import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/fairness/lease.ts";
@@ -88,7 +88,7 @@ Deno.test("an effect that has looked at its lease does not commit once another t
     await engine.transact(async (tx) => {
       const holds = await holdsLease(tx, lease);
       held.push(holds);
-      // After the look and before the commit: the worst moment.
+      // After the check and before the commit: the worst moment.
       if (held.length === 1) await claim(engine, "b", OVER_MS);
       if (holds) write(tx, "effect");
     });

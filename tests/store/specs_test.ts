@@ -1,4 +1,4 @@
-/** Deployed specs and which one is current. */
+/** Deployed specs, and which one is current. */
 
 import assert from "node:assert/strict";
 import { keys } from "../../src/store/keys.ts";

@@ -1,4 +1,4 @@
-/** Timers: found when they are due, by time, and not before. */
+/** Timers: found when they are due, by time, and not earlier. */
 
 import assert from "node:assert/strict";
 import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";

@@ -1,4 +1,4 @@
-/** An instance with a key, for tests that are about something else. */
+/** Makes an instance with an API key, for tests that are about something else. */
 
 import type { Instance, IssuedApiKey, Operator, Scope } from "../../src/domain/access/access.ts";
 import type { Outcome, Refusal } from "../../src/domain/refusal.ts";
@@ -9,16 +9,16 @@ import { createInstance } from "../../src/features/access/create_instance.ts";
 import { issueApiKey } from "../../src/features/access/issue_api_key.ts";
 import { resolveTenant } from "../../src/features/access/read_instances.ts";
 
-/** An operator of everything. */
+/** An operator who may do everything. */
 export const anyOperator: Operator = { subject: "ops@example.com" };
 
-/** The value of an accepted outcome; a refusal fails the test. */
+/** Returns the value of an accepted outcome; a refusal fails the test. */
 export function accepted<T>(outcome: Outcome<T>): T {
   if (!outcome.ok) throw new Error(`refused: ${JSON.stringify(outcome.refusal)}`);
   return outcome.value;
 }
 
-/** The refusal of an outcome; an accepted one fails the test. */
+/** Returns the refusal of an outcome; an accepted one fails the test. */
 export function refusal(outcome: Outcome<unknown>): Refusal {
   if (outcome.ok) throw new Error(`accepted: ${JSON.stringify(outcome.value)}`);
   return outcome.refusal;

@@ -1,11 +1,11 @@
-/** What makers of anchors leave behind when they die. */
+/** Puts a store into the state that an anchor maker leaves behind when it dies. */
 
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { readAnchorState, setAnchorState } from "../../src/store/audit/anchors.ts";
 import { readEpoch, readRewrites, setEpoch } from "../../src/store/streams/audit_cuts.ts";
 
-/** A cut of now, of which nobody makes an anchor: whoever took it has died. */
+/** Takes a cut now, as a maker does that dies before it makes the anchor. */
 export async function leaveCut(engine: Engine, { number }: Tenant): Promise<void> {
   await engine.transact(async (tx) => {
     const cut = await readEpoch(tx, number);

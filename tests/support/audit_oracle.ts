@@ -1,13 +1,13 @@
-/** The independent verifier in Python as a process: documents in, its verdicts out, in batches. */
+/** The independent Python verifier as a process: takes documents in batches, returns verdicts. */
 
 export const AUDIT_ORACLE = new URL("audit_oracle.py", import.meta.url).pathname;
 
 export interface AuditOracle extends AsyncDisposable {
-  /** For each document "ok", or the step that failed. */
+  /** Returns "ok" for each document, or the step that failed. */
   judge(documents: readonly Uint8Array[]): Promise<string[]>;
 }
 
-/** Undefined, with the reason printed, where there is no Python or no OpenSSL for it. */
+/** Returns undefined and prints the reason where Python or OpenSSL is missing. */
 export async function startAuditOracle(): Promise<AuditOracle | undefined> {
   const missing = await missingForOracle();
   if (missing !== undefined) {
@@ -51,7 +51,7 @@ export async function startAuditOracle(): Promise<AuditOracle | undefined> {
   };
 }
 
-/** Why there is no such process on this machine; undefined where there is. */
+/** Returns why this machine cannot run the verifier; undefined if it can. */
 export async function missingForOracle(): Promise<string | undefined> {
   try {
     const { success, stderr } = await new Deno.Command("python3", {

@@ -1,6 +1,7 @@
 /**
- * Changed bundles, from a seed: as somebody would who forges one, and as a disk or a wire would.
- * For each it is known whether it must be refused: it must, unless it still says the same.
+ * Changed audit bundles made from a seed, as a forger, a disk or a wire would change them. For
+ * each mutation the expected verdict is known: a verifier must refuse it unless everything
+ * under proof still says the same.
  */
 
 import { createRandom, type Random } from "../crash/random.ts";
@@ -10,11 +11,12 @@ type Document = any;
 
 export interface Mutation {
   readonly bytes: Uint8Array;
-  /** How it was made, for the message of a test that fails. */
+  /** How it was made; shown when a test fails. */
   readonly kind: string;
   /**
-   * Whether a verifier must take it. "shape": only the stream's number of events is another one,
-   * which is held by the shape of the proof alone, so either may be right.
+   * Whether a verifier must accept it. "shape" means that only the stream's number of events
+   * changed. That number is held by the shape of the proof alone, so either verdict may be
+   * right.
    */
   readonly expected: "accepted" | "refused" | "shape";
 }
@@ -22,10 +24,10 @@ export interface Mutation {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Of all that are made; what must be accepted takes every verifier longest. */
+/** Share of harmless mutations. Kept small because accepting takes every verifier longest. */
 const HARMLESS_SHARE = 0.02;
 
-/** Endless. */
+/** Yields mutations without end. */
 export function* mutateBundles(bundles: readonly Document[], seed: number): Generator<Mutation> {
   const random = createRandom(seed);
   const texts = bundles.map((bundle) => JSON.stringify(bundle));
@@ -36,13 +38,13 @@ export function* mutateBundles(bundles: readonly Document[], seed: number): Gene
     const kind = random.pick(isHarmless ? HARMLESS_KINDS : KINDS);
     const bytes = kind.apply(texts[number]!, random, texts);
     const expected = judge(bytes, essences[number]!);
-    // A change that has changed nothing, where it was to.
+    // Usually skip a harmful kind that happened to change nothing.
     if (expected === "accepted" && !isHarmless && random.chance(0.9)) continue;
     yield { bytes, kind: kind.name, expected };
   }
 }
 
-/** A document says what the bundle says if all that is under proof is the same. */
+/** A mutated document must be accepted if everything under proof equals the bundle's. */
 function judge(bytes: Uint8Array, essence: Essence): Mutation["expected"] {
   let document: Document;
   try {
@@ -58,7 +60,7 @@ function judge(bytes: Uint8Array, essence: Essence): Mutation["expected"] {
   return isRest ? "shape" : "refused";
 }
 
-/** All values that are proved, lists as their text, in one order. */
+/** All values under proof in a fixed order, lists as their JSON text. */
 type Essence = readonly unknown[];
 
 const PARTS: readonly (readonly [part: string, fields: readonly string[]])[] = [
@@ -68,9 +70,9 @@ const PARTS: readonly (readonly [part: string, fields: readonly string[]])[] = [
   ["instance_proof", ["index", "stream_count", "siblings", "directions"]],
   ["anchor", ["format", "merkle_root", "signature", "public_key", "stream_count"]],
 ];
-/** Where the number of the stream's events stands. */
+/** Index of the stream's number of events in an essence. */
 const EVENT_COUNT = 0;
-/** Signed since format 2. */
+/** Fields of the anchor that are signed since format 2. */
 const SIGNED_FIELDS = ["instance_id", "environment", "event_count", "created_at"];
 
 function essenceOf(document: Document): Essence {
@@ -200,7 +202,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-/** What mostly changes nothing that is proved. */
+/** Kinds that usually change nothing under proof. */
 const HARMLESS_KINDS: readonly Kind[] = [
   ofBytes("white space is put in", (bytes, random) => {
     const at = random.below(bytes.length);
@@ -223,7 +225,7 @@ const HARMLESS_KINDS: readonly Kind[] = [
       const document = shuffled(JSON.parse(text), random);
       const written = JSON.stringify(document, undefined, random.below(4));
       const escaped = random.chance(0.5) ? written.replaceAll(":", ":\t") : written;
-      // A tab within a text is no JSON: then the document stays as it was.
+      // A tab inside a string makes the JSON invalid; then keep the document as written.
       return encoder.encode(isJson(escaped) ? escaped : written);
     },
   },
@@ -246,7 +248,7 @@ function ofDocument(name: string, change: (document: Document, random: Random) =
 
 type Place = readonly [owner: Document, name: string];
 
-/** Every value of the document that is no object, and every list. */
+/** Every value of the document that is not an object, and every list. */
 function valuesOf(document: Document): Place[] {
   const places: Place[] = [];
   for (const [name, value] of Object.entries(document)) {

@@ -1,16 +1,16 @@
-/** A certificate that nobody but its own maker vouches for, made by openssl. */
+/** A self-signed certificate, made by openssl. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
 
 export interface Certificate {
-  /** PEM texts. */
+  /** In PEM. */
   readonly cert: string;
   readonly key: string;
   readonly certPath: string;
 }
 
-/** For these names and addresses, kept in `directory`, good for a day. */
+/** Makes a certificate for these names and addresses in `directory`, valid for one day. */
 export async function makeCertificate(
   directory: string,
   names: readonly string[],

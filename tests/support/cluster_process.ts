@@ -1,28 +1,28 @@
 /**
- * A FoundationDB cluster of one process as a child of the tests, by `scripts/run_foundationdb.sh`:
- * it can be killed like a power cut and started again over the same folder, or held still.
+ * A FoundationDB cluster of one process, started as a child by `scripts/run_foundationdb.sh`.
+ * Tests can kill it as a power cut would and restart it on the same folder, or suspend it.
  */
 
 export interface ClusterOptions {
-  /** Both keep their data on disk; memory writes less. Default: memory. */
+  /** Both keep their data on disk; "memory" writes less. Default: memory. */
   readonly storage?: "memory" | "ssd";
-  /** Kept when the cluster stops. Without it: a temporary folder that `stop` removes. */
+  /** Kept when the cluster stops. Default: a temporary folder, which `stop` removes. */
   readonly folder?: string;
 }
 
 export interface ClusterProcess {
   readonly clusterFile: string;
-  /** Process of the `fdbserver` that runs now, or ran last. */
+  /** Process id of the `fdbserver` that runs now, or that ran last. */
   serverPid(): number;
-  /** SIGSTOP: connections stay open and nothing is answered. */
+  /** Sends SIGSTOP: connections stay open and nothing is answered. */
   pause(): void;
-  /** SIGCONT. */
+  /** Sends SIGCONT. */
   resume(): void;
-  /** SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
-  /** After `kill`: starts over the same folder and port; resolves when the database answers. */
+  /** After `kill`: starts on the same folder and port; resolves when the database answers. */
   restart(): Promise<void>;
-  /** An orderly end, in whatever state the server is. */
+  /** Stops in an orderly way, whatever state the server is in. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,10 @@ const SCRIPT = new URL("../../scripts/run_foundationdb.sh", import.meta.url).pat
 const PROGRAM_FOLDERS = ["/usr/local/sbin", "/usr/sbin", "/usr/local/bin", "/usr/bin"];
 const START_FAILED_LINES = 20;
 
-/** What it takes to reach a cluster, and with `isStarting` to start one; undefined: all is here. */
+/**
+ * Returns what is missing to reach a cluster or, with `isStarting`, to start one; undefined if
+ * nothing is.
+ */
 export function missingForCluster(isStarting: boolean): string | undefined {
   const programs = isStarting ? ["fdbserver", "fdbcli"] : [];
   const path = [...(Deno.env.get("PATH") ?? "").split(":"), ...PROGRAM_FOLDERS];
@@ -53,7 +56,7 @@ function isFile(path: string): boolean {
 
 /**
  * Starts a cluster on a free loopback port; resolves when its database answers.
- * @throws {Error} with what the script printed, when it does not.
+ * @throws {Error} with the script's output if the database does not come up.
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<ClusterProcess> {
   const folder = options.folder ?? await Deno.makeTempDir({ prefix: "foundationdb_" });
@@ -87,12 +90,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   };
 }
 
-/** Resolves when the database answers; the script goes on running. */
+/** Resolves when the database answers; the script keeps running. */
 async function runScript(folder: string, storage: string): Promise<Deno.ChildProcess> {
   const options = storage === "memory" ? ["--memory"] : [];
   const errors = `${folder}/start.err`;
   const child = new Deno.Command("sh", {
-    // What the script has to say goes to a file: a pipe would have to be read all the time.
+    // The script's stderr goes to a file: a pipe would have to be drained all the time.
     args: ["-c", 'exec sh "$0" "$@" 2>"$ERRORS"', SCRIPT, ...options, folder],
     env: { UNTIL_PID: String(Deno.pid), ERRORS: errors },
     stdin: "null",

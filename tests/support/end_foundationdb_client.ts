@@ -1,6 +1,7 @@
 /**
- * A process that has used FoundationDB: how many threads it has with its store open, closed, and
- * when it ends, as one line of JSON. Its argument is the cluster file.
+ * A process that uses FoundationDB and prints its number of threads. It prints one line of
+ * JSON: the number with the store open, with it closed, and when the process ends. Its argument
+ * is the cluster file.
  */
 
 import { openFoundationdbEngine } from "../../src/kv/foundationdb/binding.ts";

@@ -1,4 +1,4 @@
-/** What tests of erasure share: requests, the worker until it is done, and what the store holds. */
+/** Fixtures for erasure tests: requests, a worker that runs to completion, reads of raw keys. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -12,7 +12,7 @@ import { isOutage } from "../../src/domain/outage.ts";
 import type { Service } from "../../src/features/service.ts";
 import { type ServiceFixture, valueOf } from "./service_fixture.ts";
 
-/** More than any erasure of a test takes. */
+/** More drains than any erasure in a test takes. */
 const DRAINS_MAX = 2_000;
 
 export function erasureOf(key: string, change: Partial<ErasureRequest> = {}): ErasureRequest {
@@ -25,7 +25,7 @@ export function erasureOf(key: string, change: Partial<ErasureRequest> = {}): Er
   };
 }
 
-/** Erases the stream at once, and gives what is told of it then. */
+/** Erases the stream at once and returns its completed tombstone. */
 export async function erase(
   { service, tenants: { test } }: Pick<ServiceFixture, "service" | "tenants">,
   key: string,
@@ -37,7 +37,7 @@ export async function erase(
   return erased;
 }
 
-/** Works until nothing is due any more; outages are tried again, as the worker does. */
+/** Erases until nothing is due; retries after outages, as the worker does. */
 export async function drainErasures(service: Service): Promise<void> {
   for (let drains = 0; drains < DRAINS_MAX; drains++) {
     const steps = await service.erasure.eraseDue(100).catch((error: unknown) => {
@@ -49,7 +49,7 @@ export async function drainErasures(service: Service): Promise<void> {
   throw new Error("there is no end to it");
 }
 
-/** All events of an order, as they are listed. */
+/** All events of one stream, as the listing returns them. */
 export async function eventsOf(
   service: Service,
   tenant: Tenant,
@@ -67,7 +67,7 @@ export async function eventsOf(
   return entries;
 }
 
-/** Keys of the whole store whose key or value has the text, in hex. */
+/** Keys, in hex, of all pairs in the store whose key or value contains the text. */
 export async function keysWith(engine: Engine, text: string): Promise<string[]> {
   const wanted = new TextEncoder().encode(text);
   const everything = { begin: new Uint8Array(), end: Uint8Array.of(0xfe) };
@@ -90,7 +90,7 @@ function holds(bytes: Uint8Array, wanted: Uint8Array): boolean {
   return Buffer.from(bytes).indexOf(wanted) >= 0;
 }
 
-/** How many segments a stream has in a generation. */
+/** Counts the segments that a stream has in a generation. */
 export async function segmentsOf(
   engine: Engine,
   tenant: number,

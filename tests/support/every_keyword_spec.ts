@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import { FORMAT_NAMES } from "../../src/domain/spec/schema/formats/formats.ts";
 
-/** Definitions as tools write them: pydantic, zod and others, with names that need escapes. */
+/** Definitions as tools such as pydantic and zod write them, with names that need escaping. */
 const DEFINITIONS: JsonObject = {
   Line: {
     type: "object",
@@ -139,7 +139,7 @@ export const everyKeywordSpec: JsonObject = {
         had_formats: eventOf({ type: "object", properties: FORMATS }),
         was_anything: eventOf(true),
         was_nothing: eventOf(false),
-        // Its definition has the name of another event's.
+        // Its definition shares a name with another event's.
         was_shipped: eventOf({
           type: "object",
           properties: { line: { $ref: "#/$defs/Line" } },
@@ -148,7 +148,7 @@ export const everyKeywordSpec: JsonObject = {
         was_made_line: eventOf({ type: "object" }),
       },
     },
-    // Together with its event, it reads as an event of "order".
+    // Joined with its event's name, this reads like an event of "order".
     order_was: { events: { shipped: eventOf({ type: "object" }) } },
   },
 };

@@ -1,7 +1,7 @@
 /**
- * One small, realistic spec for every test that needs one: a shop. `order` has nested data, OCC
- * that may be skipped and one event without effect; `inventory` counts on singletons and is never
- * cached; `customer` is also a target.
+ * A small, realistic spec of a shop, for every test that needs a spec. `order` has nested data,
+ * an optional OCC check and one event without effect; `inventory` counts on singletons and is
+ * never cached; `customer` can also be a target.
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -122,7 +122,9 @@ const inventory: JsonObject = {
   },
 };
 
-/** Agents `user` and `admin`, target `customer`, singleton `main`, `inventory` never cached. */
+/**
+ * Agents `user` and `admin`, target `customer`, singleton `main`; `inventory` is never cached.
+ */
 export const exampleSpec: JsonObject = {
   title: "Example shop",
   aggregate_types: { order, customer, inventory },

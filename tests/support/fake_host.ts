@@ -1,17 +1,19 @@
-/** A host for tests: a clock and answers set by hand, bytes from a seed, and a log that is kept. */
+/** A host for tests: clock and replies set by hand, bytes from a seed, and a log that is kept. */
 
 import { createHash } from "node:crypto";
 import type { Host, LogLevel } from "../../src/host.ts";
 
 export interface FakeHost extends Host {
-  /** Milliseconds since 1970; set it to move time. Timers that are due then run at once. */
+  /**
+   * Milliseconds since 1970. Setting it moves the clock and runs the timers that are then due.
+   */
   timeMs: number;
-  /** What the world answers to `fetch`; until it is set, nobody can be reached. */
+  /** Answers `fetch`; until a test sets it, no address can be reached. */
   respond: (request: Request) => Promise<Response>;
   readonly lines: { level: LogLevel; message: string; fields: Record<string, unknown> }[];
 }
 
-/** Starts at 2026-01-01T00:00:00Z. The same seed gives the same bytes in the same order. */
+/** Starts at 2026-01-01T00:00:00Z. The same seed yields the same bytes in the same order. */
 export function fakeHost(seed = "daybook"): FakeHost {
   let draws = 0;
   let timeMs = Date.UTC(2026, 0, 1);

@@ -1,35 +1,35 @@
 /**
- * An engine that fails on demand, over any engine. Without faults it is exactly the engine below.
- * A lost reply is answered as a client library on a network would: it runs the body again, and
- * `src/kv/foundationdb/exactly_once.ts` finds out what landed.
+ * An engine that fails on demand, over any engine. Without faults it behaves exactly like the
+ * engine below. After a lost reply it does what a network client library would: it runs the
+ * body again, and `src/kv/exactly_once.ts` finds out whether the commit landed.
  */
 
 import { type Engine, EngineUnavailable, type Transaction } from "../../src/kv/engine.ts";
 import { CommitUnknown, transactExactlyOnce } from "../../src/kv/foundationdb/exactly_once.ts";
 
-/** What happens to one commit. */
+/** The fault that one commit meets. */
 export type Fault =
-  /** The commit landed or did not, nobody hears; the engine tries again by itself. */
+  /** The reply is lost, whether the commit landed or not; the engine retries by itself. */
   | { readonly kind: "lose_reply"; readonly landed: boolean }
-  /** The body runs again so many times, as after real conflicts. */
+  /** The body runs again this many times, as after real conflicts. */
   | { readonly kind: "conflict"; readonly times: number }
   /** The caller sees EngineUnavailable. */
   | { readonly kind: "unavailable"; readonly landed: boolean }
-  /** The commit comes so much later, and may then really conflict. */
+  /** The commit is delayed by this much, and may then really conflict. */
   | { readonly kind: "delay"; readonly milliseconds: number };
 
 /**
- * The fault of each commit, counted from 0; reruns after a lost reply count, transactions that
- * write nothing do not. A list has no faults beyond its end.
+ * The fault of each commit, counted from 0. Reruns after a lost reply count; transactions that
+ * write nothing do not. Past the end of a list there are no faults.
  */
 export type FaultPlan = readonly (Fault | undefined)[] | ((commit: number) => Fault | undefined);
 
 export interface FaultyOptions {
-  /** While this gives true every call fails as unavailable. */
+  /** While this returns true, every call fails as unavailable. */
   readonly isAway?: () => boolean;
   /** Milliseconds since 1970, for the markers of attempts. */
   readonly nowMs?: () => number;
-  /** Tells its markers from those of others over one store. */
+  /** Distinguishes this engine's markers from those of others over the same store. */
   readonly number?: number;
 }
 
@@ -38,7 +38,7 @@ class Dropped extends Error {
   override readonly name = "Dropped";
 }
 
-/** Wraps `inner`; closing closes both. */
+/** Wraps `inner`; closing the wrapper closes both. */
 export function faultyEngine(
   inner: Engine,
   plan: FaultPlan = [],
@@ -133,7 +133,7 @@ function sleep(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** What a commit may meet, for tests of what follows; each is to have one effect. */
+/** Faults that a commit may meet. Whichever it meets, the write must take effect exactly once. */
 export const COMMIT_FAULTS: readonly { readonly name: string; readonly fault: Fault }[] = [
   { name: "its reply is lost and it landed", fault: { kind: "lose_reply", landed: true } },
   { name: "its reply is lost and it did not", fault: { kind: "lose_reply", landed: false } },

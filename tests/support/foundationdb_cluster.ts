@@ -1,12 +1,12 @@
 /**
- * A FoundationDB cluster for tests, one for all tests of a process: that of FDB_CLUSTER_FILE, under
- * a random prefix, or else one of its own in a temporary folder. Where there is neither a cluster
- * nor what it takes to start one, it says so, and its tests are to be left out.
+ * A FoundationDB cluster that all tests of a process share. It is the cluster of
+ * FDB_CLUSTER_FILE, under a random prefix, or else its own in a temporary folder. Where neither
+ * is possible it says so, and its tests must be skipped.
  *
- * The native client has global state: one isolate of a process may load it, and `deno test` gives
- * each file one. So a second file of the same process is told that there is no cluster for it;
- * `deno task test` gives each suite a process of its own. A watch that is pending at the end of a
- * process crashes it, so every engine is closed by its test.
+ * The native client has global state: one isolate of a process may load it, and `deno test`
+ * gives each file its own isolate. So a second file of the same process is told that there is
+ * no cluster for it; `deno task test` gives each suite its own process. A watch that is still
+ * pending when a process ends crashes it, so every test must close its engines.
  */
 
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
@@ -15,18 +15,18 @@ import type { OpenedEngine } from "../contract/engine_contract.ts";
 import { type ClusterProcess, missingForCluster, startCluster } from "./cluster_process.ts";
 
 export interface FoundationdbCluster {
-  /** Why there is none; undefined when there is. */
+  /** Why there is no cluster; undefined if there is one. */
   readonly missing: string | undefined;
-  /** Stops the server of a cluster of our own, or lets it go on. */
+  /** Suspends or resumes the server of our own cluster. */
   pause(isPaused: boolean): void;
-  /** Once the tests run. */
+  /** Known once the tests run. */
   clusterFile(): string;
   /** Opens an engine on an empty store. */
   open(): Promise<OpenedEngine>;
 }
 
 export interface ClusterChoice {
-  /** For tests that hold the server still: never somebody else's cluster. */
+  /** For tests that suspend the server: never use somebody else's cluster. */
   readonly ownOnly?: boolean;
 }
 
@@ -38,7 +38,7 @@ const host = {
   randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
 };
 
-/** Finds out what there is, and has it started before the first test and stopped after the last. */
+/** Picks the cluster; starts our own before the first test and stops it after the last. */
 export function foundationdbCluster({ ownOnly = false }: ClusterChoice = {}): FoundationdbCluster {
   const given = ownOnly ? undefined : Deno.env.get("FDB_CLUSTER_FILE");
   const missing = missingForCluster(given === undefined) ?? takenByAnotherFile();
@@ -80,8 +80,10 @@ export function foundationdbCluster({ ownOnly = false }: ClusterChoice = {}): Fo
   return { missing, pause, clusterFile: () => clusterFile!, open };
 }
 
-/** What the isolates of one process share is its environment. */
-/** Why this file may not load the client; else it may, and no other file of the process. */
+/**
+ * Returns why this file may not load the client, or claims the client for it. The claim is in
+ * the environment because that is what the isolates of a process share.
+ */
 export function takenByAnotherFile(): string | undefined {
   const me = `${Deno.pid} ${ISOLATE}`;
   const owner = Deno.env.get(OWNER) ?? "";
@@ -92,14 +94,14 @@ export function takenByAnotherFile(): string | undefined {
   return undefined;
 }
 
-/** Below 0xfe, and nothing that a tuple begins with. */
+/** Below 0xfe, and no byte that a tuple begins with. */
 function randomPrefix(): Bytes {
   const prefix = host.randomBytes(4);
   prefix[0] = 0xfd;
   return prefix;
 }
 
-/** The markers of the engine too. */
+/** Clears everything, the engine's markers included. */
 async function clear(engine: Engine): Promise<void> {
   const all = { begin: new Uint8Array(), end: Uint8Array.of(0xff) };
   await engine.transact((tx) => Promise.resolve(tx.clearRange(all)));

@@ -1,6 +1,7 @@
 /**
- * Points, and which of them are near, found by measuring all of them: with a formula of its own,
- * and with geographiclib (C. Karney), which solves geodesics on any ellipsoid, here a sphere.
+ * Points, and which of them are near, found by measuring the distance to every one. Distances
+ * come from a formula of its own and from geographiclib (C. Karney), which solves geodesics on
+ * any ellipsoid, here a sphere.
  */
 
 import assert from "node:assert/strict";
@@ -25,7 +26,7 @@ export interface Near {
 const RADIUS = 6_371_008.8;
 const sphere = new geodesic.Geodesic.Geodesic(RADIUS, 0);
 
-/** The textbook's haversine. */
+/** The textbook haversine formula. */
 export function haversine(a: Spot, b: Spot): number {
   const radians = (degrees: number) => degrees * Math.PI / 180;
   const h = Math.sin(radians(b.lat - a.lat) / 2) ** 2 +
@@ -37,7 +38,7 @@ export function geodesicDistance(a: Spot, b: Spot): number {
   return sphere.Inverse(a.lat, a.lng, b.lat, b.lng).s12!;
 }
 
-/** All within `radius`, by distance, then by id (of ASCII). */
+/** All spots within `radius`, sorted by distance, then by id (ASCII). */
 export function nearby(
   spots: Iterable<NamedSpot>,
   from: Spot,
@@ -52,12 +53,12 @@ export function nearby(
   return near.sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1));
 }
 
-/** What two formulas may differ by, in metres. */
+/** How far two formulas may differ, in metres. */
 const SAME = 1e-6;
 
 /**
- * Holds an answer against the oracle's: the same distances at the same places, and the same ids but
- * where distances are the same too.
+ * Compares an answer with the oracle's. Distances must match place by place; ids may differ
+ * only between spots at the same distance.
  */
 export function assertNearest(
   found: readonly Near[],
@@ -82,7 +83,7 @@ export function assertNearest(
   }
 }
 
-/** Where projections, grids and formulas go wrong, and where they do not. */
+/** Spots where projections, grids and formulas break, and some where they do not. */
 const HARD: readonly Spot[] = [
   { lat: 90, lng: 0 },
   { lat: 90, lng: -120.5 },
@@ -100,13 +101,13 @@ const HARD: readonly Spot[] = [
   { lat: 52.52, lng: 13.405 },
 ];
 
-/** Random points and queries. */
+/** Makes random points and queries. */
 export interface GeoWorld {
-  /** Near one of the hard places, or anywhere. */
+  /** One of the hard places, or anywhere. */
   spot(): Spot;
-  /** Some decimetres to some hundred kilometres away; each power of ten as often. */
+  /** Some decimetres to some hundred kilometres away, each power of ten equally often. */
   near(spot: Spot): Spot;
-  /** 1 to 100,000 metres; each power of ten as often. */
+  /** 1 to 100,000 metres, each power of ten equally often. */
   radius(): number;
 }
 

@@ -1,4 +1,4 @@
-/** A spec whose aggregates are somewhere, and what tests do with it. */
+/** A spec whose aggregates have points, and helpers to write to it and query it. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { NearbyPage } from "../../src/domain/reading.ts";
@@ -17,7 +17,7 @@ const arrival = {
   data: { location: "$.data.location" },
 };
 
-/** `van` moves, `shop` stands, `trip` sets off what a van does; `note` is nowhere. */
+/** `van` moves, `shop` stays, `trip` implies events of a van; `note` has no point. */
 export const geoSpec: JsonObject = {
   agent_types: ["user"],
   singletons: ["depot"],
@@ -58,7 +58,7 @@ export const geoSpec: JsonObject = {
 
 type Events = WriteRequest["targets"][number]["events"];
 
-/** One event of any type, or a batch. */
+/** Writes one event of any type, or a batch. */
 export function geoWrite(
   aggregateType: string,
   id: string,
@@ -74,7 +74,7 @@ export function seen({ lat, lng }: Spot): Events[number] {
   return { type: "was_seen", data: { location: { lat, lng } } };
 }
 
-/** Vans within 100 km. */
+/** Vans within 100 km of `point`. */
 export async function nearbyVans(
   service: Service,
   tenant: Tenant,

@@ -1,4 +1,4 @@
-/** Cases as data: the list in one file below `tests/golden/`. */
+/** Reads test cases that are data: the list in one file below `tests/golden/`. */
 
 import assert from "node:assert/strict";
 

@@ -1,14 +1,15 @@
 /**
- * An engine on which a test decides when a transaction commits: what began first can be made to
- * land last, and a process can be made to sleep between having looked and having written.
+ * An engine that lets a test decide when a transaction commits. The transaction that began
+ * first can be made to land last, and a process can be made to sleep between its read and its
+ * write.
  */
 
 import type { Engine } from "../../src/kv/engine.ts";
 
 export interface HeldEngine extends Engine {
   /**
-   * Holds the next transaction that begins just before its first commit; one whose body throws
-   * leaves that to the one after it.
+   * Holds the next transaction that begins, just before its first commit. If its body throws,
+   * the hold passes to the following transaction.
    */
   hold(): HeldCommit;
 }
@@ -16,11 +17,17 @@ export interface HeldEngine extends Engine {
 export interface HeldCommit {
   /** Resolves when the body has run and the commit is waiting. */
   readonly reached: Promise<void>;
-  /** Lets it try to commit; what has changed meanwhile is a conflict, and the body runs again. */
+  /**
+   * Lets it try to commit. If what it read has changed meanwhile, it conflicts and its body
+   * runs again.
+   */
   release(): void;
 }
 
-/** Wraps `inner`; everything that is not held passes. A store lets nobody wait five seconds. */
+/**
+ * Wraps `inner`; transactions that are not held pass through. Release a hold within five
+ * seconds: a store refuses transactions that live longer.
+ */
 export function heldEngine(inner: Engine): HeldEngine {
   const waiting: { reach: () => void; released: Promise<void> }[] = [];
   return {

@@ -9,11 +9,13 @@ import { ACTOR, uuid, valueOf } from "./service_fixture.ts";
 export interface FileShape {
   readonly events: number;
   readonly streams: number;
-  /** Of each event's data; an import stores about a million bytes at a time. */
+  /**
+   * Characters added to each event's data; one import transaction stores about a million bytes.
+   */
   readonly padding?: number;
 }
 
-/** One event on each line; streams take turns, times go backwards and forwards. */
+/** One event a line; streams alternate, and times go backwards and forwards. */
 export function makeLines({ events, streams, padding = 0 }: FileShape): string[] {
   return Array.from({ length: events }, (_, number) => {
     const data = { n: number, text: "é".repeat(number % 3), pad: "x".repeat(padding) };
@@ -30,7 +32,7 @@ export function fileOf(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** The file in pieces of so many bytes; with `cutAt` the connection ends at that byte. */
+/** Yields the file in pieces of `pieceBytes`; with `cutAt` the connection breaks at that byte. */
 export async function* piecesOf(
   file: string,
   pieceBytes = 60_000,
@@ -46,7 +48,7 @@ export async function* piecesOf(
 
 type Request = Parameters<Service["imports"]["run"]>[1];
 
-/** A request with `file` as its body. */
+/** Makes a request with `file` as its body. */
 export function importRequest(
   file: string,
   change: Partial<Request> & { readonly cutAt?: number } = {},
@@ -61,11 +63,11 @@ export function importRequest(
   };
 }
 
-/** What lines make of their streams: the events of each, as they must be stored. */
+/** The events of each stream as they must be stored, given the lines. */
 export function expectedStreams(lines: readonly string[]): Map<string, string[]> {
   const streams = new Map<string, string[]>();
   for (const line of lines) {
-    // The lines of these fixtures are as their events are stored.
+    // The lines of these fixtures are written exactly as their events are stored.
     const { key } = JSON.parse(line);
     streams.set(key, [...streams.get(key) ?? [], line]);
   }

@@ -1,4 +1,4 @@
-/** A shop with listeners, a sender whose answers are scripted, and the workers by hand. */
+/** A shop with listeners, a sender whose answers are scripted, and workers run by hand. */
 
 import { exampleSpec } from "./example_spec.ts";
 import {
@@ -39,9 +39,9 @@ export interface Sent extends Webhook {
 }
 
 export interface ScriptedSender extends WebhookSender {
-  /** All tries, in the order in which they began. */
+  /** All attempts, in the order in which they began. */
   readonly sent: Sent[];
-  /** What the world answers; 200 until it is set. */
+  /** Answers an attempt; 200 until a test sets it. */
   answer: (sent: Sent, number: number) => TryAnswer | Promise<TryAnswer>;
 }
 
@@ -63,7 +63,7 @@ export function webhookSettings(sender: WebhookSender): WebhookSettings {
   return { sender, headerPrefix: "SVC", allowPrivate: false };
 }
 
-/** The example spec with these listeners; what is left out of one is as below. */
+/** The example spec with these listeners; fields left out get the defaults below. */
 export function specWith(listeners: Readonly<Record<string, JsonObject>>): JsonObject {
   const complete = Object.entries(listeners).map(([name, listener]) => [
     name,
@@ -78,7 +78,7 @@ export interface ListenerFixture extends ServiceFixture {
   readonly test: Tenant;
 }
 
-/** Runs `body` with a service that has one listener, `hook`, of all events of orders. */
+/** Runs `body` with a service that has one listener, `hook`, for all events of orders. */
 export async function withListeners(
   body: (fixture: ListenerFixture) => Promise<void>,
   options: FixtureOptions & { readonly listeners?: Readonly<Record<string, JsonObject>> } = {},
@@ -92,7 +92,7 @@ export async function withListeners(
   );
 }
 
-/** Another spec from now on. */
+/** Deploys another spec, forced. */
 export async function redeploy(service: Service, tenant: Tenant, spec: JsonObject): Promise<void> {
   valueOf(await service.specs.deploySpec(tenant, { spec, force: true, dryRun: false }));
 }
@@ -103,7 +103,7 @@ export async function note(service: Service, tenant: Tenant, id: string, ...text
   return valueOf(await service.data.writeEvents(tenant, orderWrite(id, events)));
 }
 
-/** All that is due now: timers, deliveries, and what follows from them. */
+/** Does everything that is due now: timers, deliveries, and what follows from them. */
 export async function deliver(service: Service): Promise<void> {
   let quiet = 0;
   for (let round = 0; round < 1_000; round++) {
@@ -111,7 +111,7 @@ export async function deliver(service: Service): Promise<void> {
     const begun = await service.background.drainDeliveries();
     await service.background.deliveriesIdle();
     quiet = timers + begun === 0 ? quiet + 1 : 0;
-    // What ends makes room for what the store has more.
+    // A delivery that ends makes room for more from the store, so check twice.
     if (quiet === 2) return;
   }
   throw new Error("deliveries do not come to an end");
@@ -127,7 +127,7 @@ export async function deliveries(
   return valueOf(await service.data.listDeliveries(tenant, request)).data;
 }
 
-/** What was told of each event: `text`s of notes, in the order of the tries. */
+/** The `text` of the note in each attempt, in order. */
 export function told(sent: readonly Sent[]): string[] {
   return sent.map(({ payload }) => String(payload.event.data.text));
 }

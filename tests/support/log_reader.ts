@@ -1,6 +1,6 @@
 /**
- * A reader of the log of commits as the first real one will be: it counts each event that it was
- * told about, and moves its cursor, in one transaction.
+ * A reader of the commit log as a real one would be. In one transaction it counts each event
+ * that the log names and moves its cursor.
  */
 
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
@@ -15,7 +15,7 @@ import { uuid } from "./service_fixture.ts";
 export const LOG_SHARDS = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
 export const READER = "test";
 
-/** From the commit of this on, all that the environment writes is in the log. */
+/** From this commit on, everything that the environment writes is in the log. */
 export function registerReader(engine: Engine, tenant: number): Promise<void> {
   return engine.transact(async (tx) => {
     const before = await openWatchedTypes().read(tx, tenant);
@@ -23,7 +23,7 @@ export function registerReader(engine: Engine, tenant: number): Promise<void> {
   });
 }
 
-/** Reads at most `limit` commits of a shard; gives how many there were. */
+/** Reads at most `limit` commits of a shard; returns how many it read. */
 export function readStep(
   engine: Engine,
   tenant: number,
@@ -44,12 +44,12 @@ export function readStep(
   });
 }
 
-/** Reads everything there is, so many commits at a time. */
+/** Reads the whole log, `limit` commits at a time. */
 export async function readLog(engine: Engine, tenant: number, limit = 100): Promise<void> {
   for (const shard of LOG_SHARDS) while (await readStep(engine, tenant, shard, limit) > 0);
 }
 
-/** How often the reader was told about an event. */
+/** How often the log has named an event to the reader. */
 export async function timesSeen(
   engine: Engine,
   tenant: number,
@@ -60,7 +60,7 @@ export async function timesSeen(
   return value === undefined ? 0 : Number(viewOf(value).getBigInt64(0, true));
 }
 
-/** The same of the first events of so many orders. */
+/** The same for the first event of each of these orders. */
 export function timesSeenOf(
   engine: Engine,
   tenant: number,
@@ -69,7 +69,7 @@ export function timesSeenOf(
   return Promise.all(ids.map((id) => timesSeen(engine, tenant, streamKey("order", id), 0)));
 }
 
-/** Ids of so many orders, all of which are in the same shard of the log. */
+/** Ids of `count` orders that all fall into the same shard of the log. */
 export function idsOfOneShard(tenant: number, count: number): string[] {
   const shardOf = (id: string) => commitLogShard(`${tenant}/${streamKey("order", id)}`);
   const first = uuid(0);

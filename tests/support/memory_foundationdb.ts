@@ -1,7 +1,7 @@
 /**
- * FoundationDB's client, in memory and failing on demand: what the engine is told when replies
- * are lost, versions age and clusters go away cannot be asked of a real one at will. It keeps
- * what the real one promises: reads at one version, conflicts by guard, watches by value.
+ * FoundationDB's client, in memory and failing on demand. A real cluster cannot be made to lose
+ * replies, age versions or go away at will. It keeps what the real one promises: reads at one
+ * version, conflicts by guard, watches by value.
  */
 
 import type { Bytes, KeyRange, KeyValue } from "../../src/kv/engine.ts";
@@ -18,7 +18,7 @@ import { type VersionedPairs, versionedPairs } from "./versioned_pairs.ts";
 
 /** What happens to one call. */
 export type ClientFault =
-  /** It fails; a commit may have landed all the same. */
+  /** The call fails; a commit may have landed all the same. */
   | { readonly code: number; readonly landed?: boolean }
   /** No answer until the call is cancelled; a commit may still land afterwards. */
   | { readonly hangs: true; readonly landsLate?: boolean };
@@ -27,11 +27,11 @@ export type ClientCall = "version" | "read" | "commit" | "watch";
 export type ClientPlan = (call: ClientCall, number: number) => ClientFault | undefined;
 
 export interface MemoryDatabase extends ClientDatabase {
-  /** Calls so far, refused ones too. */
+  /** Calls so far, failed ones included. */
   readonly counts: Record<ClientCall, number>;
-  /** Watches that are set and neither fired nor cancelled. */
+  /** Watches that are set and have neither fired nor been cancelled. */
   readonly pendingWatches: number;
-  /** What commits that hung and were cancelled still do. */
+  /** Lands the commits that hung and were cancelled. */
   landLate(): void;
   plan: ClientPlan;
 }
@@ -48,7 +48,7 @@ interface Commit {
 
 interface Store {
   readonly pairs: VersionedPairs;
-  /** What later commits are compared with, the newest last: `COMMITS_KEPT` at most. */
+  /** What later commits are checked against, newest last; at most `COMMITS_KEPT`. */
   readonly commits: Commit[];
   readonly watches: Set<MemoryWatch>;
   readonly late: (() => void)[];
@@ -60,10 +60,13 @@ interface MemoryWatch {
   readonly end: (isChanged: boolean) => void;
 }
 
-/** What a real one gives for every read and commit at once. */
+/** A real cluster advances the version by about this much when a commit follows at once. */
 const versionsPerCommit = 1000n;
 
-/** Views older than this many commits are refused, as a real one refuses them after seconds. */
+/**
+ * A transaction whose version is older than this many commits is refused, as a real cluster
+ * refuses one after seconds.
+ */
 const COMMITS_KEPT = 2_000;
 
 const TRANSACTION_TOO_OLD = 1007;
@@ -253,7 +256,7 @@ function pageOf(
     if (value === undefined) continue;
     if (page.length >= limit || bytes >= bytesMax) return { pairs: page, more: true };
     page.push({ key: toBytes(text), value: value.slice() });
-    // The real one counts some bytes for each pair too, and so gives less than was asked for.
+    // The real client also counts some bytes per pair, and so returns less than was asked for.
     bytes += text.length + value.length + 16;
   }
   return { pairs: page, more: false };

@@ -1,8 +1,8 @@
 /**
- * Loaded into a real server before anything of it (`--preload`): its clock is ahead of the
- * machine's by as many milliseconds as a file says, and jumps when the file changes. Nothing of the
- * server knows. Timers go by a clock that only goes forward, as they do when an operator sets the
- * time.
+ * Preloaded into a real server (`--preload`) to move its clock. The clock runs ahead of the
+ * machine's by the milliseconds that a file names, and jumps when the file changes; the server
+ * knows nothing of it. Timers keep following a monotonic clock, as they do when an operator
+ * sets the time.
  */
 
 const LOOK_MS = 5;
@@ -13,7 +13,7 @@ const { now } = RealDate;
 let aheadMs = readAhead() ?? 0;
 Deno.unrefTimer(setInterval(() => aheadMs = readAhead() ?? aheadMs, LOOK_MS));
 
-/** Undefined while it is being written. */
+/** Returns undefined while the file is being written. */
 function readAhead(): number | undefined {
   const text = Deno.readTextFileSync(path);
   return text.endsWith("\n") ? Number(text) : undefined;

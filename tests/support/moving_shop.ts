@@ -1,6 +1,7 @@
 /**
- * A shop with work of every kind pending, that moves: its writer leaves everything to the workers,
- * so that a test decides when what is done. `order` sets off, `ledger` and `payment` are written.
+ * A shop with pending work of every kind, for tests that transfer it to another store. Its
+ * writer leaves everything to the workers, so a test decides when work is done. `order`
+ * triggers the work; `ledger` and `payment` receive the events.
  */
 
 import { createCombiner } from "../../src/features/writes/combine.ts";
@@ -24,7 +25,7 @@ function paymentEvent(event_type: string): JsonObject {
   return { aggregate_type: "payment", id: "$.id", event_type, data: { order: "$.key" } };
 }
 
-/** An order is reserved, then awaits its payment for 45 s; else what was reserved is released. */
+/** Reserves an order, then awaits its payment for 45 s; without payment it releases the order. */
 const fulfilment: JsonObject = {
   trigger: { aggregate_type: "order", event_type: "was_placed" },
   steps: [
@@ -70,8 +71,9 @@ export interface Look {
 }
 
 /**
- * What is due at the same instant has no order: the same without places in streams, and without the
- * ids of sagas, which are made of the place of the event that began them.
+ * The look with order-dependent parts removed. Work that is due at the same instant has no
+ * order, so positions in streams are dropped, and ids of sagas, which derive from the position
+ * of their trigger event.
  */
 export function withoutOrder({ events, scheduled, sagas }: Look): readonly string[] {
   const places = /\\?"stream_id\\?":\\?"\d+\\?"|"saga_id":"\w+"/g;
@@ -85,11 +87,11 @@ export interface MovingShop {
   readonly host: FakeHost;
   readonly service: Service;
   readonly tenant: Tenant;
-  /** Writes events to an order, and does nothing of what follows. */
+  /** Writes events to an order and does none of the work that follows. */
   write(id: string, ...types: readonly string[]): Promise<void>;
-  /** Does what is due, until nothing is. */
+  /** Does what is due until nothing is. */
   work(): Promise<void>;
-  /** What a client can see: events of all types in these orders, scheduled events, sagas. */
+  /** What a client can see: the events of all types with these ids, scheduled events, sagas. */
   look(ids: readonly string[]): Promise<Look>;
   close(): Promise<void>;
 }
@@ -108,7 +110,7 @@ export function openMovingShop(engine: Engine, host: FakeHost, tenant: Tenant): 
     for (const id of ids) {
       for (const type of ["order", "ledger", "payment"]) {
         for (const event of await eventsOf(service, tenant, type, id)) {
-          // Ids of what is scheduled after a move are drawn by another host.
+          // After a transfer another host draws the ids of scheduled events, so leave them out.
           const { scheduled, ...metadata } = event.metadata;
           events.push({ ...event, metadata: { ...metadata, fire_at: scheduled?.fire_at } });
         }
@@ -143,7 +145,7 @@ export function openMovingShop(engine: Engine, host: FakeHost, tenant: Tenant): 
   };
 }
 
-/** The shop that a file brings to another store. */
+/** Imports the file into another store and opens the shop there. */
 export async function openMovedShop(
   engine: Engine,
   host: FakeHost,

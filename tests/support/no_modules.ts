@@ -1,4 +1,4 @@
-/** What asks modules, for tests without any: whoever asks one has gone wrong. */
+/** Stand-ins for tests without modules: a call to any of them is a bug. */
 
 import type { ModuleAsker } from "../../src/features/writes/ask_modules.ts";
 import { newOutsideAnswers, type OutsideAsker } from "../../src/features/writes/ask_outside.ts";
@@ -16,7 +16,7 @@ export const noModules: ModuleRunner = {
   check: refuseToRun,
 };
 
-/** For folds that are small: whoever needs a process for one has gone wrong. */
+/** For small folds: handing one to a compute process is a bug. */
 export const noRunners: HandlerRunners = {
   modules: noModules,
   compute: { fold: refuseToCompute, advanceRow: refuseToCompute },

@@ -1,4 +1,4 @@
-/** Both kinds of store on which several nodes may meet, for tests that run on each of them. */
+/** Both kinds of store that several nodes may share, for tests that run on each of them. */
 
 import type { Engine } from "../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";

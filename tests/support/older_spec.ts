@@ -1,6 +1,6 @@
 /**
- * Specs that an older version of the service took and this one refuses: put into the store as that
- * version had put them.
+ * Specs that an older version of the service accepted and this one refuses. They are put into
+ * the store as the older version stored them.
  */
 
 import { canonicalHash } from "../../src/domain/canonical_json.ts";
@@ -9,7 +9,7 @@ import type { Engine } from "../../src/kv/engine.ts";
 import { readCurrentVersion, storeSpec } from "../../src/store/specs.ts";
 import { copyOfExampleSpec } from "./example_spec.ts";
 
-/** By the limit that it is beyond: a schema, and what the refusal says of it. */
+/** By the limit that each exceeds: a schema, and what the refusal says about it. */
 export const OLDER_SCHEMAS: Readonly<Record<string, readonly [JsonObject, RegExp]>> = {
   "too many branches": [
     { anyOf: Array.from({ length: 251 }, (_, index) => ({ required: [`key${index}`] })) },
@@ -33,7 +33,7 @@ export const OLDER_SCHEMAS: Readonly<Record<string, readonly [JsonObject, RegExp
   ],
 };
 
-/** The example spec with a further event type, `order.was_boxed`. */
+/** The example spec with one more event type, `order.was_boxed`. */
 export function olderSpec(schema: JsonObject): JsonObject {
   const spec = copyOfExampleSpec();
   const { order } = spec.aggregate_types as Record<string, { events: JsonObject }>;
@@ -41,7 +41,7 @@ export function olderSpec(schema: JsonObject): JsonObject {
   return spec;
 }
 
-/** Makes it the current spec, unchecked. */
+/** Makes it the current spec without checks. */
 export async function storeOlderSpec(
   engine: Engine,
   tenant: number,

@@ -1,9 +1,10 @@
 /**
- * Opens FoundationDB's client in a process of `deno test`, where the thread that runs the tests is
- * not the main one: both end at once. The client's OpenSSL takes away at the exit of the process
- * what the end of a thread that used it still reads, so one process in some fifty crashed after its
- * last test. Such a process leaves out what libraries do at its exit. A server runs on its main
- * thread, which does both in turn.
+ * Opens FoundationDB's client in a `deno test` process and makes that process exit directly.
+ * `deno test` runs tests on a thread other than the main one, and both end at once. At process
+ * exit the client's OpenSSL frees data that an ending thread still reads, so such a process
+ * sometimes crashed after its last test. The direct exit skips what libraries do at process
+ * exit. A server is not affected: it uses the client on its main thread, where both happen in
+ * turn.
  */
 
 import type { Engine } from "../../src/kv/engine.ts";
@@ -21,7 +22,10 @@ export async function openFoundationdb(options: FoundationdbOptions): Promise<En
   return engine;
 }
 
-/** What was registered last is called first: `_exit`, with the status of the process. */
+/**
+ * Exit handlers run in reverse order of registration: this one calls `_exit` with the process
+ * status.
+ */
 function makeExitDirect(): void {
   const { symbols } = Deno.dlopen("libc.so.6", {
     dlsym: { parameters: ["pointer", "buffer"], result: "pointer" },

@@ -1,4 +1,6 @@
-/** A receiver of OTLP over HTTP in JSON: what a collector would get, as spans and as text. */
+/**
+ * A receiver of OTLP over HTTP in JSON: keeps what a collector would get, as spans and as text.
+ */
 
 export interface ReceivedSpan {
   readonly name: string;
@@ -8,17 +10,17 @@ export interface ReceivedSpan {
   readonly parentSpanId: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly status: number;
-  /** Who made it: `deno` or `daybook`. */
+  /** The instrumentation that made it: `deno` or `daybook`. */
   readonly scope: string;
 }
 
 export interface OtlpReceiver extends AsyncDisposable {
   readonly spans: ReceivedSpan[];
-  /** Every body, as it came. */
+  /** Every request body as it arrived. */
   readonly texts: string[];
-  /** Settings of a process that is to send here. */
+  /** Environment variables for a process that sends here. */
   readonly env: Readonly<Record<string, string>>;
-  /** Waits for a span that fits, at most ten seconds. */
+  /** Waits at most ten seconds for a span that fits. */
   waitFor(fits: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan>;
 }
 

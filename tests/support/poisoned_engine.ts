@@ -1,8 +1,8 @@
-/** An engine on which whatever touches one key fails, as a bug would: not an outage. */
+/** An engine on which every write to one key fails, as a bug would: not an outage. */
 
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
 
-/** Transactions that set a key holding `text()` throw; undefined: none does. */
+/** A transaction throws when it sets a key that contains `text()`; undefined poisons none. */
 export function poisonedEngine(inner: Engine, text: () => string | undefined): Engine {
   const decoder = new TextDecoder();
 

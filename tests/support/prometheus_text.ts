@@ -1,6 +1,6 @@
 /**
- * Reads the text format of Prometheus, 0.0.4, by its own description, and refuses whatever that or
- * `promtool check metrics` refuses. Knows nothing of the product.
+ * Parses the text format of Prometheus, 0.0.4, by its own description. It refuses whatever that
+ * description or `promtool check metrics` refuses, and knows nothing of the product.
  */
 
 import assert from "node:assert/strict";
@@ -8,9 +8,9 @@ import assert from "node:assert/strict";
 export interface Family {
   readonly help: string;
   readonly type: string;
-  /** `{a="1",b="2"}` with names in order, after the name of the sample. */
+  /** By sample name with sorted labels, such as `name{a="1",b="2"}`. */
   readonly samples: Map<string, number>;
-  /** Names of labels seen, without `le`. */
+  /** Label names seen, except `le`. */
   readonly labels: Set<string>;
 }
 
@@ -81,7 +81,10 @@ function checkFamily(name: string, { type, samples }: Family): void {
   if (type === "histogram") checkHistogram(name, samples);
 }
 
-/** Of each set of labels: buckets that grow, the last of them everything, a sum and a count. */
+/**
+ * Checks each label set: its buckets grow, the last one holds everything, and it has a sum and
+ * a count.
+ */
 function checkHistogram(name: string, samples: ReadonlyMap<string, number>): void {
   const buckets = new Map<string, [le: number, count: number][]>();
   for (const [key, count] of samples) {

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 
-/** One request, as a client sends it. */
+/** One request as a client sends it. */
 export interface HistoryStep {
   readonly path: string;
   readonly body: unknown;
@@ -25,7 +25,7 @@ const timestamp = sometimes(fc.nat(2_000_000_000));
 const length = sometimes(fc.nat(6));
 const idempotencyKey = sometimes(fc.constantFrom("a", "b", "c", "d"));
 
-/** Mostly left out. */
+/** Usually undefined. */
 function sometimes<T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
   return fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, {
     weight: 1,
@@ -69,11 +69,11 @@ const atomic = fc.record({
   idempotencyKey: step.idempotencyKey,
 }));
 
-/** Up to 25 requests to up to five orders; some of them conflict, repeat a key or misuse it. */
+/** Up to 25 requests to up to five orders; some conflict, repeat a key or misuse one. */
 export const randomHistory: fc.Arbitrary<HistoryStep[]> = fc.array(
   fc.oneof(single, batch, atomic),
   { minLength: 1, maxLength: 25 },
 );
 
-/** The orders that a history may write. */
+/** The orders that a history may write to. */
 export const HISTORY_IDS: readonly string[] = IDS;

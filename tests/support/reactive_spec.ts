@@ -1,6 +1,6 @@
 /**
- * A spec whose events set others off, in every way that the tests need. `order` sets off, `ledger`
- * is written to; each event type does one thing.
+ * A spec whose events have every kind of reaction that the tests need. `order` triggers the
+ * reactions and `ledger` receives their events; each event type does one thing.
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -22,9 +22,9 @@ const note = {
 
 const order: JsonObject = {
   events: {
-    /** One event in the ledger of the same id. */
+    /** Implies one event in the ledger with the same id. */
     was_placed: { ...plain, implications: [{ emit: note }] },
-    /** One event for each of `data.ids`. */
+    /** Implies one event for each of `data.ids`. */
     was_spread: {
       ...plain,
       implications: [{
@@ -34,14 +34,17 @@ const order: JsonObject = {
         },
       }],
     },
-    /** Goes on and on. */
+    /** Implies itself without end. */
     was_echoed: {
       ...plain,
       implications: [{
         emit: { aggregate_type: "order", id: "$.id", event_type: "was_echoed", data: "$.data" },
       }],
     },
-    /** What it implies fits its schema only where `data.count` is a number; the second always. */
+    /**
+     * The first implied event fits its schema only if `data.count` is a number; the second
+     * always does.
+     */
     was_counted: {
       ...plain,
       implications: [
@@ -56,12 +59,14 @@ const order: JsonObject = {
         { emit: note },
       ],
     },
-    /** The first entry comes to nothing where `data.id` is no identifier. */
+    /** The first implied event fails if `data.id` is not an identifier. */
     was_sent: {
       ...plain,
       implications: [{ emit: { ...note, id: "$.data.id" } }, { emit: note }],
     },
-    /** A reminder after a minute, unless it is paid or, on another order, called off. */
+    /**
+     * Schedules a reminder after a minute, unless it is paid or, on another order, called off.
+     */
     was_promised: {
       ...plain,
       implications: [{
@@ -83,7 +88,7 @@ const order: JsonObject = {
     was_paid: plain,
     was_called_off: plain,
     was_reminded: plain,
-    /** Implies nothing when it fires late, but one event when it does. */
+    /** Schedules an event after 10 s, which in turn implies one. */
     was_delayed: {
       ...plain,
       implications: [{
@@ -111,12 +116,12 @@ export const reactiveSpec: JsonObject = {
   agent_types: ["user"],
 };
 
-/** The same with `ledger` taken out, and with it everything that names it. */
+/** The same spec without `ledger` and everything that names it. */
 export function specWithoutLedger(): JsonObject {
   return { aggregate_types: { order: { events: { was_placed: plain } } }, agent_types: ["user"] };
 }
 
-/** A write of one event to an order. */
+/** Makes a write of one event to an order. */
 export function setOff(id: string, type: string, data: JsonObject = {}) {
   return setOffAll(id, [{ type, data }]);
 }
@@ -150,7 +155,7 @@ export async function eventsOf(
   return page.entries.map(({ raw }) => JSON.parse(raw) as StoredEvent);
 }
 
-/** Lets the workers do what is due, until nothing is. */
+/** Runs the workers until nothing is due; returns how much they did. */
 export async function drain(service: Service): Promise<number> {
   let all = 0;
   for (let round = 0; round < 200; round++) {
@@ -162,7 +167,7 @@ export async function drain(service: Service): Promise<number> {
   throw new Error("the workers found work again and again");
 }
 
-/** How much is in each queue that is not empty. */
+/** The depth of each queue that is not empty. */
 export async function depthsOf({ background }: Service): Promise<Record<string, number>> {
   const measures = await background.measureQueues();
   const filled = measures.filter(({ depth }) => depth > 0);

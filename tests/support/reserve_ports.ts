@@ -1,19 +1,19 @@
 /**
- * Loopback ports for servers of tests. Test processes run beside each other and with more of the
- * same kind, so a port that is merely free now may be somebody else's a moment later.
+ * Reserves loopback ports for test servers. Test processes run side by side, so a port that is
+ * free now may belong to another process a moment later.
  */
 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Three in a row: production, staging and test. */
+/** Three consecutive ports: production, staging and test. */
 export interface Ports {
   readonly first: number;
-  /** For others to take. */
+  /** Gives the ports back for others to take. */
   release(): void;
 }
 
-/** Free ones that no other test process is about to give to a server of its own. */
+/** Picks free ports that no other test process has reserved for a server of its own. */
 export function reservePorts(): Ports {
   const directory = join(tmpdir(), "daybook_test_ports");
   Deno.mkdirSync(directory, { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * A shop whose orders are fulfilled by a saga, on a real engine, without workers: a test decides
- * what is shown to the sagas and when.
+ * A shop whose orders are fulfilled by a saga, on a real engine and without workers. A test
+ * decides which events the sagas see, and when.
  */
 
 import assert from "node:assert/strict";
@@ -32,7 +32,7 @@ export const TENANT: Tenant = { instanceId: "shop", environment: "test", number:
 
 const anything: JsonObject = { schema: true, handler: [] };
 
-/** `{order: ["was_placed"]}` as aggregate types whose events take any data. */
+/** Declares `{order: ["was_placed"]}` as aggregate types whose events take any data. */
 export function typesOf(events: Record<string, readonly string[]>): JsonObject {
   return Object.fromEntries(
     Object.entries(events).map(([type, names]) => [
@@ -42,7 +42,7 @@ export function typesOf(events: Record<string, readonly string[]>): JsonObject {
   );
 }
 
-/** Reserves stock, waits a minute for the payment, confirms; releases what it has reserved. */
+/** Reserves stock, waits a minute for the payment, confirms; releases the stock if that fails. */
 export const FULFILMENT: JsonObject = {
   trigger: { aggregate_type: "order", event_type: "was_placed" },
   steps: [
@@ -96,15 +96,18 @@ export interface SagaShop {
   write(type: string, id: string, event: string, data?: JsonObject): Promise<void>;
   /** All entries of the outbox. */
   pending(): Promise<OutboxWork[]>;
-  /** Shows the sagas what waits for them, and what follows from that, until nothing is left. */
+  /**
+   * Shows the sagas everything that waits for them, and what follows from it, until nothing is
+   * left.
+   */
   showAll(): Promise<void>;
   /** Timers that are due at the host's time. */
   dueTimers(): Promise<Timer[]>;
   fireTimers(): Promise<void>;
-  /** Types of the events of one stream. */
+  /** Event types of one stream, in order. */
   typesIn(type: string, id: string): Promise<string[]>;
   eventsIn(type: string, id: string): Promise<StoredEvent[]>;
-  /** All sagas, the oldest first. */
+  /** All sagas, oldest first. */
   sagas(): Promise<SagaView[]>;
 }
 
@@ -211,7 +214,7 @@ export async function openShop(
   };
 }
 
-/** Runs `body` with a shop on an empty engine; everything is closed and removed afterwards. */
+/** Runs `body` with a shop on an empty engine; closes and removes everything afterwards. */
 export async function withShop(
   body: (shop: SagaShop) => Promise<void>,
   spec: JsonObject = SHOP,

@@ -1,4 +1,6 @@
-/** Sagas for tests: definitions compiled, news made short, effects as readable lines. */
+/**
+ * Sagas for tests: compiles definitions, takes inputs in a short form, prints effects as lines.
+ */
 
 import assert from "node:assert/strict";
 import type { StoredEvent } from "../../src/domain/event.ts";
@@ -21,7 +23,7 @@ export const STORY_SINGLETONS: ReadonlySet<string> = new Set(["global", "stock",
 
 const ACTOR = { type: "user", id: "global" };
 
-/** Compiles one saga under the name `story`; every type that it spells out is declared. */
+/** Compiles one saga under the name `story` and declares every type that it names. */
 export function compileStory(saga: JsonObject): CompiledSaga {
   const faults = createFaultList();
   const document = { aggregate_types: declareTypes(saga), modules: { sagas: { story: saga } } };
@@ -30,7 +32,7 @@ export function compileStory(saga: JsonObject): CompiledSaga {
   return sagas.get("story")!;
 }
 
-/** `aggregate_types` that holds what `saga` names; handlers and schemas take anything. */
+/** `aggregate_types` for every type that `saga` names; handlers and schemas take anything. */
 export function declareTypes(saga: JsonObject): JsonObject {
   const types: Record<string, { events: JsonObject }> = {};
   const steps = saga.steps as JsonObject[];
@@ -60,7 +62,7 @@ export function placedEmission({ key, eventType, data }: Emission): PlacedEvent 
   return placed(key, eventType, data);
 }
 
-/** An effect as one line; times count from `startMs`. */
+/** An effect as one line; times are milliseconds since `startMs`. */
 export function describeEffect(effect: SagaEffect, startMs: number): string {
   switch (effect.kind) {
     case "emit": {
@@ -82,13 +84,13 @@ export function describeEffect(effect: SagaEffect, startMs: number): string {
   }
 }
 
-/** A line of the history; seconds count from `startMs`. */
+/** A line of the history; times are seconds since `startMs`. */
 export function describeHistory(entry: SagaHistoryEntry, startMs: number): string {
   const line = `${entry.at - startMs / 1000} ${entry.step} ${entry.outcome}`;
   return entry.reason === undefined ? line : `${line}: ${entry.reason}`;
 }
 
-/** One piece of news in a story, and what the saga does then. */
+/** One input of a story, and the saga's effects in response. */
 export interface StoryLine {
   /** Milliseconds since the start. */
   readonly at: number;
@@ -102,7 +104,7 @@ export interface StoryLine {
   readonly effects: readonly string[];
 }
 
-/** Tells a saga that has begun the lines of a story, each with the effects that it must have. */
+/** Feeds the lines of a story to a saga that has begun and checks the effects of each. */
 export function tellStory(
   saga: CompiledSaga,
   begun: SagaTransition,

@@ -1,9 +1,9 @@
-/** A file of lines, sent with its length while it is made: `fetch` would send it in chunks. */
+/** Sends a file with its length while it is still being made: `fetch` would send it chunked. */
 
 import { request } from "node:http";
 import { Readable } from "node:stream";
 
-/** POSTs `pieces`, `size` bytes in all. Rejects where the connection ends without an answer. */
+/** POSTs `pieces`, `size` bytes in all. Rejects if the connection ends without an answer. */
 export function sendSized(
   url: string,
   token: string,

@@ -1,6 +1,7 @@
 /**
- * A real server as a child process: `main.ts serve` on free loopback ports, on a data folder of
- * its own or on one given, ready when this returns; stopped politely or killed like a power cut.
+ * A real server as a child process: `main.ts serve` on free loopback ports. It uses its own
+ * data folder or a given one and is ready when `startServer` returns. It can be stopped
+ * politely or killed as by a power cut.
  */
 
 import { ASKED, startPermission, surroundings } from "../../scripts/start_permissions.ts";
@@ -20,16 +21,16 @@ export interface Credentials {
 }
 
 export interface ServerOptions {
-  /** Kept when the server ends. Without it: a temporary folder that `remove` removes. */
+  /** Kept when the server ends. Default: a temporary folder, which `remove` removes. */
   readonly dataDir?: string;
-  /** More environment variables; they win over those set here. */
+  /** Further environment variables; they override those set here. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A command put in front, such as `taskset -c 0`; it must become the server by `exec`. */
+  /** A command put in front, such as `taskset -c 0`; it must `exec` the server. */
   readonly wrapper?: readonly string[];
   /** Options for the runtime, put before its permissions. */
   readonly runtimeOptions?: readonly string[];
   readonly readyTimeoutMs?: number;
-  /** False: return at once; `ready()` waits. */
+  /** If false, `startServer` returns at once and `ready()` waits. */
   readonly waitForReady?: boolean;
 }
 
@@ -37,26 +38,29 @@ export interface ServerProcess {
   readonly pid: number;
   readonly dataDir: string;
   readonly baseUrls: Readonly<Record<EnvironmentName, string>>;
-  /** From `credentials.json`; to be read when the server is ready. */
+  /** From `credentials.json`; readable once the server is ready. */
   readonly credentials: Credentials;
   /** Milliseconds from the start of the process to its first answer that it is ready. */
   readonly startMs: number;
-  /** Resolves when `/health/ready` says 200; rejects with the log when the process ends before. */
+  /**
+   * Resolves when `/health/ready` answers 200. Rejects with the log if the process ends before
+   * that or is not ready in time.
+   */
   ready(): Promise<void>;
-  /** SIGTERM; resolves with the exit code when the process has ended, at most after 15 s. */
+  /** Sends SIGTERM; resolves with the exit code. After 15 s it sends SIGKILL. */
   stop(): Promise<number>;
-  /** SIGKILL; resolves when the process is gone. */
+  /** Sends SIGKILL; resolves when the process is gone. */
   kill(): Promise<void>;
   /** The exit code or the signal that ended the process; undefined while it runs. */
   howItEnded(): string | undefined;
   /** The last 64 KiB of what the process printed. */
   output(): string;
-  /** Kills what still runs and removes a temporary data folder. */
+  /** Kills the process if it still runs and removes a temporary data folder. */
   remove(): Promise<void>;
 }
 
 const ROOT = new URL("../../", import.meta.url);
-/** Options of the program that the task asks, not of the server. */
+/** Options of the permission script that the task calls, not of the server. */
 const OF_ASKING = new Set(["--no-config", "--no-lock"]);
 const LOG_CHARACTERS_MAX = 64 * 1024;
 
@@ -182,7 +186,7 @@ async function drain(stream: ReadableStream<Uint8Array>, log: { text: string }):
   }
 }
 
-/** A process that has ended meanwhile is no error. */
+/** Ignores a process that has already ended. */
 function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
   try {
     child.kill(name);
@@ -191,11 +195,11 @@ function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
   }
 }
 
-/** The server gets the options that the `start` task gives it, no more. */
+/** The server gets exactly the options that the `start` task gives it. */
 async function startOptions(env: Readonly<Record<string, string>>): Promise<string[]> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
   const words = (config.tasks.start as string).split(" ");
-  // The task asks a shell for these; what it asks is the same as here.
+  // The task's shell runs a script for these; here the same functions make them.
   const made = ASKED.map((asked) => startPermission(asked, surroundings(env)));
   const fixed = words.filter((word) => word.startsWith("--") && !OF_ASKING.has(word));
   return [...fixed, ...made];

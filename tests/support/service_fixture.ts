@@ -29,19 +29,19 @@ const SECRET = new Uint8Array(32).fill(7);
 
 export interface FixtureOptions {
   readonly spec?: JsonObject;
-  /** Puts something between the service and the engine, such as faults. */
+  /** Wraps the engine, for example with faults. */
   readonly wrap?: (engine: Engine) => Engine;
-  /** False: all that is implied goes through the outbox. */
+  /** If false, all implied events go through the outbox. */
   readonly isDirect?: boolean;
-  /** Real parts of the host, where time is measured. */
+  /** Real parts of the host, for tests that measure time. */
   readonly realHost?: Partial<Host>;
-  /** Left out: nothing is delivered to listeners. */
+  /** Default: nothing is delivered to listeners. */
   readonly webhooks?: WebhookSettings;
-  /** Left out: queries are not answered. */
+  /** Default: SQL queries are not answered. */
   readonly sql?: SqlSettings;
 }
 
-/** Runs `body` with a fresh service; everything is closed and removed afterwards. */
+/** Runs `body` with a fresh service; closes and removes everything afterwards. */
 export async function withService(
   body: (fixture: ServiceFixture) => Promise<void>,
   options: FixtureOptions = {},
@@ -69,13 +69,13 @@ export async function withService(
   }
 }
 
-/** The value of an outcome that must not be a refusal. */
+/** Returns the value of an outcome; a refusal fails the test. */
 export function valueOf<T>(outcome: Outcome<T>): T {
   assert.ok(outcome.ok, `refused: ${JSON.stringify(outcome)}`);
   return outcome.value;
 }
 
-/** The refusal of an outcome that must be one. */
+/** Returns the refusal of an outcome; an accepted one fails the test. */
 export function refusalOf(outcome: Outcome<unknown>): Refusal {
   assert.ok(!outcome.ok, "accepted");
   return outcome.refusal;
@@ -88,7 +88,7 @@ export function uuid(number: number): string {
 
 export const ACTOR = { type: "user", id: "global" };
 
-/** A single write of `was_noted` to an order: the smallest write the example spec has. */
+/** A single write of `was_noted` to an order: the smallest write that the example spec has. */
 export function noteWrite(id: string, text: string, change: Partial<WriteRequest> = {}) {
   return orderWrite(id, [{ type: "was_noted", data: { text } }], change);
 }
@@ -104,7 +104,7 @@ export function orderWrite(
   return { form, targets, metadata: { actor: ACTOR }, requestId: "request-1", ...change };
 }
 
-/** The index of the first event that a write placed, by target. */
+/** The index of the first event that a write placed, for each target. */
 export function firstIndexes(written: Written): number[] {
   return written.targets.map(({ first }) => first);
 }

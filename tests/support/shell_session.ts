@@ -1,4 +1,4 @@
-/** Commands printed in a document, run as a reader runs them: all in one shell, in order. */
+/** Runs the commands printed in a document as a reader runs them: in one shell, in order. */
 
 import assert from "node:assert/strict";
 import { fencedBlocks } from "../documentation/markdown.ts";
@@ -7,20 +7,20 @@ import type { ServerProcess } from "./server_process.ts";
 /** A command of a document, and what the document says it prints. */
 export interface Step {
   readonly command: string;
-  /** Undefined where no answer is shown. */
+  /** Undefined if the document shows no answer. */
   readonly answer?: string;
 }
 
 export interface Shell {
-  /** What the command prints, without space at either end; rejects when it ends the shell. */
+  /** Returns what the command prints, trimmed; rejects if the command ends the shell. */
   run(command: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Printed after each command, on a line of its own. */
+/** Printed after each command, on its own line. */
 const SEPARATOR = "----- next step -----";
 
-/** A `json` or `csv` block belongs to the `sh` block that stands right before it. */
+/** A `json` or `csv` block belongs to the `sh` block right before it. */
 export function stepsOf(markdown: string): Step[] {
   const steps: Step[] = [];
   const blocks = fencedBlocks(markdown);
@@ -33,7 +33,7 @@ export function stepsOf(markdown: string): Step[] {
   return steps;
 }
 
-/** Puts the test server's own addresses and data folder in the place of the printed ones. */
+/** Replaces the printed addresses and data folder by the test server's own. */
 export function adapt(command: string, { baseUrls, dataDir }: ServerProcess): string {
   return command
     .replaceAll("http://127.0.0.1:8000", baseUrls.production)
@@ -42,7 +42,7 @@ export function adapt(command: string, { baseUrls, dataDir }: ServerProcess): st
     .replaceAll("./data/", `${dataDir}/`);
 }
 
-/** What each command printed, all run in one shell as a reader does. */
+/** Runs all commands in one shell, as a reader does; returns what each printed. */
 export async function runInOneShell(commands: readonly string[]): Promise<string[]> {
   const shell = openShell();
   const printed: string[] = [];
@@ -54,7 +54,7 @@ export async function runInOneShell(commands: readonly string[]): Promise<string
   return printed;
 }
 
-/** A shell that keeps its variables between commands, and ends at the first one that fails. */
+/** Opens a shell that keeps its variables between commands and ends at the first failure. */
 export function openShell(): Shell {
   const piped = { stdin: "piped", stdout: "piped", stderr: "piped" } as const;
   const child = new Deno.Command("bash", { args: ["-eu"], ...piped }).spawn();
@@ -64,7 +64,7 @@ export function openShell(): Shell {
   let printed = "";
 
   async function run(command: string): Promise<string> {
-    // A command that reads its standard input must not get the commands after it.
+    // A command that reads its standard input must not swallow the commands after it.
     const script = `{ ${command}\n} < /dev/null\necho; echo '${SEPARATOR}'\n`;
     await input.write(new TextEncoder().encode(script)).catch(() => {});
     for (;;) {

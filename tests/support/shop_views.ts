@@ -1,4 +1,4 @@
-/** A shop with projections, as tests of views drive it: writes that it remembers, and a judge. */
+/** A shop with projections for tests: writes that are remembered, and a check of the rows. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -11,7 +11,7 @@ import { valueOf } from "./service_fixture.ts";
 import { type OracleStream, viewFromScratch } from "./view_oracle.ts";
 import { type ShopEvent, shopFold } from "./view_shop.ts";
 
-/** Orders with their customers, who show who referred them. */
+/** Orders with their customers, and the customers who referred them. */
 export const ORDERS_SEEN: JsonObject = {
   name: "orders_seen",
   for_each: "order",
@@ -32,7 +32,7 @@ export const ORDERS_SEEN: JsonObject = {
 
 export type ShopStreams = Map<string, OracleStream>;
 
-/** Writes one event and remembers it. The clock is whatever the service has. */
+/** Writes one event and remembers it. `nowMs` must be the time of the service's clock. */
 export async function writeShop(
   { data }: Service,
   tenant: Tenant,
@@ -48,7 +48,7 @@ export async function writeShop(
   streams.set(`${type}:${id}`, { events, updatedAt: Math.floor(nowMs / 1000) });
 }
 
-/** The rows as they are stored; fails where there is nothing to read. */
+/** Returns the rows as stored; fails if the projection cannot be read. */
 export async function storedRows(
   engine: Engine,
   { number }: Tenant,
@@ -61,7 +61,7 @@ export async function storedRows(
   });
 }
 
-/** Fails unless the stored rows are those computed from scratch. */
+/** Fails unless the stored rows equal those computed from scratch. */
 export async function holdRows(
   engine: Engine,
   tenant: Tenant,

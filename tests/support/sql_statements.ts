@@ -1,4 +1,4 @@
-/** Statements for tests, made at random: by a grammar, and as a soup of what SQL is made of. */
+/** Random SQL statements for tests: from a grammar, and as a soup of the words of SQL. */
 
 import fc from "fast-check";
 
@@ -13,7 +13,10 @@ const FUNCTIONS_OF_ONE = [
   "likely",
 ];
 const FUNCTIONS_OF_TWO = ["coalesce", "ifnull", "nullif", "min", "max", "instr", "round"];
-/** Exact on numbers whose sums are: others are written as text with more digits by one version. */
+/**
+ * Aggregates that are exact when the sums are: some SQLite versions print others with more
+ * digits.
+ */
 const EXACT_AGGREGATES = ["count", "sum", "min", "max", "total"];
 const AGGREGATES = [...EXACT_AGGREGATES, "avg", "0.3 * sum", "1.0 / count"];
 const TYPES = ["INTEGER", "REAL", "TEXT", "NUMERIC"];
@@ -21,7 +24,7 @@ const TYPES = ["INTEGER", "REAL", "TEXT", "NUMERIC"];
 const column = fc.constantFrom(...COLUMNS);
 const literal = fc.constantFrom(...LITERALS);
 
-/** Of one row; `of` puts the name of a table before columns. */
+/** An expression over one row; `of` is a table prefix for columns. */
 export function expression(of = "", parameters = true): fc.Arbitrary<string> {
   const leaf = fc.oneof(
     column.map((name) => of + name),
@@ -72,7 +75,7 @@ function named(texts: readonly string[]): string {
   return texts.map((text, index) => `${text} AS c${index}`).join(", ");
 }
 
-/** So that there is one right order. */
+/** Orders by every column, so that only one order is right. */
 function ordered(count: number, descending: boolean): string {
   const names = Array.from({ length: count }, (_, index) => `c${index}`);
   return ` ORDER BY ${names.join(descending ? " DESC, " : ", ")}`;
@@ -128,13 +131,13 @@ const recursive = fc.tuple(fc.integer({ min: 1, max: 20 }), expression(), limit)
     `SELECT i AS c0, max(x) AS c1 FROM n LEFT JOIN o ON o.lines = n.i GROUP BY i ORDER BY 1${end}`,
 );
 
-/** With as many `?` as there are. */
+/** `params` has one value for each `?`. */
 export interface Statement {
   readonly sql: string;
   readonly params: readonly (string | number | null)[];
 }
 
-/** What SQLite takes, nearly always. */
+/** Statements that SQLite nearly always accepts. */
 export const statement: fc.Arbitrary<Statement> = fc.oneof(
   plain,
   grouped,
@@ -162,7 +165,7 @@ const WORDS = [
   ...["\u00e9", "\ufeff", "\u00a0", "\u2028", "\uff1b", "\ud83d\ude00", "\0", "\ud800", "\u000b"],
 ];
 
-/** Words of SQL in no order. */
+/** Words of SQL in random order. */
 export const soup: fc.Arbitrary<string> = fc.tuple(
   fc.constantFrom("", "SELECT ", "SELECT 1 ", "WITH a AS (SELECT 1) ", "SELECT * FROM orders "),
   fc.array(fc.constantFrom(...WORDS), { maxLength: 12 }),

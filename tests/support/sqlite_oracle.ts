@@ -1,4 +1,4 @@
-/** Statements on the SQLite that Python has, of another version and with none of our code. */
+/** Runs statements on Python's SQLite: another version, with none of our code. */
 
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../src/domain/json.ts";
@@ -16,11 +16,11 @@ export type OracleAnswer =
   | {
     readonly columns: readonly string[];
     readonly rows: readonly (readonly JsonValue[])[];
-    /** It has numbers that a JSON number does not carry. */
+    /** The answer has numbers that a JSON number cannot carry. */
     readonly isBeyondJson: boolean;
   };
 
-/** True, with the reason printed, where there is no Python or none with SQLite. */
+/** Returns true and prints the reason if there is no Python, or none with SQLite. */
 export async function missingSqlite(): Promise<boolean> {
   try {
     const args = ["-c", "import sqlite3"];

@@ -1,4 +1,4 @@
-/** Heads of streams as they are stored, changed by hand: for tests of what is damaged. */
+/** Changes stored heads of streams by hand, for tests of damaged stores. */
 
 import type { StreamKey } from "../../src/domain/stream_key.ts";
 import type { Transaction } from "../../src/kv/engine.ts";
@@ -10,7 +10,7 @@ import {
   tailOf,
 } from "../../src/store/streams/stream_head.ts";
 
-/** The events that the head itself has stay in it. Gives the head as it was. */
+/** Keeps the events that the head itself holds. Returns the head as it was. */
 export async function changeHead(
   tx: Transaction,
   tenant: number,

@@ -17,7 +17,7 @@ export function event(number: number, size = 10) {
   return encodeEvent(STREAM, "was_noted", data, '{"timestamp":1}');
 }
 
-/** One append in one transaction, of events of these sizes. Gives their bytes as stored. */
+/** Appends events of these sizes in one transaction. Returns their bytes as stored. */
 export async function append(
   engine: Engine,
   from: number,
@@ -33,7 +33,7 @@ export async function append(
   return events.map(({ raw }) => raw);
 }
 
-/** How many events the head of the stream has in itself. */
+/** How many events the head of the stream holds itself. */
 export async function heldBy(engine: Engine): Promise<number> {
   const stored = await engine.snapshot((tx) => tx.get(keys.head(TENANT, STREAM)));
   return tailCount(tailOf(stored, decodeHead(stored)));

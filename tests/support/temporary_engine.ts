@@ -1,8 +1,8 @@
 /**
- * An empty engine that goes away, for every test that needs a store: SQLite in a folder of its
- * own, or what TEST_STORE names. So one suite is run on every engine:
+ * An empty engine that goes away after the test, for every test that needs a store. It is
+ * SQLite in a folder of its own, or what TEST_STORE names, so one suite runs on every engine:
  *
- *   sqlite               as by default
+ *   sqlite               the default
  *   foundationdb         the cluster of FDB_CLUSTER_FILE, under a random prefix
  *   foundationdb_memory  the engine for FoundationDB over a client in memory
  *
@@ -18,15 +18,15 @@ import { memoryDatabase } from "./memory_foundationdb.ts";
 
 export interface TemporaryEngine {
   readonly engine: Engine;
-  /** Closes the engine, if that was not done yet, and gives what was in it. */
+  /** Closes the engine, if that was not done yet, and returns what was in it. */
   save(): Promise<StoreContent>;
   /** Closes the engine, if that was not done yet, and opens another on the same store. */
   reopen(): Promise<Engine>;
-  /** Closes the engine, if that was not done yet, and removes what was in it. */
+  /** Closes the engine, if that was not done yet, and removes its content. */
   dispose(): Promise<void>;
 }
 
-/** SQLite is there as files, for that is the fastest way to begin with them. */
+/** For SQLite these are files, because starting from files is fastest. */
 export interface StoreContent {
   readonly files: readonly (readonly [name: string, bytes: Uint8Array])[];
   readonly pairs: readonly KeyValue[];
@@ -39,7 +39,7 @@ export interface TemporarySqlite extends TemporaryEngine {
 
 const STORE_FILE = "store.sqlite";
 const NOTHING: StoreContent = { files: [], pairs: [] };
-/** All but the markers of commits. */
+/** Everything except the markers of commits. */
 const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xfe) };
 const MARKERS = { begin: EVERYTHING.end, end: Uint8Array.of(0xff) };
 
@@ -48,7 +48,7 @@ const host = {
   randomBytes: (length: number) => crypto.getRandomValues(new Uint8Array(length)),
 };
 
-/** Runs `body` with an empty engine that is gone afterwards, whatever happens. */
+/** Runs `body` with an empty engine and removes it afterwards, whatever happens. */
 export async function withTemporaryEngine<T>(body: (engine: Engine) => Promise<T>): Promise<T> {
   const { engine, dispose } = await temporaryEngine();
   try {
@@ -59,8 +59,8 @@ export async function withTemporaryEngine<T>(body: (engine: Engine) => Promise<T
 }
 
 /**
- * Opens an engine that is empty, or holds what another of the same kind held. Call `dispose` in
- * the end, or use {@link withTemporaryEngine}.
+ * Opens an engine that is empty, or that holds the content saved from another of its kind. Call
+ * `dispose` in the end, or use {@link withTemporaryEngine}.
  */
 export async function temporaryEngine(content: StoreContent = NOTHING): Promise<TemporaryEngine> {
   const store = Deno.env.get("TEST_STORE") ?? "sqlite";
@@ -160,7 +160,7 @@ async function closeAndRead(engine: Engine, open: () => Promise<Engine>): Promis
   }
 }
 
-/** Nothing else is in there afterwards: another test may have drawn the same prefix. */
+/** Clears the prefix first, because another test may have drawn the same one. */
 async function fill(engine: Engine, pairs: readonly KeyValue[]): Promise<void> {
   await engine.transact((tx) => {
     tx.clearRange(EVERYTHING);
@@ -177,7 +177,7 @@ async function clear(engine: Engine): Promise<void> {
   });
 }
 
-/** Below 0xfe, and nothing that a tuple begins with. */
+/** Below 0xfe, and no byte that a tuple begins with. */
 function randomPrefix(): Bytes {
   const prefix = host.randomBytes(4);
   prefix[0] = 0xfd;

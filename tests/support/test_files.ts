@@ -1,10 +1,10 @@
-/** Which test files a list of paths stands for. */
+/** Finds the test files that a list of paths stands for. */
 
 const ROOT = new URL("../../", import.meta.url);
 
 /**
- * Files by name, from the root. A folder stands for all test files below it; `!` before a file or
- * folder leaves it out, wherever in the list it stands.
+ * Returns file names relative to the root. A folder stands for all test files below it; `!`
+ * before a file or folder excludes it, wherever it is in the list.
  */
 export async function testFilesOf(paths: readonly string[]): Promise<string[]> {
   const leftOut = paths.filter((path) => path.startsWith("!")).map((path) => path.slice(1));

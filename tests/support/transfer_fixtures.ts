@@ -21,7 +21,7 @@ import type { Engine } from "../../src/kv/engine.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { readInstance } from "../../src/store/access/instances.ts";
 
-/** Keeps what it is given in memory; a real one keeps it in a file. */
+/** Keeps its items in memory; the real spool keeps them in a file. */
 export function memorySpool<T>(): Spool<T> {
   let kept: T[] = [];
   return {
@@ -38,7 +38,7 @@ async function* readBack<T>(items: readonly T[]): AsyncGenerator<T> {
   for (const item of items) yield await Promise.resolve(item);
 }
 
-/** The text of the file that an export of the tenant makes. */
+/** Exports the tenant and returns the file's text. */
 export async function exportText(
   engine: Engine,
   host: Host,
@@ -59,7 +59,7 @@ export async function exportText(
   return text;
 }
 
-/** The bytes in chunks of `size`. */
+/** Yields the bytes in chunks of `size`. */
 export async function* inChunks(bytes: Uint8Array, size = 1_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) {
     yield await Promise.resolve(bytes.subarray(at, at + size));
@@ -80,13 +80,13 @@ export function imported(outcome: ImportOutcome): ImportSummary {
   return outcome.summary;
 }
 
-/** The rule that refused an import. */
+/** Returns the rule that refused an import. */
 export function refusedRule(outcome: ImportOutcome): string {
   assert.ok(!outcome.ok, "it was imported");
   return outcome.fault.rule;
 }
 
-/** The application of a store, as on the listener of one environment. */
+/** The application over a store, as the listener of one environment serves it. */
 export interface OpenedService {
   readonly service: Service;
   /** Status, headers and body of an answer, as text. */
@@ -126,7 +126,7 @@ export function openService(
   };
 }
 
-/** Every key and value of a store: what is in it, to the byte. */
+/** Every key and value of a store, in hex. */
 export async function dumpStore(engine: Engine): Promise<Map<string, string>> {
   const all = { begin: new Uint8Array(), end: new Uint8Array([0xfe]) };
   const pairs = await engine.snapshot((tx) => tx.getRange(all));

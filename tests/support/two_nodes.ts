@@ -1,6 +1,7 @@
 /**
- * Two server processes on one store, in this process: two services, each with an engine, a host
- * and caches of its own. Any engine will do: see `tests/contract/nodes_contract.ts`.
+ * Two server processes on one store, simulated in this process. They are two services, each
+ * with its own engine, host and caches. Any engine will do: see
+ * `tests/contract/nodes_contract.ts`.
  */
 
 import type { Operator } from "../../src/domain/access/access.ts";
@@ -13,7 +14,7 @@ import { exampleSpec } from "./example_spec.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";
 import { valueOf } from "./service_fixture.ts";
 
-/** Two ways into one empty store; for an engine with one owner, the same engine twice. */
+/** Two engines on one empty store; an engine with a single owner is given twice. */
 export interface OpenedNodes {
   readonly engines: readonly [Engine, Engine];
   /** Closes both and removes the store. */
@@ -34,23 +35,25 @@ export interface TwoNodes {
   readonly b: Node;
   readonly tenants: Readonly<Record<Environment, Tenant>>;
   readonly instanceId: string;
-  /** Moves the clocks of both. */
+  /** Moves both clocks forward. */
   pass(milliseconds: number): void;
 }
 
 export interface TwoNodesOptions {
-  /** Puts something between node B and its engine, such as {@link deafEngine}. */
+  /** Wraps node B's engine, for example with {@link deafEngine}. */
   readonly wrapB?: (engine: Engine) => Engine;
   /** How far B's clock is ahead of A's. */
   readonly skewMs?: number;
-  /** How the nodes deliver to listeners; left out: they do not. */
+  /** How the nodes deliver to listeners; by default they do not. */
   readonly webhooks?: { readonly a: WebhookSettings; readonly b: WebhookSettings };
 }
 
-/** An operator of everything. */
+/** An operator who may do everything. */
 export const OPERATOR: Operator = { subject: "ops@example.com" };
 
-/** Runs `body` with two nodes, one instance and the example spec; everything is gone afterwards. */
+/**
+ * Runs `body` with two nodes, one instance and the example spec; removes everything afterwards.
+ */
 export async function withTwoNodes(
   open: OpenNodes,
   body: (nodes: TwoNodes) => Promise<void>,
@@ -69,7 +72,7 @@ export async function withTwoNodes(
       const request = { spec: exampleSpec, force: false, dryRun: false };
       valueOf(await a.service.specs.deploySpec(tenant, request));
     }
-    // What B does not know yet it asks for, so nobody has to wait for it.
+    // B reads what it does not know yet on demand, so nothing has to be awaited here.
     await body({ a, b, tenants, instanceId: id, pass });
   } finally {
     await stopNode(a);
@@ -85,19 +88,19 @@ export async function withTwoNodes(
 
 export function startNode(engine: Engine, host: FakeHost, webhooks?: WebhookSettings): Node {
   const access = createAccess(engine, host, { jwtSecret: new Uint8Array(32).fill(7) });
-  // What is implied goes through the outbox: there nodes meet.
+  // Implied events go through the outbox, because that is where nodes meet.
   const options = { isStoreShared: true, isDirect: false, webhooks };
   const service = createService(engine, host, access, options);
   return { engine, host, access, service };
 }
 
-/** Gives leases back and ends the watches, as an orderly stop does; the engine stays open. */
+/** Returns leases and ends the watches, as an orderly stop does; the engine stays open. */
 export async function stopNode({ service, access }: Node): Promise<void> {
   await service.close();
   await access.close();
 }
 
-/** An engine whose watches never speak: only polling tells its node of what others did. */
+/** An engine whose watches never fire: its node learns only by polling what others did. */
 export function deafEngine(engine: Engine): Engine {
   return {
     ...calling(engine),
@@ -108,7 +111,7 @@ export function deafEngine(engine: Engine): Engine {
   };
 }
 
-/** An engine that is away whenever `isAway` says so. */
+/** An engine that fails while `isAway` returns an error. */
 export function leavingEngine(engine: Engine, isAway: () => Error | undefined): Engine {
   const check = () => {
     const error = isAway();
@@ -137,7 +140,7 @@ function calling(engine: Engine): Engine {
   };
 }
 
-/** Waits up to three seconds of real time for what another turn of the event loop brings. */
+/** Waits up to three seconds of real time until `condition` holds. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,

@@ -1,24 +1,24 @@
 /**
- * Pairs that can be read as of any version that is not forgotten yet. A set costs what it
- * changes, however many pairs there are: tests write tens of thousands of small commits.
+ * Key-value pairs that can be read as of any version that is not forgotten yet. The cost of a
+ * set does not depend on the number of pairs: tests write tens of thousands of small commits.
  */
 
 import type { Bytes } from "../../src/kv/engine.ts";
 
 interface Version {
   readonly version: bigint;
-  /** None where the key was cleared. */
+  /** Undefined if the key was cleared. */
   readonly value: Bytes | undefined;
 }
 
 export interface VersionedPairs {
-  /** What stood there at the version. */
+  /** The value of the key at the version. */
   get(text: string, version: bigint): Bytes | undefined;
-  /** Versions of one key only grow. */
+  /** Versions of one key must only grow. */
   set(text: string, version: bigint, value: Bytes | undefined): void;
-  /** The keys of `[begin, end)` that any kept version has, in their order. */
+  /** The sorted keys of `[begin, end)` that exist in any kept version. */
   between(range: { readonly begin: string; readonly end: string }): string[];
-  /** No one reads at a version before this one any more. */
+  /** From now on nobody reads at a version before this one. */
   forget(before: bigint): void;
 }
 
@@ -26,7 +26,7 @@ export function versionedPairs(): VersionedPairs {
   const versionsOf = new Map<string, Version[]>();
   const sorted: string[] = [];
 
-  /** The place of the first key that is not before `text`. */
+  /** Index of the first key that is not before `text`. */
   function placeOf(text: string): number {
     let [low, high] = [0, sorted.length];
     while (low < high) {

@@ -1,11 +1,11 @@
 /**
- * Views computed from scratch, from all events and a definition, by an implementation of its own:
- * it shares nothing with the product but JSON. It knows what the definitions of the tests use.
+ * Computes the rows of projections from scratch, from all events and a definition. It shares
+ * nothing with the product but JSON, and knows only what the definitions of the tests use.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 
-/** What the oracle takes of an event. */
+/** What the oracle needs of an event. */
 export interface OracleEvent {
   readonly type: string;
   readonly data: JsonObject;
@@ -26,10 +26,10 @@ export interface OracleRow {
 
 type Sight = Record<string, JsonValue>;
 
-/** Among singletons those of the tests. */
+/** Identifiers, including the singletons that the tests use. */
 const ID = /^([0-9a-f-]{36}(:[a-z0-9]{1,10})?|[0-9A-Z]{9}|global|main|[abc]|poisoned)$/;
 
-/** `foldOf` gives the state of an aggregate of this type after these events; null for none. */
+/** `foldOf` returns the state of an aggregate of this type after these events; null for none. */
 export function viewFromScratch(
   definition: JsonObject,
   streams: ReadonlyMap<string, OracleStream>,
@@ -91,7 +91,7 @@ function bindSources(
 
 function evaluate(expression: JsonValue, sight: Sight): JsonValue | undefined {
   if (typeof expression === "string") {
-    // Within the select of a lookup: the element.
+    // In the select of a lookup, `$` is the element.
     if ("$" in sight && /^\$($|\.)/.test(expression)) {
       return follow(sight.$, expression.replaceAll("[*]", ".*").split(".").slice(1));
     }
@@ -144,7 +144,7 @@ function typed(type: string, value: JsonValue | undefined): JsonValue {
   return kind === type ? value! : null;
 }
 
-/** `$.alias.field[*].field` or `$name.field`. */
+/** Reads `$.alias.field[*].field` or `$name.field`. */
 function readPath(path: string, sight: Sight): JsonValue | undefined {
   const parts = path.replaceAll("[*]", ".*").split(".");
   const root = parts[0] === "$" ? parts[1]! : parts[0]!;

@@ -1,4 +1,4 @@
-/** A service that answers SQL over views of orders, and what to ask of it. */
+/** A service that answers SQL over projections of orders, and helpers to query it. */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import type { SqlArguments } from "../../src/domain/projection/sql_parameters.ts";
@@ -22,7 +22,7 @@ import { settleViews } from "./settle_views.ts";
 
 const anything = { schema: true };
 
-/** An order is what its last event says. */
+/** An order's state is the data of its last event. */
 export const ORDER_SPEC: JsonObject = {
   aggregate_types: {
     order: {
@@ -35,7 +35,7 @@ export const ORDER_SPEC: JsonObject = {
   singletons: ["main"],
 };
 
-/** One column of each type. */
+/** A projection with one column of each type. */
 export const ORDERS: JsonObject = {
   name: "orders",
   for_each: "order",
@@ -53,17 +53,19 @@ export const ORDERS: JsonObject = {
 
 export interface QueryFixture extends ServiceFixture {
   readonly tenant: Tenant;
-  /** Where the copies are. */
+  /** The folder that holds the SQL copies. */
   readonly folder: string;
-  /** Ends the processes, has `meanwhile` done, and answers queries with new ones. */
+  /** Ends the processes, runs `meanwhile`, and answers queries with new processes. */
   restart(meanwhile: () => void): Promise<void>;
-  /** Writes the states of orders, by the number of each, and has the views show them. */
+  /**
+   * Writes the states of orders, each by its number, and waits until the projections show them.
+   */
   place(orders: readonly (readonly [number: number, state: JsonObject])[]): Promise<void>;
   query(sql: string, params?: SqlArguments): Promise<Outcome<QueryReply>>;
   rows(sql: string, params?: SqlArguments): Promise<JsonObject[]>;
 }
 
-/** Runs `body` with a service in which the projection `orders` is deployed, and is empty. */
+/** Runs `body` with a service in which the projection `orders` is deployed and empty. */
 export async function withQueries(
   body: (fixture: QueryFixture) => Promise<void>,
   options: FixtureOptions & { readonly runners?: number; readonly timeoutMs?: number } = {},
@@ -131,7 +133,7 @@ export async function addInstance(
   return tenant;
 }
 
-/** The whole reply to a query that must be answered. */
+/** Returns the whole reply to a query; a refusal fails the test. */
 export async function queryReply(
   service: Service,
   tenant: Tenant,

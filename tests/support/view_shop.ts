@@ -1,7 +1,7 @@
 /**
- * A shop for projections: orders that show customers, who show who referred them; lines that show
- * products; settings that every row may show. Beside it what each state is after any events,
- * written down a second time without the product's handlers.
+ * A shop for projections, and a second implementation of its states. Orders show customers,
+ * customers show who referred them; lines show products; every row may show settings. The
+ * expected state after any events is written down again here without the product's handlers.
  */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
@@ -11,12 +11,12 @@ export interface ShopEvent {
   readonly data: JsonObject;
 }
 
-/** What is left of an erased event: nothing handles it. */
+/** The event that erasure leaves behind: no handler exists for it. */
 export const ERASED = "_was_tombstoned";
 
 const anything = { schema: true };
 
-/** Under `second`, customers fold in another way: no event tells of it. */
+/** With `second`, customers fold differently, though no event says so. */
 export function shopSpec(second = false): JsonObject {
   const registered: JsonObject[] = [{ set: { target: "", value: "$.data" } }];
   if (second) registered.push({ set: { target: "tier", value: "gold" } });

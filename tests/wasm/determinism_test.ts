@@ -1,10 +1,10 @@
-/** The same inputs give the same state: after any call before, in any runner, in any order. */
+/** The same inputs give the same state: after any earlier call, in any runner, in any order. */
 
 import assert from "node:assert/strict";
 import { framed, handler, moduleFile, returning } from "../support/wasm/build_module.ts";
 import { callOnce, kindOf, TENANT, upload, withPool } from "../support/wasm/open_pool.ts";
 
-/** FNV-1a of 32 bits over the input: what `digest.wat` says it does, done here. */
+/** FNV-1a of 32 bits over the input: what `digest.wat` claims to compute, done here. */
 function digestOf(text: string): string {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
@@ -48,7 +48,7 @@ Deno.test("a call knows nothing of the calls before it: not by variables, memory
   }, { runners: 1 });
 });
 
-/** Fails by trapping where a byte of the second page is not 0, then sets it. */
+/** Traps if a byte of the second page is not 0, then sets it. */
 const MARKS = `(if (i32.load8_u (i32.const 100000)) (then (unreachable)))
   (i32.store8 (i32.const 100000) (i32.const 1))`;
 
@@ -68,7 +68,7 @@ Deno.test("a call that was stopped or that trapped leaves nothing in memory for 
         // Until its pause is over.
         if (kind === "wasm_timeout") await new Promise((resolve) => setTimeout(resolve, 1_000));
       }
-      // Were the mark still there, the second would end otherwise than the first.
+      // If the mark were still there, the second call would end differently from the first.
       assert.equal(new Set(kinds).size, 1, kinds.join("\n"));
     }
   }, { runners: 1 });
@@ -76,7 +76,7 @@ Deno.test("a call that was stopped or that trapped leaves nothing in memory for 
 
 Deno.test("a stack overflow comes at the same depth, the first time and when code is optimized", async () => {
   await withPool(async (pool) => {
-    // Goes as deep as it is told; the depth that still works is searched.
+    // Recurses as deep as it is told; the greatest depth that still works is searched.
     const source = `(func $deep (param i32) (result i32) (if (result i32) (local.get 0)
         (then (i32.add (i32.const 1) (call $deep (i32.sub (local.get 0) (i32.const 1)))))
         (else (i32.const 0))))

@@ -1,6 +1,6 @@
 /**
- * The modules that users are shown, built from their sources and run as uploaded ones are: each
- * gives what the README says, and the same as the rule it was made for, in every language.
+ * The example modules for users, built from source and run like uploaded ones. In every
+ * language each gives what the README says, and the same as the rule it was made for.
  */
 
 import fc from "fast-check";
@@ -69,7 +69,7 @@ Deno.test("the README of the examples has a call of each function, and a refusal
   assert(PRINTED.some(({ output }) => "error" in output));
 });
 
-/** Gives what the module's output was taken for, in the form in which it is written. */
+/** Returns a function that calls the module and gives its output in written form. */
 async function caller(pool: WasmPool, bytes: Uint8Array<ArrayBuffer>): Promise<Call> {
   const { module } = await upload(pool, bytes);
   return async (entrypoint, inputJson) => {
@@ -110,10 +110,10 @@ async function checkRule(call: Call): Promise<void> {
   await fc.assert(property, { numRuns: 100 });
 }
 
-/** Names of fields that JSON writes as they are, but also such that it has to escape. */
+/** Names of fields, both plain ones and ones that JSON has to escape. */
 function name(): fc.Arbitrary<string> {
   return fc.string({ unit: "binary", maxLength: 8 }).filter((text) =>
-    // "1" would come before others in an object of JavaScript, wherever it stood in the text.
+    // A JavaScript object would put "1" before other keys, wherever it is in the text.
     !/^[0-9]+$/.test(text) && text !== "items" && text !== "__proto__"
   );
 }

@@ -1,7 +1,7 @@
 /**
- * Mutated modules and mutated outputs: none brings down a runner, hangs, or leaves memory, threads
- * or processes behind. `WASM_FUZZ_RUNS` says how many (500 in the ordinary run), `WASM_FUZZ_SEED`
- * which.
+ * Mutated modules and outputs: none brings down a runner, hangs or leaves anything behind. That
+ * is, no memory, threads or processes. `WASM_FUZZ_RUNS` says how many (500 in the ordinary
+ * run), `WASM_FUZZ_SEED` which.
  */
 
 import assert from "node:assert/strict";
@@ -19,7 +19,7 @@ import {
 
 const RUNS = Number(Deno.env.get("WASM_FUZZ_RUNS") ?? 500);
 const SEED = Number(Deno.env.get("WASM_FUZZ_SEED") ?? 20_260_101);
-/** What a call of any module may come to. */
+/** How a call of any module may end. */
 const ENDINGS = [
   "ok",
   "wasm_trap",
@@ -28,9 +28,9 @@ const ENDINGS = [
   "invalid_output",
   "handler_error",
 ];
-/** Many modules loop for ever after a mutation, and each takes its whole time. */
+/** Short, because many mutated modules loop forever and use their whole time. */
 const TIMEOUT_MS = 5;
-/** Of one runner, whatever a call does: its own memory, and the pages of its program. */
+/** Limit of one runner, whatever a call does: its own memory and the pages of its program. */
 const RESIDENT_MEGABYTES_MAX = 300;
 
 type Random = () => number;
@@ -50,7 +50,7 @@ function pick<T>(random: Random, values: readonly T[]): T {
   return values[Math.floor(random() * values.length)]!;
 }
 
-/** Bytes that mean much in modules: ends of ranges, opcodes, section numbers. */
+/** Bytes with much meaning in modules: ends of ranges, opcodes, section numbers. */
 const BYTES = [0x00, 0x01, 0x7f, 0x80, 0xff, 0x0b, 0x40, 0x41, 0x10, 0x03, 0x0c, 0xfc, 0xfd, 0x70];
 
 function mutate(random: Random, original: Uint8Array): Uint8Array<ArrayBuffer> {
@@ -101,7 +101,7 @@ function census(pool: WasmPool) {
   });
 }
 
-/** What may be there after many calls: the same processes, no larger than allowed. */
+/** After many calls there may be the same processes, no larger than allowed. */
 function expectNothingLeft(pool: WasmPool, threadsMax: number): void {
   const runners = census(pool);
   assert(runners.length <= 3, `${runners.length} processes`);
@@ -118,7 +118,7 @@ Deno.test(`${RUNS} mutated modules are refused or run, and leave nothing behind`
   await withPool(async (pool) => {
     const fine = await upload(pool, seeds[0]!);
     await callOnce(pool, fine);
-    // Those of the platform, and one that watches the time.
+    // The platform's threads, and one that watches the time.
     const threadsMax = Math.max(...census(pool).map(({ threads }) => threads)) + 8;
     for (let run = 0; run < RUNS; run++) {
       const bytes = mutate(random, pick(random, seeds));
@@ -132,7 +132,7 @@ Deno.test(`${RUNS} mutated modules are refused or run, and leave nothing behind`
       const module = { digest: `run ${run}`, load: () => Promise.resolve(kept) };
       const entrypoint = pick(random, entrypoints);
       const target: WasmTarget = { module, entrypoint, timeoutMs: TIMEOUT_MS };
-      // A tenant each: they are not to be paused for each other.
+      // A separate tenant for each, so that they are not paused because of each other.
       const event = { target, eventJson: '{"n":1}' };
       const outcome = await pool.foldEvents(`tenant ${run}`, "{}", [event]);
       const kind = kindOf(outcome);
@@ -142,7 +142,7 @@ Deno.test(`${RUNS} mutated modules are refused or run, and leave nothing behind`
     assert.equal(kindOf(await callOnce(pool, fine)), "ok");
     expectNothingLeft(pool, threadsMax);
   });
-  // The mutations are such that much gets through to the engine, and much does not.
+  // The mutations must be such that much gets through to the engine, and much does not.
   for (const kind of ["ok", "module_malformed", "wasm_timeout"]) {
     assert((counted[kind] ?? 0) > RUNS / 500, `${kind}: ${JSON.stringify(counted)}`);
   }
@@ -166,7 +166,7 @@ Deno.test(`${RUNS} mutated outputs are read or refused as JSON.parse() would`, a
   });
 });
 
-/** The JSON text of the state in `read()`, if that is an output that says one and no error. */
+/** The JSON text of the state in `read()`, if that is an output with a state and no error. */
 function stateOf(read: () => string): string | undefined {
   try {
     const value = JSON.parse(read());

@@ -1,6 +1,6 @@
 /**
- * Modules that misbehave in every way that one can: each call ends with its own kind of failure,
- * and the runner that had it takes the next call.
+ * Modules that misbehave in every possible way: each call ends with its own kind of failure.
+ * The runner that had the call takes the next one.
  */
 
 import assert from "node:assert/strict";
@@ -30,7 +30,7 @@ for (const { name, source, kind, says, timeoutMs } of HOSTILE_MODULES) {
       assert.equal(outcome.stop.place.digest, hostile.module.digest);
       assert.equal(outcome.stop.place.entrypoint, "apply_handler");
       assert.deepEqual(await callOnce(pool, fine), { ok: true, value: '{"a":1}' });
-      // On a busy machine, what has to be stopped may lose its runner.
+      // On a busy machine a call that must be stopped may cost its runner.
       if (kind !== "wasm_timeout") assert.deepEqual(pool.measure().processIds, before);
     }, { runners: 1 });
   });
@@ -39,7 +39,7 @@ for (const { name, source, kind, says, timeoutMs } of HOSTILE_MODULES) {
 Deno.test("a module that writes all over its memory, its malloc's too, hurts nobody", async () => {
   await withPool(async (pool) => {
     const source = withMalloc("(i32.const 16)");
-    // Its input lies over the text that it returns.
+    // Its input overlaps the text that it returns.
     const outcome = await callOnce(pool, await upload(pool, await assemble(source)));
     assert(["ok", "invalid_output"].includes(kindOf(outcome)), kindOf(outcome));
     const fine = await upload(pool, await framed(returning('{"state":{}}')));
@@ -60,7 +60,8 @@ Deno.test("memory.grow gives -1 beyond 64 MiB, and the call goes on", async () =
 
 Deno.test("a module has a stack of at least 64 KiB: a thousand calls deep of small functions", async () => {
   await withPool(async (pool) => {
-    // Each level of this function takes 64 bytes, as measured by how many more fit into more.
+    // Each level of this function takes 64 bytes, measured by how many more fit into a larger
+    // stack.
     const deep = `(func $deep (param i32) (result i32) (if (result i32) (local.get 0)
       (then (i32.add (i32.const 1) (call $deep (i32.sub (local.get 0) (i32.const 1)))))
       (else (i32.const 0))))`;

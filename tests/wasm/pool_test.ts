@@ -1,6 +1,6 @@
 /**
- * The pool: what is asked of it comes back, whatever becomes of its runners. Each fault in both
- * forms: the runner is gone before it is asked, and while it works.
+ * The pool: every request gets an answer, whatever happens to its runners. Each fault comes in
+ * both forms: the runner is gone before the request, or dies while it works.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ const ENDLESS_WHEN_LONG = FINE.replace(
   "(result i64) (loop (br_if 0 (i32.gt_u (local.get $length) (i32.const 500))))",
 );
 const LONG = `"${"x".repeat(600)}"`;
-/** Longer than any call of these tests takes; it ends a test that hangs. */
+/** Longer than any call of these tests takes; ends a test that hangs. */
 const WAIT_TURNS = 500;
 
 function mute(what: string): RunnerCommand {
@@ -31,7 +31,7 @@ function mute(what: string): RunnerCommand {
   return { path: Deno.execPath(), args: ["run", "--no-prompt", "--no-config", program, what] };
 }
 
-/** A target whose bytes any runner takes: the check of an upload needs a runner that answers. */
+/** A target whose bytes any runner accepts: an upload check needs a runner that answers. */
 function unchecked() {
   const module = { digest: "any", load: () => Promise.resolve(new Uint8Array(8)) };
   return { module, entrypoint: "apply_handler", timeoutMs: 100 };
@@ -55,7 +55,7 @@ function isAlive(pid: number): boolean {
 
 Deno.test("foldEvents() gives each event the state that the one before gave", async () => {
   await withPool(async (pool) => {
-    // An echo: its output is its input, which has a state, the one it was given.
+    // An echo: its output is its input, which contains the state it was given.
     const echo = await upload(
       pool,
       await framed(handler(`(i64.or (i64.shl (i64.extend_i32_u (local.get $pointer)) (i64.const 32))
@@ -68,7 +68,7 @@ Deno.test("foldEvents() gives each event the state that the one before gave", as
     );
     assert.deepEqual(await pool.foldEvents(TENANT, state, events), { ok: true, value: state });
     const digest = await upload(pool, await moduleFile("digest"));
-    // The same, whether in one fold or in one call each.
+    // The result is the same in one fold as in one call for each event.
     const mixed = events.slice(0, 300).map((each, n) =>
       n % 3 === 0 ? each : { ...each, target: digest }
     );
@@ -131,7 +131,7 @@ Deno.test("a runner that has not got a module is sent it, and more modules than 
       ...checked,
       module: {
         digest: `module ${number}`,
-        // With the memory of each, 2 MiB: a third of them fits at a time.
+        // With 2 MiB of memory each, a third of them fits at a time.
         load: () => (loads++, kept),
       },
     }));
@@ -158,7 +158,7 @@ Deno.test("a module that cannot be loaded rejects the call, and the runner goes 
 for (const when of ["while it works", "before it is asked"]) {
   Deno.test(`a call is tried again when its runner is killed ${when}`, async () => {
     await withPool(async (pool) => {
-      // Loops for 100 ms or so, then returns: long enough to be killed in.
+      // Loops for about 100 ms, then returns: long enough to be killed meanwhile.
       const busy = returning('{"state":{"a":1}}').replace(
         "(result i64)",
         `(result i64) (local $i i32) (local.set $i (i32.const 300000000))
@@ -251,7 +251,7 @@ Deno.test("a module that never ends does not hold up another tenant, nor its own
   });
 });
 
-/** A module of which one entrypoint loops and another does not. */
+/** A module with one entrypoint that loops and another that does not. */
 async function halfEndless(pool: WasmPool, timeoutMs: number) {
   const loops =
     '(func (export "apply_loop") (param i32 i32) (result i64) (loop (br 0)) (i64.const 0))';
@@ -294,7 +294,7 @@ Deno.test("a fold blames the entrypoint that did not end, and others of its modu
       messageOf(await callOnce(pool, endless)),
       /^The entrypoint 'apply_loop' is paused/,
     );
-    // Which waits for the end of the first pause once it has come so far.
+    // The fold waits for the end of the first pause once it gets that far.
     const begun = performance.now();
     assert.notEqual(kindOf(await pool.foldEvents(TENANT, "{}", mixed)), "ok");
     assert.ok(performance.now() - begun < 4_000);
@@ -315,10 +315,10 @@ Deno.test("a call that never ends does not fail those that were sent along with 
   });
 });
 
-/** More calls than a module has to end in time until nothing interrupts it. */
+/** More calls than a module must end in time before nothing interrupts it any more. */
 const PROVING_CALLS = 120;
 
-/** A module that has always ended in time, and that loops for ever over {@link LONG}. */
+/** A module that has always ended in time, and that loops forever over {@link LONG}. */
 async function proven(pool: WasmPool, timeoutMs: number) {
   const target = await upload(pool, await framed(ENDLESS_WHEN_LONG), { timeoutMs: 5_000 });
   const events = Array.from({ length: PROVING_CALLS }, () => ({ target, eventJson: "{}" }));
@@ -355,7 +355,8 @@ Deno.test("a fold in which an event does not end names that event, also of a pro
 
 Deno.test("a call that ends in the moment in which its time is over is ok or a timeout", async () => {
   await withPool(async (pool) => {
-    // About half a millisecond to one and a half, by the length of the event: see time_limit.ts.
+    // Takes half a millisecond to one and a half, by the length of the event: see
+    // time_limit.ts.
     const source = returning('{"state":{"a":1}}').replace(
       "(result i64)",
       `(result i64) (local $i i32) (local.set $i (i32.mul (i32.const 1000) (local.get $length)))
@@ -363,7 +364,7 @@ Deno.test("a call that ends in the moment in which its time is over is ok or a t
     );
     const target = await upload(pool, await framed(source), { timeoutMs: 1 });
     for (let run = 0; run < 400; run++) {
-      // A module each, for timeouts of one are held against it.
+      // Separate modules, because timeouts are held against a module.
       const own = { ...target, module: { ...target.module, digest: `${run % 40}` } };
       const event = { target: own, eventJson: `"${"x".repeat(1_000 + (run * 37) % 3_000)}"` };
       const outcome = await pool.foldEvents(`tenant ${run}`, "{}", [event]);

@@ -1,4 +1,4 @@
-/** What a runner does with requests, with a clock and a memory of numbers in place of its own. */
+/** How a runner handles requests, with a simulated clock and simulated memory. */
 
 import assert from "node:assert/strict";
 import { checkModule } from "../../src/domain/wasm/check_module.ts";
@@ -8,13 +8,13 @@ import { framed, handler, returning } from "../support/wasm/build_module.ts";
 
 const NOTHING = new Uint8Array(0);
 const MEBIBYTES = 1024 * 1024;
-/** Grows its memory by 960 pages, which makes it 62 MiB. */
+/** Grows its memory by 960 pages, to 62 MiB. */
 const GROWING = returning('{"state":{}}').replace(
   "(result i64)",
   "(result i64) (drop (memory.grow (i32.const 960)))",
 );
 
-/** A runner that has the module, and the world it is in, which a test may change. */
+/** A runner that has the module, and its surroundings, which a test may change. */
 async function runnerWith(source: string) {
   const world = { nowMs: 0, millisecondsPerLook: 0, residentBytes: 0, collections: 0 };
   const runner = newRunner({
@@ -72,7 +72,7 @@ Deno.test("a runner ends a slice of a fold in time, after one event at least", a
 });
 
 Deno.test("what ends too late is a timeout, interrupted or not", async () => {
-  // Over long inputs some 50 ms, else at once.
+  // Takes some 50 ms for long inputs, otherwise no time.
   const { runner } = await runnerWith(
     returning('{"state":{}}').replace(
       "(result i64)",
@@ -104,7 +104,7 @@ Deno.test("a runner collects what calls left behind when its process has grown, 
   const pauses = () => runner.answer({ message: callOf(), body: NOTHING }).message.pauses;
   for (let turn = 0; turn < 10; turn++) assert.equal(pauses(), false);
   world.residentBytes = 129 * MEBIBYTES;
-  // 62 MiB each: the second brings it to look.
+  // 62 MiB each: after the second call it checks its memory.
   assert.deepEqual([pauses(), pauses()].includes(true), true);
   runner.cleanUp();
   assert.equal(world.collections, 1);

@@ -1,4 +1,4 @@
-/** What a connection is told of a name; over sockets it is tried in `sender_test.ts`. */
+/** Which addresses a connection gets for a name; `sender_test.ts` tests this over sockets. */
 
 import assert from "node:assert/strict";
 import { AddressRefused, guardedLookup, NameNotFound } from "../../src/webhook/guard.ts";

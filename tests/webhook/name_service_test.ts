@@ -1,4 +1,4 @@
-/** Names are asked for a few at a time, whoever asks and however long the answer takes. */
+/** Names are resolved a few at a time, whoever asks and however long the answer takes. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";

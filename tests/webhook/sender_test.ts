@@ -1,6 +1,6 @@
 /**
- * Deliveries over real sockets of this machine, to receivers that are well, slow, broken and
- * hostile; names are resolved by the tests. A canary listens wherever a hostile URL may lead.
+ * Deliveries over real local sockets, to receivers that are healthy, slow, broken or hostile.
+ * The tests resolve the names. A canary listens wherever a hostile URL may lead.
  */
 
 import assert from "node:assert/strict";
@@ -34,7 +34,7 @@ function resolveTo(...addresses: readonly string[]): Resolve {
 
 const LOOPBACK = resolveTo("127.0.0.1");
 
-/** A TCP server on loopback that does with each connection what it is told. */
+/** A TCP server on loopback that handles each connection with `onSocket`. */
 async function withTcp(
   onSocket: (socket: Socket) => void,
   body: (port: number) => Promise<void>,
@@ -69,7 +69,7 @@ async function withSender<T>(
   }
 }
 
-/** One answer to one request, given as bytes. */
+/** What the sender makes of one answer, given as bytes. */
 async function answerTo(respond: (socket: Socket) => void): Promise<TryAnswer> {
   let answer: TryAnswer | undefined;
   await withTcp((socket) => socket.once("data", () => respond(socket)), async (port) => {
@@ -97,7 +97,8 @@ for (const { is, url, addresses } of HOSTILE) {
       await withSender(resolveTo(...addresses ?? ["127.0.0.1"]), async (sender) => {
         const target = url.replace("{port}", String(port));
         if (!URL.canParse(target)) return;
-        // The compiler takes http and https alone; the sender is not asked for others.
+        // The spec compiler accepts only http and https, so the sender never sees other
+        // protocols.
         if (!/^https?:$/.test(new URL(target).protocol)) return;
         if (new URL(target).hash !== "") return;
         assert.deepEqual(await sendTo(sender, target), { failure: "address_refused" });
@@ -262,7 +263,7 @@ Deno.test("a name service that does not answer is a timeout", async () => {
   }, { host });
 });
 
-/** Answers and keeps the connection; `count` answers, then it is ended at the next request. */
+/** Answers `count` requests on a connection, then closes it at the next request. */
 function answering(count: number): (socket: Socket) => void {
   return (socket) => {
     let answered = 0;
@@ -316,7 +317,7 @@ Deno.test("a kept connection that the receiver ends is no failed try: a new one 
   assert.ok(connections >= 2);
 });
 
-/** A receiver with a certificate of its own making; gives what it was told, and each answer. */
+/** A receiver with a self-signed certificate; returns the requests and names that it has seen. */
 async function withTls(
   names: readonly string[],
   body: (port: number, certPath: string) => Promise<void>,
@@ -343,7 +344,10 @@ async function withTls(
   return seen;
 }
 
-/** A process of its own that trusts the certificate, as an operator makes the server trust one. */
+/**
+ * Sends from a process that trusts the certificate, the way an operator makes the server trust
+ * one.
+ */
 async function sendTrusting(url: string, certPath: string): Promise<TryAnswer> {
   const script = new URL("trusting_sender.ts", import.meta.url).pathname;
   const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {

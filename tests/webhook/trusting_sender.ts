@@ -1,4 +1,4 @@
-/** Sends one delivery to the URL of its argument, a name of this machine; prints the answer. */
+/** Sends one delivery to the URL in its argument, a name of this machine; prints the answer. */
 
 import { systemHost } from "../../src/host.ts";
 import { webhookSender } from "../../src/webhook/sender.ts";

@@ -1,4 +1,4 @@
-/** The worker of anchors: at the interval, and only if something has changed. */
+/** The anchor worker: makes anchors at the interval, and only if something has changed. */
 
 import assert from "node:assert/strict";
 import { verifyPlatformAnchor } from "../../src/domain/audit/anchor.ts";
@@ -65,7 +65,7 @@ Deno.test("anchorWorker() goes on when the clock was set back, and makes no more
       valueOf(await service.audit.listAnchors(tenants[environment], {})).data.length;
     for (const environment of ["production", "test"] as const) await write(fixture, environment);
     host.timeMs += HOUR_MS;
-    // Of both environments and of the platform.
+    // One of each environment, and one of the platform.
     assert.equal(await worker.drain(100), 3);
     for (const environment of ["production", "test"] as const) await write(fixture, environment);
     host.timeMs -= 1_000;
@@ -120,7 +120,7 @@ Deno.test("a platform anchor signs the newest production anchor of each instance
     assert.equal(platform.instance_count, 2);
     await write(fixture, "test");
     host.timeMs += HOUR_MS;
-    // Of test alone: the platform's has nothing new.
+    // Only of test: the platform's has nothing new.
     assert.equal(await worker.drain(100), 1);
     assert.deepEqual(valueOf(await service.audit.readPlatformAnchor()), platform);
   });

@@ -1,4 +1,4 @@
-/** The worker that delivers: what is written is on its way without a wait. */
+/** The delivery worker: what is written is sent without delay. */
 
 import assert from "node:assert/strict";
 import { deliveryWorker } from "../../src/workers/deliveries.ts";

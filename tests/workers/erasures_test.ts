@@ -1,4 +1,4 @@
-/** The worker of erasures: what is due, and nothing before. */
+/** The erasure worker: does what is due, and nothing earlier. */
 
 import assert from "node:assert/strict";
 import { erasureWorker } from "../../src/workers/erasures.ts";

@@ -1,4 +1,4 @@
-/** The worker of the outbox: does what its writer left, and is woken where that was on purpose. */
+/** The outbox worker: does what a writer left, and is woken if the writer left it on purpose. */
 
 import assert from "node:assert/strict";
 import { signalOutbox } from "../../src/store/reactions/outbox.ts";

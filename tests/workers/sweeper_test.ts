@@ -1,4 +1,4 @@
-/** The sweeper drives the service's removal of what has ended. */
+/** The sweeper worker drives the service's removal of what has ended. */
 
 import assert from "node:assert/strict";
 import { keys } from "../../src/store/keys.ts";

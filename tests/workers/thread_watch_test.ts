@@ -1,4 +1,4 @@
-/** The looks at the clock, in a time of their own, and the line that tells of a hold. */
+/** The looks at the clock, in simulated time, and the log line that reports a hold. */
 
 import assert from "node:assert/strict";
 import { newHistogram } from "../../src/domain/measures/histogram.ts";

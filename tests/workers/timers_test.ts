@@ -1,4 +1,4 @@
-/** The worker of the timers: fires what is due, and sleeps no longer than until the next one. */
+/** The timer worker: fires what is due, and sleeps no longer than until the next timer. */
 
 import assert from "node:assert/strict";
 import { runWorker } from "../../src/workers/worker.ts";

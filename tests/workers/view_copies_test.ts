@@ -1,4 +1,4 @@
-/** The worker that follows views with the copies for SQL. */
+/** The worker that keeps the SQL copies up to date with the projections. */
 
 import assert from "node:assert/strict";
 import { viewCopyWorker } from "../../src/workers/view_copies.ts";

@@ -1,4 +1,4 @@
-/** The loops that keep views up to date and build them. */
+/** The loops that keep projections up to date and build them. */
 
 import assert from "node:assert/strict";
 import { viewBuildWorker, viewWorker } from "../../src/workers/views.ts";

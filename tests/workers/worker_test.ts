@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { runWorker, type Worker } from "../../src/workers/worker.ts";
 import { fakeHost } from "../support/fake_host.ts";
 
-/** A worker that finds the given amounts of work, one a drain, and then nothing. */
+/** A worker that finds the given amounts of work, one for each drain, and then nothing. */
 function scripted(amounts: (number | Error)[]): { worker: Worker; drained: () => Promise<void> } {
   let finish = () => {};
   const drained = new Promise<void>((resolve) => finish = resolve);
@@ -38,7 +38,7 @@ Deno.test("runWorker() lets work gather after it has done all there was, and onl
   const running = runWorker({ ...worker, gatherMs: 50, drain }, fakeHost());
   await drained();
   const pauses = drainedMs.slice(1).map((ms, at) => ms - drainedMs[at]!);
-  // Timers ring a little early.
+  // Timers fire slightly early.
   assert.ok(pauses[2]! > 45 && pauses[3]! > 45, `it has waited for ${pauses}`);
   assert.equal(drainedMs.length, 5);
   await running.stop();

@@ -1,4 +1,4 @@
-/** Emails, passwords, and how many may be tried. */
+/** Emails, passwords, and how many logins may be tried. */
 
 import { deepEqual, equal } from "node:assert/strict";
 import fc from "fast-check";

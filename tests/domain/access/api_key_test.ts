@@ -13,7 +13,7 @@ import { ENVIRONMENTS } from "../../../src/domain/tenant.ts";
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const secrets = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
-/** The bytes back from base62, by Horner's rule: the other direction than the code under test. */
+/** Decodes base62 by Horner's rule: the opposite direction of the code under test. */
 function decodeBase62(digits: string): string {
   let number = 0n;
   for (const digit of digits) number = number * 62n + BigInt(ALPHABET.indexOf(digit));

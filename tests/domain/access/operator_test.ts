@@ -1,4 +1,4 @@
-/** What a token covers. */
+/** Which instances an operator token covers. */
 
 import { deepEqual, equal } from "node:assert/strict";
 import { hashToken, mayOperate, refuseOtherInstance } from "../../../src/domain/access/operator.ts";

@@ -1,4 +1,4 @@
-/** Slugs are DNS labels that no environment's host name can be mistaken for. */
+/** Slugs are DNS labels that cannot be confused with the host name of any environment. */
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { explainSlug } from "../../../src/domain/access/slug.ts";

@@ -1,6 +1,6 @@
 /**
- * Anchors (docs/reference/audit.md). Payloads and signatures are those of an oracle, under a key
- * of RFC 8032.
+ * Anchors. An oracle made the payloads and signatures, with a key of RFC 8032. See
+ * docs/reference/audit.md.
  */
 
 import assert from "node:assert/strict";
@@ -49,7 +49,7 @@ Deno.test("a signed anchor of the platform has the oracle's signature", async ()
   assert.ok(verifyPlatformAnchor(anchor));
 });
 
-/** Every variant with one field replaced, by one that has the same form. */
+/** Every variant with one field replaced by a value of the same form. */
 function* substituted<T extends object>(anchor: T, except: readonly string[]): Generator<T> {
   for (const [field, value] of Object.entries(anchor)) {
     if (except.includes(field)) continue;
@@ -92,7 +92,7 @@ Deno.test("every signature with one of its 512 bits turned is refused, by both l
     const signature = Uint8Array.fromHex(instance.signature);
     signature[bit >> 3]! ^= 1 << (bit & 7);
     assert.ok(!verifyText(KEY.public_key, signature.toHex(), instance.payload));
-    // Slow, so for some of them.
+    // Only for some of them, because this is slow.
     if (bit % 16 === 0) {
       assert.ok(!await verifyAsync(signature, text, publicKey).catch(() => false));
     }
@@ -107,6 +107,6 @@ Deno.test("a key that is no point verifies nothing, and neither does a signature
   }
   assert.ok(!verifyText(KEY.public_key, signature.slice(2), payload));
   assert.ok(!verifyText(KEY.public_key, "", payload));
-  // The key used last is kept: it must not stand in for another one.
+  // The key used last is cached: it must not stand in for another one.
   assert.ok(verifyText(KEY.public_key, signature, payload));
 });

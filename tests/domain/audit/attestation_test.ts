@@ -1,6 +1,6 @@
 /**
- * Verifying a bundle offline (docs/reference/audit.md). The bundles, good and bad, are an
- * oracle's.
+ * Offline verification of a bundle. An oracle made the bundles, good and bad. See
+ * docs/reference/audit.md.
  */
 
 import assert from "node:assert/strict";

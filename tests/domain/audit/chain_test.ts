@@ -1,5 +1,6 @@
 /**
- * The hash chain (docs/reference/audit.md). The expected hashes were made with Python's hashlib.
+ * The chain hash of events. Python's hashlib made the expected hashes. See
+ * docs/reference/audit.md.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,7 @@
-/** A page of events proves itself (docs/reference/audit.md). The hashes are an oracle's. */
+/**
+ * A page of events can be verified on its own. An oracle made the hashes. See
+ * docs/reference/audit.md.
+ */
 
 import assert from "node:assert/strict";
 import { type PageEntry, verifyPage } from "../../../src/domain/audit/event_page.ts";

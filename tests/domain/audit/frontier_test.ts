@@ -1,4 +1,4 @@
-/** A tree that grows leaf by leaf has the root of the tree that is built at once. */
+/** A tree that grows leaf by leaf has the same root as a tree built at once. */
 
 import assert from "node:assert/strict";
 import {

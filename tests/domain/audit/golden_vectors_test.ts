@@ -1,4 +1,4 @@
-/** The golden vectors of this subject are what the independent oracle makes, and nothing else. */
+/** The golden audit vectors are exactly what the independent oracle makes. */
 
 import assert from "node:assert/strict";
 import { AUDIT_ORACLE, missingForOracle } from "../../support/audit_oracle.ts";

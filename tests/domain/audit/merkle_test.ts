@@ -1,6 +1,6 @@
 /**
- * Merkle trees and their proofs (docs/reference/audit.md). The golden roots and proofs are an
- * oracle's.
+ * Merkle trees and inclusion proofs. An oracle made the golden roots and proofs. See
+ * docs/reference/audit.md.
  */
 
 import assert from "node:assert/strict";
@@ -22,7 +22,10 @@ import golden from "../../golden/audit/merkle.json" with { type: "json" };
 
 const SIZE_MAX = 70;
 const HASH_BITS = 256;
-/** Every so many bits of each hash are turned, from another one on for each proof; 1 is all. */
+/**
+ * One in this many bits of each hash is flipped, starting at a different bit for each proof; 1
+ * flips all.
+ */
 const BIT_STRIDE = Number(Deno.env.get("AUDIT_BIT_STRIDE") ?? 16);
 
 interface Case {
@@ -162,7 +165,7 @@ function levelsOf(values: readonly string[]): NodeHash[][] {
   return levels;
 }
 
-/** Where a leaf that is not there folds to the root: it is a repetition of a leaf that is. */
+/** A proof that folds a nonexistent leaf to the root: that leaf repeats an existing one. */
 function phantomOf(values: readonly string[], levels: readonly NodeHash[][], index: number) {
   const siblings: string[] = [];
   const directions: Direction[] = [];
@@ -191,7 +194,7 @@ Deno.test("verifyInclusion() refuses every phantom index, whatever count is clai
       for (let claimed = index + 1; claimed <= width; claimed++) {
         const claim = { value, index, count: claimed, root };
         assert.ok(!verifyInclusion(claim, proof, { valuesDiffer: true }), JSON.stringify(claim));
-        // Where the same value may stand twice, such a proof holds.
+        // If the same value may occur twice, such a proof holds.
         if (claimed === width && verifyInclusion(claim, proof)) foldToRoot++;
       }
     }

@@ -1,7 +1,7 @@
 /**
- * At least 200,000 changed bundles are refused, none by a crash, and three verifiers that share no
- * code judge each of them alike: the product's, the standalone one and the one in Python.
- * AUDIT_MUTATIONS says how many are to be refused, AUDIT_SEED repeats a run.
+ * At least 200,000 changed bundles are refused, and three verifiers agree on each. None is
+ * refused by a crash. The verifiers share no code: the product's, the standalone one and the
+ * one in Python. AUDIT_MUTATIONS says how many must be refused, AUDIT_SEED repeats a run.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ function describe({ kind, bytes }: Mutation): string {
   return `AUDIT_SEED=${SEED}, ${kind}: ${new TextDecoder().decode(bytes)}`;
 }
 
-/** What our two verifiers say, which must be the same. */
+/** The verdict of our two verifiers, which must be the same. */
 function judge(mutation: Mutation): string {
   const verdict = verifyBundleBytes(mutation.bytes);
   const step = verdict.ok ? "ok" : verdict.step;
@@ -40,12 +40,12 @@ Deno.test(`${REFUSED} changed bundles are refused, and three verifiers agree on 
   const mutations = mutateBundles(golden.valid.map(({ bundle }) => bundle), SEED);
   const steps: Record<string, number> = {};
   let refused = 0;
-  // Most are refused by an exception somewhere, whose trace nobody reads.
+  // Most are refused by an exception whose stack trace nobody reads.
   const traced = Error.stackTraceLimit;
   Error.stackTraceLimit = 0;
   while (refused < REFUSED) {
     const batch = take(mutations, BATCH);
-    // The other process judges meanwhile.
+    // The Python process judges meanwhile.
     const asked = oracle?.judge(batch.map(({ bytes }) => bytes));
     const verdicts = batch.map(judge);
     for (const [number, other] of (await asked ?? []).entries()) {

@@ -1,4 +1,4 @@
-/** Keys that anybody can sign for, from the literature: see the source named in the golden file. */
+/** Keys for which anybody can sign, from the literature: the golden file names the source. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -7,7 +7,7 @@ import { isSmallOrder } from "../../../src/domain/audit/public_key.ts";
 import { verifyText } from "../../../src/domain/audit/signature.ts";
 import golden from "../../golden/audit/small_order.json" with { type: "json" };
 
-/** What the runtime alone says. */
+/** The verdict of the runtime alone. */
 function runtimeVerifies(publicKey: string, signature: string, message: Uint8Array): boolean {
   const x = Buffer.from(publicKey, "hex").toString("base64url");
   const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });

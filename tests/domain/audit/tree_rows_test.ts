@@ -1,4 +1,4 @@
-/** A tree in memory that changes anywhere is the tree that is built at once from what it holds. */
+/** A tree in memory that is changed anywhere equals a tree built at once from its content. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -33,7 +33,7 @@ function numbered(count: number, from = 0): string[] {
   return Array.from({ length: count }, (_, at) => (from + at).toString(16).padStart(64, "0"));
 }
 
-/** Rows are changed in place: what is compared must not share them. */
+/** Rows are changed in place, so a comparison must not share them. */
 function textOf({ count, rows }: TreeRows): string[] {
   return [String(count), ...rows.map((row) => row.toHex())];
 }

@@ -1,4 +1,4 @@
-/** Proofs from the tiles of a growing tree, in the tree as it was at any earlier size. */
+/** Proofs from the tiles of a growing tree, for the tree as it was at any earlier size. */
 
 import assert from "node:assert/strict";
 import { merkleRoot, proveInclusion, verifyInclusion } from "../../../src/domain/audit/merkle.ts";
@@ -19,7 +19,7 @@ import golden from "../../golden/audit/merkle.json" with { type: "json" };
 
 type Tiles = ReadonlyMap<string, PackedNodes>;
 
-/** All tiles of a tree: of each height the nodes that are full, in tiles. */
+/** All tiles of a tree: for each height the complete nodes, grouped into tiles. */
 function tilesOver(values: readonly string[]): Tiles {
   const tiles = new Map<string, PackedNodes>();
   let nodes = values.map((value) => leafHash(value));
@@ -37,7 +37,7 @@ function tilesOver(values: readonly string[]): Tiles {
   return tiles;
 }
 
-/** Reads named tiles only, and of each only what was full in a tree of `count` leaves. */
+/** Reads only named tiles, and of each only what was complete in a tree of `count` leaves. */
 function reader(tiles: Tiles, count: number, named: readonly TilePlace[]) {
   const known = new Set(named.map(({ height, number }) => `${height}/${number}`));
   return ({ height, number }: TilePlace): PackedNodes => {

@@ -1,4 +1,4 @@
-/** What an erased event leaves behind. See docs/reference/erasure.md. */
+/** The marker that an erased event leaves behind. See docs/reference/erasure.md. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** Receipts of erasures: payloads and signatures are those of an oracle (Python, OpenSSL). */
+/** Receipts of erasures: an oracle (Python, OpenSSL) made the payloads and signatures. */
 
 import assert from "node:assert/strict";
 import {

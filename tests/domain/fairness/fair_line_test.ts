@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { openFairLine } from "../../../src/domain/fairness/fair_line.ts";
 
-/** Takes all there are, of whoever may go, and gives their names in the order they were taken. */
+/** Takes everything that may go, and returns the names in the order of taking. */
 function takeAll(waiting: readonly (readonly [owner: number, name: string])[], barred = 0) {
   const line = openFairLine<number>();
   const taken: string[] = [];

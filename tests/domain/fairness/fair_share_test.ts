@@ -1,4 +1,4 @@
-/** What a round takes of other environments than those that are first in line. */
+/** What a round takes for tenants other than those that are first in line. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** When a lease may be used, and when it may be taken. */
+/** When a lease may be used, and when it may be taken over. */
 
 import assert from "node:assert/strict";
 import {

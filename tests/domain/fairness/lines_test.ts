@@ -1,4 +1,4 @@
-/** Work of one name never overlaps, whatever becomes of it; that of another name does not wait. */
+/** Work of one name never overlaps, even if it fails; work of another name does not wait. */
 
 import assert from "node:assert/strict";
 import { openLines } from "../../../src/domain/fairness/lines.ts";

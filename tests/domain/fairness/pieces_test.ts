@@ -1,4 +1,4 @@
-/** Long work in pieces: when a piece ends, and that another begins. */
+/** Long work in slices: when a slice ends, and that another one begins. */
 
 import assert from "node:assert/strict";
 import {
@@ -9,7 +9,7 @@ import {
   waitForTurn,
 } from "../../../src/domain/fairness/pieces.ts";
 
-/** A clock that the test moves, and a count of the turns that were given away. */
+/** A clock that the test moves, and a count of the yielded turns. */
 function newTurns() {
   const turns = {
     nowMs: 0,
@@ -88,7 +88,7 @@ Deno.test("waitForTurn() lets one of many go on in each turn, in the order in wh
   assert.deepEqual(order, ["a", "b", "c"]);
 });
 
-/** So many steps of three milliseconds; notes each. */
+/** Takes `count` steps of three milliseconds and notes each. */
 function* threeMs(turns: { nowMs: number }, count: number, notes: string[]): Steps<string> {
   for (let step = 1; step <= count; step++) {
     turns.nowMs += 3;
@@ -126,7 +126,7 @@ Deno.test("what may not enter ends there", async () => {
   assert.ok(notes.length < 9);
 });
 
-/** A gate whose turns a test ends, and works of so many milliseconds behind it. */
+/** A gate whose turns a test ends, and work of given durations behind it. */
 function openTestGate() {
   let ends: (() => void)[] = [];
   const turns = {

@@ -1,4 +1,4 @@
-/** Places are counted by name, and are there again when somebody leaves. */
+/** Places are counted by name, and become free again when a holder leaves. */
 
 import assert from "node:assert/strict";
 import { openPlaces } from "../../../src/domain/fairness/places.ts";

@@ -1,4 +1,4 @@
-/** Shares of one room: there is always some left for another. */
+/** Shares of a common room: there is always some left for another. */
 
 import assert from "node:assert/strict";
 import { openShares } from "../../../src/domain/fairness/shares.ts";

@@ -38,7 +38,7 @@ Deno.test("a look that comes in time is counted as no delay and told to nobody",
 
 Deno.test("while the thread is held each look that is due counts, as late as it comes", () => {
   const watch = newWatch();
-  // Due at 20, 40, 60, 80 and 100 ms, they all come at 105 ms: 85, 65, 45, 25 and 5 ms late.
+  // Due at 20, 40, 60, 80 and 100 ms, all come at 105 ms: 85, 65, 45, 25 and 5 ms late.
   look(watch, 105);
   assert.deepEqual(watch.delaySeconds.counts, [1, 2, 2, 0, 0, 0]);
   assert.ok(Math.abs(watch.delaySeconds.sum - 0.225) < 1e-9);
@@ -84,7 +84,7 @@ Deno.test("a request that was answered before the look is told first, if it took
   const hold = look(watch, 300);
   assert.deepEqual(names(hold), ["POST /_sql", "views"]);
   assert.equal(hold!.underWay, 2);
-  // The next hold is another's.
+  // Somebody else causes the next hold.
   assert.deepEqual(names(look(watch, 2_000)), ["views"]);
 });
 

@@ -1,4 +1,4 @@
-/** Who works on which shard. */
+/** Which worker works on which shard. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -12,7 +12,7 @@ import {
 
 const nowMs = 1_000_000;
 
-/** Any state of any queue: some shards never taken, some running, some over, some given back. */
+/** Any state of any queue: some shards never taken, some running, some expired, some released. */
 const views = fc.record({
   queue: fc.constantFrom(...QUEUE_NAMES),
   owners: fc.uniqueArray(fc.stringMatching(/^[0-9a-f]{4}$/), { minLength: 1, maxLength: 20 }),
@@ -44,7 +44,7 @@ Deno.test("planShare() takes nothing that another runs, and gives up nothing it 
 
 Deno.test("planShare() lets turns end with every shard taken, and shares that differ by one", () => {
   fc.assert(fc.property(views, ({ queue, workers, leases: start }) => {
-    // All of them work, so leases of nobody known are over.
+    // All owners work, so leases of unknown owners have expired.
     let leases = start.filter((lease) => !isOver(lease, nowMs));
     for (let turn = 0; turn < 2; turn++) {
       for (const { owner } of workers) {

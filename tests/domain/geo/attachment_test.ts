@@ -1,4 +1,6 @@
-/** What is a point in an event's data, and what is refused, with its path: golden cases. */
+/**
+ * What counts as a point in an event's data, and what is refused, with its path: golden cases.
+ */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -12,9 +14,9 @@ interface PointCase {
   readonly data: JsonObject;
   readonly properties?: string[];
   readonly path?: string;
-  /** null: it has none. */
+  /** null if the event has no point. */
   readonly geo?: GeoStamp | null;
-  /** The path of what is refused. */
+  /** The path of the refused value. */
   readonly fault?: string;
 }
 

@@ -1,4 +1,4 @@
-/** Cells hold their points, children fill their parents, circles fit into what is around them. */
+/** Cells contain their points, children fill their parents, circles fit into the cells around. */
 
 import assert from "node:assert/strict";
 import geodesic from "geographiclib-geodesic";

@@ -1,4 +1,4 @@
-/** Distances along great circles of the sphere with the mean radius of WGS-84. */
+/** Distances along great circles of a sphere with the mean radius of WGS-84. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

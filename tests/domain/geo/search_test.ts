@@ -1,4 +1,4 @@
-/** The nearest points are those that measuring all of them finds, and few are read for it. */
+/** The search finds the same nearest points as measuring all of them, and reads few points. */
 
 import assert from "node:assert/strict";
 import { type GeoPlace, leavesOf, placeOf } from "../../../src/domain/geo/cells.ts";
@@ -18,7 +18,7 @@ import {
   type Spot,
 } from "../../support/geo_oracle.ts";
 
-/** As the store sorts them: by leaf, then what is at one point together, there by id. */
+/** The store's order: by leaf, then by point, then by id. */
 function compare(a: Placed, b: Placed): number {
   const keys = ({ id, place: { leaf, lat, lng } }: Placed) => [leaf, lat, lng, id];
   const theirs = keys(b);
@@ -79,7 +79,7 @@ function search(
 const QUERIES = 10_000;
 const WORLDS = 100;
 
-/** Spots around one place; some of them are one, some are on both sides of a meridian. */
+/** Spots around one place; some coincide, some are on both sides of the antimeridian. */
 function scatter(seed: number, count: number) {
   const random = createRandom(seed);
   const world = geoWorld(random);

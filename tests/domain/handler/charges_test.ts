@@ -1,6 +1,6 @@
 /**
- * What an operation costs is charged: each kind of work has a case in which a small handler asks
- * for much of it. For a state a hundred times as large about a hundred times as much is charged.
+ * Operations are charged for what they cost. For each kind of work a small handler asks for
+ * much of it. A state a hundred times as large must be charged about a hundred times as much.
  */
 
 import { ok } from "node:assert/strict";
@@ -13,10 +13,10 @@ import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 interface Charge {
   readonly what: string;
   readonly handler: JsonValue;
-  /** A state of so many keys, elements or characters. */
+  /** A state with this many keys, elements or characters. */
   readonly state: (size: number) => JsonObject;
   readonly data?: (size: number) => JsonObject;
-  /** Units for each of them, at least. */
+  /** The least number of units for each of them. */
   readonly unitsEach: number;
 }
 

@@ -77,7 +77,7 @@ Deno.test("compileHandler() accepts 64 levels and refuses more, however deep", (
     for (let level = 0; level < levels; level++) value = [value];
     return value;
   }
-  // {"set": {...}} is two levels of its own.
+  // {"set": {...}} itself takes two levels.
   function definition(levels: number): JsonValue {
     return { set: { target: "a", value: nested(levels - 2) } };
   }

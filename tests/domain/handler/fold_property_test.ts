@@ -37,7 +37,7 @@ function foldText(handlers: Map<string, Handler>, text: string, events: StoredEv
   return JSON.stringify(outcome.value);
 }
 
-/** Text that tells -0, NaN and Infinity apart, which JSON text does not. */
+/** Text that distinguishes -0, NaN and Infinity, which JSON text does not. */
 function exactText(value: unknown): string {
   return JSON.stringify(value, (_name, each) => {
     return typeof each === "number" && (Object.is(each, -0) || !Number.isFinite(each))
@@ -76,7 +76,8 @@ Deno.test("fold() never throws, leaves frozen events alone and shares nothing wi
       freeze(events);
       const outcome = fold(compiled(handlers), state, events, newFoldBudget());
       ok(outcome.ok);
-      // A frozen part of the state is shared with an event; a repeated one with another place.
+      // A frozen part of the state is shared with an event; a part seen twice is shared within
+      // the state.
       checkOwned(outcome.value, new Set());
       strictEqual(exactText(events), before);
     }),

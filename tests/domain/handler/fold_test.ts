@@ -21,7 +21,7 @@ function* repeated(event: StoredEvent, count: number): Iterable<StoredEvent> {
   for (let index = 0; index < count; index++) yield event;
 }
 
-/** An eighth of what a fold may charge: enough to be stopped by size, quick enough to be tried. */
+/** An eighth of a fold's budget: enough to be stopped by size, and quick to test. */
 const SMALL_BUDGET_BYTES = FOLD_UNITS / 8;
 
 function foldMany(

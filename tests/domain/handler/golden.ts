@@ -1,9 +1,11 @@
 /**
- * Walks tests/golden/tick: each file one subject, each case a handler with what it must do or with
- * the faults it must be refused for. The fields of a case:
+ * Runs the cases in tests/golden/tick: each file has one subject, each case one handler. A case
+ * says what the handler must do, or the faults for which it must be refused. The fields of a
+ * case:
  *
  * - `name`; `handler`, compiled at the path `handler`;
- * - either `state`, `event` or `events` (what is absent of an event is filled in), and `expect`;
+ * - either `state`, `event` or `events` (missing parts of an event are filled in), and
+ *   `expect`;
  * - or `violations`, each with its `path` and `rule`, all of them and in order.
  */
 
@@ -33,7 +35,9 @@ for (const entry of Deno.readDirSync(FOLDER)) {
   GOLDEN.set(entry.name.replace(/\.json$/, ""), JSON.parse(text));
 }
 
-/** JSON text compares what the state would be stored as: order of keys and own `__proto__` too. */
+/**
+ * Compares JSON text, as the state would be stored: key order and an own `__proto__` count too.
+ */
 function foldText(golden: GoldenCase): string {
   const compiled = compileHandler(golden.handler, "handler");
   ok(compiled.ok, `refused: ${JSON.stringify(compiled)}`);
@@ -67,7 +71,7 @@ function checkViolations(golden: GoldenCase): void {
   for (const { message, hint } of compiled.violations) ok(message !== "" && hint !== "");
 }
 
-/** Registers one test for each case of a subject; a file of that name must be there. */
+/** Registers one test for each case of a subject; a file of that name must exist. */
 export function testGolden(subject: string): void {
   const cases = GOLDEN.get(subject);
   ok(cases !== undefined && cases.length > 0, `tests/golden/tick/${subject}.json has no cases`);

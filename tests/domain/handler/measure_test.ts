@@ -1,4 +1,4 @@
-/** The size of a state: as its JSON text, without making it. */
+/** The size of a state as JSON text, computed without making that text. */
 
 import { ok, strictEqual } from "node:assert/strict";
 import fc from "fast-check";

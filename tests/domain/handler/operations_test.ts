@@ -1,6 +1,6 @@
 /**
- * The golden cases of every operation, and that no case goes unread: fails on a field or a file
- * that nobody reads, and on an operation or a predicate without cases.
+ * Runs the golden cases of every operation and checks that no case goes unread. It fails on a
+ * field or a file that nobody reads, and on an operation or a predicate without cases.
  */
 
 import { deepStrictEqual, ok } from "node:assert/strict";

@@ -1,4 +1,6 @@
-/** Random JSON, events and valid tick handlers for properties; few keys, so that they meet. */
+/**
+ * Random JSON, events and valid tick handlers for property tests; few keys, so that they meet.
+ */
 
 import fc from "fast-check";
 import type { StoredEvent } from "../../../src/domain/event.ts";
@@ -14,7 +16,7 @@ const scalar: fc.Arbitrary<JsonValue> = fc.oneof(
   fc.string({ unit: "binary", maxLength: 4 }),
 );
 
-/** Any JSON and, as an event in memory might have them, -0, Infinity and NaN. */
+/** Any JSON and, as an event in memory might hold them, -0, Infinity and NaN. */
 export const json: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small", withCrossShrink: true },

@@ -1,4 +1,4 @@
-/** The text of a state, in one piece and in many: the same text, and the same refusals. */
+/** The text of a state, encoded at once and in slices: the same text and the same refusals. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -38,7 +38,7 @@ Deno.test("a state of several pieces is whole, wherever its characters are cut",
   assert.ok(outcome.ok && outcome.value.length > 3);
 });
 
-/** A state whose text has exactly so many bytes. */
+/** A state whose text has exactly this many bytes. */
 function stateOf(bytes: number): JsonObject {
   const texts = Array.from({ length: 32 }, () => "é".repeat(limits.stateBytesMax / 128));
   const empty = Buffer.byteLength(JSON.stringify({ texts, rest: "" }));

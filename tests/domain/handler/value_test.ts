@@ -82,7 +82,7 @@ Deno.test("putField() and ownField() know own properties only, __proto__ too", (
   strictEqual((object as { polluted?: boolean }).polluted, undefined);
 });
 
-/** How long `work` takes on an object with so many keys. */
+/** How long `work` takes on a copy of the object, in milliseconds. */
 function msOf(work: (object: JsonObject) => void, object: JsonObject): number {
   const startedMs = performance.now();
   work(object);
@@ -99,7 +99,7 @@ Deno.test("a key that is removed and added again and again does not become slow 
     }
   }, object);
   strictEqual(Object.keys(object).at(-1), "k5");
-  // Seconds where each place that it has had is looked at.
+  // It would take seconds if each earlier place of the key were looked at.
   ok(tookMs < 1_000, `${tookMs} ms`);
 });
 

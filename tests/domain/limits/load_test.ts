@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/domain/limits/load_test.ts
 /** How many requests are let in, by `src/domain/limits/load.ts`: a server in a time of its own. */
+=======
+/** How many requests are admitted, by `src/domain/load.ts`: a server in simulated time. */
+>>>>>>> prose7:tests/domain/load_test.ts
 
 import assert from "node:assert/strict";
 import {
@@ -14,15 +18,15 @@ import {
 interface Served {
   readonly accepted: number;
   readonly shed: number;
-  /** Milliseconds of the accepted ones, ascending. */
+  /** Milliseconds of the accepted requests, ascending. */
   readonly latencies: readonly number[];
 }
 
-/** A server that does so many a second, one after the other, for so long. */
+/** A server that answers `capacity` requests a second, one after another, for `seconds`. */
 function serve(bound: LoadBound, fromMs: number, seconds: number, load: {
   readonly arriving: number;
   readonly capacity: number;
-  /** What each takes beside its turn, such as waiting for a disk. */
+  /** What each request takes besides its turn, such as waiting for a disk. */
   readonly waitMs?: number;
 }): Served {
   const { arriving, capacity, waitMs = 0 } = load;
@@ -45,7 +49,7 @@ function serve(bound: LoadBound, fromMs: number, seconds: number, load: {
       latencies.push(nowMs - enteredMs);
     }
   }
-  // What is left is answered, and not looked at.
+  // The rest is answered but not measured.
   for (const enteredMs of [...queue, ...waiting.map((one) => one.enteredMs)]) {
     leave(bound, enteredMs, fromMs + seconds * 1_000);
   }
@@ -63,7 +67,8 @@ for (const capacity of [700, 2_000, 4_000, 10_000]) {
       assert.ok(accepted >= 0.95 * 10 * capacity, `${accepted} accepted`);
       assert.ok(shed > 0);
       const p99 = latencies[Math.floor(0.99 * latencies.length)]!;
-      // Of half a second: most of it is for what comes before and after the gate.
+      // Answers should take at most half a second; most of that is for work before and after
+      // the gate.
       assert.ok(p99 < 200, `p99 ${p99} ms`);
     });
   }

@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/domain/limits/rate_share_test.ts
 /** Parts of a shared window, by `src/domain/limits/rate_share.ts`: exact amounts and times. */
+=======
+/** Shares of a window that processes divide, by `src/domain/rate_share.ts`: exact numbers. */
+>>>>>>> prose7:tests/domain/rate_share_test.ts
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -87,7 +91,7 @@ Deno.test("what is taken within a minute of the window's time is never more than
           nowMs += passMs;
           const windowMs = isNew && stored !== undefined ? undefined : nowMs - lagMs;
           const part = takePart(stored, { owner, windowMs, wallMs, limit, waiting });
-          // A clock that is minutes ahead is believed where nobody asked for minutes.
+          // A clock that is minutes ahead is trusted if nobody has asked for minutes.
           nowMs = Math.max(nowMs, part.windowMs);
           stored = JSON.parse(JSON.stringify(part.stored));
           taken.push({ atMs: part.windowMs, count: part.count });

@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/domain/limits/rate_test.ts
 /** The window of `src/domain/limits/rate.ts`, held against every request that there was. */
+=======
+/** The window of `src/domain/rate.ts`, compared with a list of every request. */
+>>>>>>> prose7:tests/domain/rate_test.ts
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -12,20 +16,20 @@ import {
 
 const MINUTE_MS = 60_000;
 
-/** Admits as its users do. */
+/** Admits a request as the window's users do. */
 function take(window: RateWindow, nowMs: number, limit: number): boolean {
   if (countAt(window, nowMs) >= limit) return false;
   addAt(window, nowMs);
   return true;
 }
 
-/** The oracle: how many of `times` are at most so old. */
+/** The oracle: how many of `times` are at most this old. */
 function within(times: readonly number[], nowMs: number, ageMs: number): number {
   return times.filter((time) => nowMs - time <= ageMs).length;
 }
 
 const bucket = fc.constantFrom(100, 1_000, 5_000);
-/** Bursts at one time, steady use, pauses up to some minutes. */
+/** Bursts at one moment, steady use, pauses of up to some minutes. */
 const gap = fc.oneof(
   { weight: 6, arbitrary: fc.constant(0) },
   { weight: 4, arbitrary: fc.integer({ min: 1, max: 3_000 }) },

@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/domain/limits/shed_pace_test.ts
 /** When refusals are told, by `src/domain/limits/shed_pace.ts`: clients in a time of their own. */
+=======
+/** When refusals are sent, by `src/domain/shed_pace.ts`: clients in simulated time. */
+>>>>>>> prose7:tests/domain/shed_pace_test.ts
 
 import assert from "node:assert/strict";
 import {
@@ -15,13 +19,13 @@ const TICK_MS = 50;
 
 interface Held {
   readonly told: number;
-  /** Milliseconds that each of them waited. */
+  /** Milliseconds that each client waited. */
   readonly waits: readonly number[];
 }
 
 /**
- * Clients of which each asks again as soon as it is told, beside a server that answers so many a
- * second; what the pace tells in `seconds`, after as many in which it has settled.
+ * Clients that each ask again as soon as they are refused, beside a server with `answered`
+ * answers a second. Returns the refusals of `seconds`, after as many seconds of settling.
  */
 function holdClients(pace: ShedPace, clients: number, answered: number, seconds: number): Held {
   const held = Array.from({ length: clients }, () => 0);
@@ -39,7 +43,7 @@ function holdClients(pace: ShedPace, clients: number, answered: number, seconds:
 
 for (const answered of [400, 4_000, 40_000]) {
   Deno.test(`beside ${answered} answers a second refusals are an eighth of them, however few clients ask again at once`, () => {
-    // So many that half a second is too little for all, and so few that nobody waits for two.
+    // Too many clients to refuse all after half a second, and too few for anybody to wait two.
     const clients = answered / 5;
     const { told, waits } = holdClients(newShedPace(), clients, answered, 10);
     assert.ok(told <= 1.01 * 10 * answered / 8, `${told} told`);

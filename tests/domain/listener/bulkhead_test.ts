@@ -1,10 +1,13 @@
-/** How many tries may be under way: no listener takes what others need. */
+/** How many attempts may be under way: no listener takes what others need. */
 
 import assert from "node:assert/strict";
 import { allowsAnother, allowsInstance } from "../../../src/domain/listener/bulkhead.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
-/** Each of so many listeners takes what it may, one after the other, until none may have more. */
+/**
+ * This many listeners take attempts in turn until none may have more; returns each one's
+ * number.
+ */
 function fill(listeners: number): number[] {
   const own = new Array<number>(listeners).fill(0);
   for (let hasMore = true; hasMore;) {
@@ -37,7 +40,7 @@ Deno.test("more than all there is never begins", () => {
   assert.ok(!allowsAnother(0, limits.deliveriesUnderWayMax));
 });
 
-/** Instances with many listeners each, of which one after the other takes all it may. */
+/** Instances with many listeners each, which take in turn everything that they may. */
 function fillInstances(instances: number): number[] {
   const own: number[] = [];
   let all = 0;

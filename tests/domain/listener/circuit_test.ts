@@ -1,4 +1,4 @@
-/** Endpoints that are left alone for a while: `circuit.ts`. */
+/** Endpoints that are left alone for a while after failures: `circuit.ts`. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,4 @@
-/** Ids of deliveries sort by the time of their event, then by their place in the write. */
+/** Ids of deliveries sort by the time of their event, then by its position in the write. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,7 @@
-/** What follows from each try. Retries come after 5 s, 25 s and 125 s. */
+/**
+ * What follows each attempt: retries after 5 s, 25 s and 125 s. See
+ * docs/reference/listeners.md.
+ */
 
 import assert from "node:assert/strict";
 import { afterTry, isSuccess, isTooOld } from "../../../src/domain/listener/delivery.ts";

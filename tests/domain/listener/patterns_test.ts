@@ -1,4 +1,4 @@
-/** Who hears which event. */
+/** Which listener gets which event. */
 
 import assert from "node:assert/strict";
 import { indexListeners } from "../../../src/domain/listener/patterns.ts";

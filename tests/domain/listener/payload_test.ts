@@ -1,4 +1,4 @@
-/** Signatures are checked by Node's crypto and by the library of Standard Webhooks. */
+/** Payloads and signatures, checked by Node's crypto and by the Standard Webhooks library. */
 
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";

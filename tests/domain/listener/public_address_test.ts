@@ -1,10 +1,10 @@
-/** The ranges are those of IANA's registries of special-purpose addresses. */
+/** Which addresses are public, by IANA's registries of special-purpose addresses. */
 
 import assert from "node:assert/strict";
 import { isPublicAddress, literalAddress } from "../../../src/domain/listener/public_address.ts";
 import golden from "../../golden/listeners/addresses.json" with { type: "json" };
 
-/** First and last address of each range that is not global, and its neighbours that are. */
+/** First and last address of each range that is not global; their outer neighbours are global. */
 const SPECIAL_V4: readonly (readonly [first: string, last: string])[] = [
   ["0.0.0.0", "0.255.255.255"],
   ["10.0.0.0", "10.255.255.255"],

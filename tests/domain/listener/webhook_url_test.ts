@@ -1,4 +1,4 @@
-/** URLs that deliveries may have. */
+/** The URLs that deliveries may have. */
 
 import assert from "node:assert/strict";
 import { isWebhookUrl } from "../../../src/domain/listener/webhook_url.ts";

@@ -1,4 +1,4 @@
-/** The numbers of one process. */
+/** The counters of one process. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,4 @@
-/** Counting by size. */
+/** Histograms: counting values by size. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

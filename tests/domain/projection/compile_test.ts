@@ -14,7 +14,7 @@ import { shopSpec } from "../../support/view_shop.ts";
 interface FaultCase {
   readonly name: string;
   readonly document?: JsonObject;
-  /** Of the definition below. */
+  /** Replaces fields of the definition below. */
   readonly change?: JsonObject;
   readonly faults: readonly (readonly [rule: string, path: string])[];
 }

@@ -1,4 +1,4 @@
-/** CSV as RFC 4180 has it, judged by a foreign parser: Python's `csv`. */
+/** CSV by RFC 4180, judged by an independent parser: Python's `csv`. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -21,7 +21,7 @@ Deno.test("csvLine() marks as text what spreadsheets take for a formula, where t
   assert.equal(csvLine(values, true), line);
 });
 
-/** What a reader gets for a value. */
+/** The text that a reader gets for a value. */
 function textOf(value: JsonValue): string {
   if (value === null) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

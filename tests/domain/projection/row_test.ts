@@ -1,4 +1,4 @@
-/** What a row is, given the states of its sources. */
+/** The row that results from the states of its sources. */
 
 import assert from "node:assert/strict";
 import { BudgetSpent, newBudget } from "../../../src/domain/budget.ts";
@@ -16,7 +16,7 @@ import { shopSpec } from "../../support/view_shop.ts";
 
 interface RowCase {
   readonly name: string;
-  /** Over the order below. */
+  /** Replaces fields of the order below. */
   readonly order?: JsonObject;
   readonly select: JsonObject;
   readonly row: JsonObject;

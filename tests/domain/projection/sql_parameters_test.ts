@@ -12,7 +12,7 @@ function bind(parameters: readonly string[], given: SqlArguments): unknown {
 Deno.test("bindArguments() gives ? and ?7 their values by place", () => {
   assert.deepEqual(bind([], []), { byPlace: [], byName: {} });
   assert.deepEqual(bind(["?", "?"], [1, "a"]), { byPlace: [1, "a"], byName: {} });
-  // As SQLite counts: ? is one more than the largest before it.
+  // SQLite's rule: ? is one more than the largest number before it.
   assert.deepEqual(bind(["?2", "?"], [1, 2, 3]), { byPlace: [1, 2, 3], byName: {} });
   assert.deepEqual(bind(["?1", "?1"], [null]), { byPlace: [null], byName: {} });
 });
@@ -44,7 +44,7 @@ Deno.test("bindArguments() takes as many parameters and characters as the limits
   const byPlace = many.map(() => "x");
   assert.deepEqual(bind(many, byPlace), { byPlace, byName: {} });
   assert.match(String(bind([...many, "?"], [...byPlace, "x"])), /at most 1000 parameters/);
-  // As many as these do not have to be written out.
+  // A text need not write out this many parameters to be refused.
   assert.match(String(bind(["?1001"], [...byPlace, "x"])), /at most 1000 parameters/);
   const longest = "x".repeat(sqlParameterCharactersMax - 1);
   assert.deepEqual(bind([":a", ":b"], { a: longest, b: "y" }), {

@@ -1,4 +1,4 @@
-/** How a statement is read before it runs; SQLite itself is the judge where it has an opinion. */
+/** How a statement is read before it runs; where SQLite has a verdict, it is the judge. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -22,7 +22,7 @@ function withOrders(test: (database: DatabaseSync) => void): void {
   }
 }
 
-/** The statement and what SQLite leaves of the text; undefined where it takes none. */
+/** The statement and the text that SQLite leaves over; undefined if it accepts none. */
 function prepare(database: DatabaseSync, sql: string) {
   try {
     const prepared = database.prepare(sql) as StatementSync & { readonly sourceSQL: string };
@@ -32,7 +32,7 @@ function prepare(database: DatabaseSync, sql: string) {
   }
 }
 
-/** Without what is no statement: by SQLite's description of its tokens. */
+/** Removes what is no statement, by SQLite's description of its tokens. */
 function withoutBlanks(text: string): string {
   let rest = text;
   for (;;) {
@@ -98,7 +98,7 @@ Deno.test("readSqlText() sees a second statement wherever SQLite leaves one", ()
     let seen = 0;
     fc.assert(
       fc.property(soup, (sql) => {
-        // SQLite ends a text at this character; such texts are refused before.
+        // SQLite ends a text at this character; such texts are refused earlier.
         if (sql.includes("\0") || readSqlText(sql).verb === "") return;
         const first = prepare(database, sql);
         if (first === undefined) return;
@@ -141,7 +141,10 @@ Deno.test("readSqlText() names parameters, not what looks like one in a text or 
 });
 
 const { sqlTextCharactersMax: LONGEST } = limits;
-/** Far above what the reading of the longest text takes, and far below what trying again took. */
+/**
+ * Far more than reading the longest text takes, and far less than the earlier, repeated scan
+ * took.
+ */
 const READING_MS_MAX = 250;
 
 const REPEATED = [

@@ -1,4 +1,4 @@
-/** Tokens are cut as SQLite's own description of them says; statements are tried in its place. */
+/** Tokens are cut by SQLite's own description of them; statements are tested against SQLite. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -33,7 +33,7 @@ Deno.test("blanks and comments stand between tokens and are none", () => {
   for (const blank of ["", " ", "--", "-- a", "/* a", "/*/", "/**"]) {
     assert.deepEqual(tokensOf(blank), [], blank);
   }
-  // Nothing follows what would open a comment.
+  // Nothing follows what would otherwise open a comment.
   assert.deepEqual(tokensOf("/*").map(([, text]) => text), ["/", "*"]);
 });
 

@@ -1,4 +1,4 @@
-/** How JSON is seen in SQL: as SQLite's own `json_extract` gives it. */
+/** How JSON appears in SQL: as SQLite's own `json_extract` returns it. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -12,11 +12,12 @@ Deno.test("sqlValue() gives what json_extract gives of the same JSON", () => {
   const extract = database.prepare("SELECT json_extract(?, '$.v') AS v, typeof(?) AS ours");
   extract.setReadBigInts(true);
   fc.assert(fc.property(fc.jsonValue(), (value) => {
-    // Greater whole numbers are INTEGER there and REAL here: the test of whole numbers.
+    // Larger whole numbers are INTEGER there and REAL here: another test covers them.
     fc.pre(!Number.isInteger(value) || Number.isSafeInteger(value));
     const text = JSON.stringify({ v: value });
     const ours = sqlValue(value as JsonValue);
-    // What the platform writes as 1e+21 or -0 is a whole number to one and none to the other.
+    // JavaScript writes such numbers as 1e+21 or -0; only one of the two sides takes those as
+    // whole numbers.
     fc.pre(typeof value !== "number" || !/e|^-0$/.test(JSON.stringify(value)));
     fc.pre(!text.includes("\\u"));
     const found = extract.get(text, ours)!;

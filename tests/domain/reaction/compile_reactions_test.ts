@@ -20,7 +20,7 @@ function emit(data: JsonValue, id: JsonValue = "global"): JsonObject {
   return { aggregate_type: "customer", id, event_type: "was_credited", data };
 }
 
-/** Data whose JSON text has so many bytes: `{"text":"..."}`. */
+/** Data whose JSON text has this many bytes: `{"text":"..."}`. */
 function dataOf(bytes: number): JsonObject {
   return { text: "x".repeat(bytes - 11) };
 }

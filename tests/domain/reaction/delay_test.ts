@@ -1,4 +1,6 @@
-/** Delays of 1 s to 366 days, written `<n>s|m|h|d`. See docs/reference/reactions.md. */
+/**
+ * Delays of scheduled events: 1 s to 366 days (`<n>s|m|h|d`). See docs/reference/reactions.md.
+ */
 
 import { strictEqual } from "node:assert/strict";
 import fc from "fast-check";

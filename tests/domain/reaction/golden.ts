@@ -1,11 +1,11 @@
 /**
- * Walks tests/golden/implications: each file one subject, each case the implications of
- * `order.was_placed` with what an event sets off or with the faults they must be refused for. The
- * fields of a case:
+ * Runs the cases in tests/golden/implications: each file has one subject. Each case has
+ * implications of `order.was_placed` and says what an event implies, or the faults for which
+ * they must be refused. The fields of a case:
  *
  * - `name`; `implications`, compiled at the path `implications` with the terms of the examples;
- * - either `event` (what is absent of it is filled in), `actions` in order, and `failures`, each
- *   with its `path` and a part of its `message`; absent: none;
+ * - either `event` (missing parts are filled in), `actions` in order, and `failures`, each with
+ *   its `path` and a part of its `message`; absent means none;
  * - or `violations`, each with its `path`, its `rule` and perhaps its `hint`, all and in order.
  */
 
@@ -50,7 +50,7 @@ function checkActions(golden: GoldenCase): void {
   const before = JSON.stringify(event);
   const { actions, failures } = compiled.reactions(event);
   strictEqual(JSON.stringify(event), before, "the event is as it was");
-  // As text: the order of keys in data is part of what is stored.
+  // As text, because the order of keys in data is part of what is stored.
   strictEqual(JSON.stringify(showActions(actions)), JSON.stringify(golden.actions ?? []));
   const wanted = golden.failures ?? [];
   deepStrictEqual(failures.map(({ path }) => path), wanted.map(({ path }) => path));
@@ -76,7 +76,7 @@ function checkViolations({ implications, violations }: GoldenCase): void {
   }
 }
 
-/** Registers one test for each case of a subject; a file of that name must be there. */
+/** Registers one test for each case of a subject; a file of that name must exist. */
 export function testGolden(subject: string): void {
   const cases = GOLDEN.get(subject);
   ok(cases !== undefined && cases.length > 0, `${subject}.json has no cases`);

@@ -1,4 +1,4 @@
-/** What an event type may imply, as its implications say. */
+/** The event types that an event type may imply, derived from its implications. */
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
@@ -6,7 +6,7 @@ import { compileSpec } from "../../../src/domain/spec/compile.ts";
 
 const plain = { schema: true, handler: [] };
 
-/** Asks what `order.was_placed` with these implications may imply. */
+/** Returns whether `order.was_placed` with these implications may imply a type. */
 function impliedBy(implications: JsonValue) {
   const events: JsonObject = { was_placed: { ...plain, implications }, was_noted: plain };
   const document = { aggregate_types: { order: { events } }, agent_types: ["user"] };

@@ -1,4 +1,4 @@
-/** When an entry of the outbox is everybody's, and the pauses between tries. */
+/** When other processes may take an outbox entry, and the pauses between tries. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";

@@ -1,6 +1,6 @@
 /**
- * Properties of implications over random entries and events: they never throw, stay within their
- * bounds, keep the order of their entries, touch nothing and give the same again.
+ * Properties of implications over random entries and events. They never throw, stay within
+ * their bounds, keep the order of their entries, change nothing and give the same result again.
  */
 
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
@@ -40,7 +40,7 @@ const data = fc.oneof(
 function emitAmong(idOf: fc.Arbitrary<string>): fc.Arbitrary<JsonValue> {
   return fc.tuple(target, idOf, fc.option(data, { nil: undefined })).map(
     ([[aggregate_type, event_type], idText, dataTemplate]): JsonValue => {
-      // The key of the trigger names an order only; elsewhere it is refused.
+      // The trigger's key can only name an order; elsewhere it is refused.
       const isForeign = idText === "$.key" && aggregate_type !== "order";
       const emit = { aggregate_type, id: isForeign ? "$.id" : idText, event_type };
       return dataTemplate === undefined ? emit : { ...emit, data: dataTemplate };
@@ -86,7 +86,7 @@ const likelyData = fc.record({
   a: fc.array(fc.oneof(fc.constantFrom<JsonValue>(...ids), json), { maxLength: 4 }),
 }, { requiredKeys: [] });
 const event: fc.Arbitrary<StoredEvent> = fc.tuple(jsonObject, likelyData).map(
-  // Through text, as every event has come.
+  // Through JSON text, like every real event.
   ([some, likely]) => completeEvent({ data: JSON.parse(JSON.stringify({ ...some, ...likely })) }),
 );
 

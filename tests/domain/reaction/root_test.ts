@@ -1,4 +1,4 @@
-/** Roots of pending work, as they are kept and told. */
+/** Roots of pending work, as they are stored and shown. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,4 @@
-/** One template or condition has a share of what its event may cost, and gives the rest back. */
+/** A template or condition gets a share of its event's budget and returns what is left. */
 
 import assert from "node:assert/strict";
 import { BudgetSpent, newBudget, spend } from "../../../src/domain/budget.ts";

@@ -1,4 +1,4 @@
-/** What examples of implications are compiled with, and how they write down what is set off. */
+/** What examples of implications are compiled with, and how they write down the actions. */
 
 import type { StoredEvent } from "../../../src/domain/event.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
@@ -15,7 +15,7 @@ const declared = new Map([
   ["customer", new Set(["was_credited"])],
 ]);
 
-/** The spec of the examples: a shop whose implications stand at `order`. */
+/** The spec of the examples: a shop whose implications belong to `order`. */
 export const TERMS: ReactionTerms = {
   triggerType: "order",
   declared,
@@ -27,7 +27,7 @@ export function compileExample(implications: JsonValue): ReactionCompilation {
   return compileReactions(implications, "implications", TERMS);
 }
 
-/** What an example leaves out of its event. */
+/** Fills in what an example leaves out of its event. */
 export function completeEvent(event: Partial<StoredEvent>): StoredEvent {
   return {
     key: "order:7KD2M9QXA",
@@ -38,7 +38,7 @@ export function completeEvent(event: Partial<StoredEvent>): StoredEvent {
   };
 }
 
-/** Actions as the examples write them down. */
+/** Actions in the notation of the examples. */
 export function showActions(actions: readonly Action[]): JsonValue[] {
   return actions.map((action): JsonObject => {
     if (action.kind === "emit") return { emit: showEmission(action.emission) };

@@ -1,4 +1,4 @@
-/** Ids of sagas: the same for the same event, and in the order of time. */
+/** Ids of sagas: the same for the same event, and sorted by time. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,6 +1,6 @@
 /**
- * The saga as a state machine: readable stories (`tests/golden/sagas/`), and what holds for any
- * definition and any news.
+ * The saga as a state machine: readable stories (`tests/golden/sagas/`), and general
+ * properties. The properties hold for any definition and any inputs.
  */
 
 import assert from "node:assert/strict";
@@ -99,7 +99,7 @@ function template(id: string, name: string): JsonObject {
 }
 
 type Choice = "written" | "postponed" | "unwritten" | "good" | "bad" | "other" | "due" | "early";
-/** Most of the time what fits, so that stories get somewhere. */
+/** Usually an input that fits, so that stories make progress. */
 const anyChoice: fc.Arbitrary<Choice> = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Choice>("written", "good") },
   { weight: 3, arbitrary: fc.constantFrom<Choice>("postponed", "due") },
@@ -119,7 +119,7 @@ interface Told {
   readonly news: SagaNews | undefined;
 }
 
-/** Everything that happened, from the start on. */
+/** Everything that happened, from the start. */
 function tell(saga: CompiledSaga, { flags, choices }: Run): Told[] {
   const trigger = placed("order:o1", "was_placed", { flags: flags as JsonValue });
   const told: Told[] = [{ ...startSaga(saga, "s1", trigger, START_MS), news: undefined }];

@@ -1,11 +1,11 @@
-/** Our own SHA-256 beside the runtime's, of every length around the edges of its blocks. */
+/** Our own SHA-256 against the runtime's, for every length around block boundaries. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
 import { hashText, hashTexts, openHashInput } from "../../../src/domain/sha256/sha256.ts";
 
-/** Past the length from which on texts are left to the runtime. */
+/** Beyond the length from which texts are left to the runtime. */
 const LENGTHS = 1_100;
 
 /** FIPS 180-4, examples of SHA-256. */
@@ -27,7 +27,7 @@ for (const [text, digest] of EXAMPLES) {
   });
 }
 
-// One to three bytes for each UTF-16 unit, a pair of them, and half of one.
+// One to three bytes for each UTF-16 unit, a surrogate pair, and half of one.
 for (const unit of ["a", "é", "€", "😀", "\ud83d"]) {
   Deno.test(`texts of up to ${LENGTHS} times ${JSON.stringify(unit)} have the runtime's digest`, () => {
     for (let count = 0; count <= LENGTHS; count++) {

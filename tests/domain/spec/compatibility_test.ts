@@ -1,4 +1,7 @@
-/** The blocked changes of "Versioning", and the lines that describe a redeploy. */
+/**
+ * The blocked changes between versions, and the lines that describe a redeploy. See
+ * docs/reference/specs.md.
+ */
 
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
@@ -103,7 +106,7 @@ Deno.test("checkCompatibility() compares a hundred forms that refer to one large
 
 const FORMS = Array.from({ length: 65 }, (_, form) => form);
 
-/** Forms that differ from each other in the last of their properties only. */
+/** Forms that differ only in the last of their properties. */
 function specOfForms(title: string, order: readonly number[]): JsonObject {
   const names = FORMS.map((index): [string, JsonValue] => [`p${index}`, { type: "number" }]);
   const anyOf = order.map((form) => ({

@@ -1,4 +1,7 @@
-/** What a deployed spec may say: every rule of docs/reference/specs.md as golden cases. */
+/**
+ * What a spec may say: every rule as a golden case. See docs/reference/specs.md and
+ * docs/reference/identifiers.md.
+ */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

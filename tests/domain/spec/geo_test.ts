@@ -1,4 +1,4 @@
-/** Geo types and attachments that a spec may have; what it may not is in the golden cases. */
+/** Geo types and attachments that a spec may have; the golden cases have what it may not. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";

@@ -1,4 +1,6 @@
-/** Handlers that are allowed and hardly meant: which texts are warned of, and which are not. */
+/**
+ * Handlers that are allowed but probably not meant: which texts get a warning and which do not.
+ */
 
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../src/domain/json.ts";

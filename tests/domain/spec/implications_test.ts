@@ -1,4 +1,7 @@
-/** Implications in a whole spec: what writes find, what deploys warn of. */
+/**
+ * Implications in a whole spec: what writes find, what deploys warn of. See
+ * docs/reference/reactions.md.
+ */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -180,7 +183,7 @@ Deno.test("compileSpec() does not warn where two ways lead to the same event, or
   assert.deepEqual(compileOf({ x: [dynamic] }).warnings, []);
 });
 
-/** A graph of up to six event types, as what each implies. */
+/** A graph of up to six event types: which types each implies. */
 const graph = fc.array(fc.array(fc.nat(5), { maxLength: 4 }), { minLength: 6, maxLength: 6 });
 
 function namedOf(edges: readonly (readonly number[])[]): Map<string, NamedEvent[]> {
@@ -192,7 +195,7 @@ function namedOf(edges: readonly (readonly number[])[]): Map<string, NamedEvent[
   ]));
 }
 
-/** By brute force: the event types from which a way leads back to themselves. */
+/** By brute force: the event types that can reach themselves. */
 function onCycles(edges: readonly (readonly number[])[]): Set<number> {
   const reach = edges.map((targets) => new Set(targets));
   for (let round = 0; round < edges.length; round++) {

@@ -1,8 +1,8 @@
 /**
- * Event schemas against the official test suite of JSON Schema, Draft 2020-12, as its authors have
- * published it. Where we differ on purpose stands in `golden/spec/json_schema_suite.json`, by file
- * and reason: a group whose schema is refused at a deploy, or single tests of a group. What stands
- * there and no longer differs fails too.
+ * Event schemas against the official test suite of JSON Schema, Draft 2020-12. Intended
+ * differences are listed in `golden/spec/json_schema_suite.json`, by file and reason: a group
+ * whose schema is refused at a deploy, or single tests of a group. A listed difference that no
+ * longer differs fails too.
  */
 
 import assert from "node:assert/strict";
@@ -28,7 +28,7 @@ interface Exception {
   readonly why: string;
   /** Groups that are refused at a deploy. */
   readonly refused?: readonly string[];
-  /** Group to those of its tests that are judged otherwise. */
+  /** From a group to those of its tests that are judged differently. */
   readonly judged?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -43,7 +43,10 @@ function filesIn(folder: URL, prefix = ""): string[] {
   );
 }
 
-/** What differs in a file: `group` where it is refused, `group: test` where it is judged so. */
+/**
+ * The differences in a file: `group` if it is refused, `group: test` if a test is judged
+ * differently.
+ */
 function differencesIn(file: string): string[] {
   const differences: string[] = [];
   for (const { description, schema, tests } of readJson<Group[]>(new URL(file, SUITE))) {
@@ -53,7 +56,7 @@ function differencesIn(file: string): string[] {
       continue;
     }
     for (const test of tests) {
-      // The data of an event is an object; the validator itself asks for none.
+      // The data of an event is an object; the validator itself does not require one.
       const isValid = validate(test.data as JsonObject).length === 0;
       if (isValid !== test.valid) differences.push(`${description}: ${test.description}`);
     }

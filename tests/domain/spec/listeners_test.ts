@@ -1,4 +1,6 @@
-/** What `modules.listeners` may say: every rule as a golden case, and where it may be deployed. */
+/**
+ * What `modules.listeners` may say: every rule as a golden case, and where it may be deployed.
+ */
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
@@ -10,9 +12,9 @@ import { SHOP } from "../../support/saga_fixtures.ts";
 
 interface InvalidListener {
   readonly name: string;
-  /** Laid over a listener that is right; null takes a key away. */
+  /** Replaces fields of a valid listener; null removes a key. */
   readonly with?: Record<string, JsonValue>;
-  /** In place of all listeners. */
+  /** Replaces all listeners. */
   readonly listeners?: JsonValue;
   readonly rule: string;
   readonly path: string;

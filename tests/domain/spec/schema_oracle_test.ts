@@ -1,6 +1,6 @@
 /**
- * Event schemas mean what Draft 2020-12 says: cases written from the specification, and generated
- * ones, both put to an implementation that shares no code with ours.
+ * Event schemas mean what Draft 2020-12 says. Cases written from the specification and
+ * generated ones are also put to an implementation that shares no code with ours.
  */
 
 import assert from "node:assert/strict";
@@ -27,7 +27,8 @@ function readCases(vocabulary: string): SchemaCase[] {
 type Verdict = (value: JsonValue) => boolean;
 
 /**
- * Our verdict on any value, though the data of an event is an object: it asks for no type itself.
+ * Our verdict on any value: although the data of an event is an object, the validator itself
+ * requires no type.
  */
 function ours(schema: JsonValue): Verdict {
   const faults = createFaultList();
@@ -36,7 +37,7 @@ function ours(schema: JsonValue): Verdict {
   return (value) => validate(value as JsonObject).length === 0;
 }
 
-/** A copy goes in, for the oracle writes into the schemas it is given. */
+/** Passes a copy, because the oracle writes into the schemas it is given. */
 function oracle(schema: JsonValue): Verdict {
   const validator = new Validator(structuredClone(schema) as Schema, "2020-12", false);
   return (value) => validator.validate(value).valid;
@@ -63,7 +64,7 @@ const scalar = fc.constantFrom<JsonValue>(null, true, false, ...NUMBERS, ...TEXT
 const bound = fc.nat({ max: 3 });
 const names = fc.uniqueArray(key, { maxLength: 2 });
 
-/** Objects are usual, for that is where most keywords have something to say. */
+/** Mostly objects, because most keywords concern them. */
 const { value } = fc.letrec<{ value: JsonValue }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3, depthSize: "small" },
@@ -146,9 +147,10 @@ function schemaArbitrary(): fc.Arbitrary<JsonValue> {
 }
 
 /**
- * Known faults of the oracle: it passes what one schema has evaluated down into the schemas beside
- * and inside it, where `unevaluatedProperties` and `unevaluatedItems` may not see it. So these two
- * stand only where a value is first looked at, above whatever else looks at the same value.
+ * Works around known faults of the oracle. It passes what one schema has evaluated down into
+ * adjacent and inner schemas, where `unevaluatedProperties` and `unevaluatedItems` must not see
+ * it. So these two are used only where a value is first looked at, above everything else that
+ * looks at the same value.
  */
 function closing(inner: fc.Arbitrary<JsonValue>, closed: fc.Arbitrary<JsonValue>) {
   return fc.record(
@@ -178,7 +180,7 @@ Deno.test("event schemas: generated schemas and data are judged as the oracle ju
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 6, maxLength: 12 }), (schema, values) => {
       const validate = openCompiler().compile(schema, "schema", createFaultList());
-      // Endless references, and the few things that are refused at deploy.
+      // Skips endless references, and the few things that a deploy refuses.
       fc.pre(validate !== undefined);
       const verdict = oracle(schema);
       for (const value of values) {

@@ -1,6 +1,6 @@
 /**
- * Schemas and data built to be slow: whatever they are, checking an event stays within what one
- * may cost, and the time it takes within what its units stand for.
+ * Schemas and data built to be slow: checking an event stays within its budget and its time.
+ * The time must stay within what the charged units stand for.
  */
 
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { checkCompatibility } from "../../../src/domain/spec/compatibility.ts";
 import { openCompiler } from "../../support/compile_schema.ts";
 
-/** Far above what any event takes on a busy machine; work without bound takes longer. */
+/** Far more than any event takes on a busy machine; unbounded work takes longer. */
 const EVENT_MS_MAX = 2_000;
 
 const leaf: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue>(
@@ -92,7 +92,7 @@ Deno.test("no schema and no data make checking an event cost more than an event 
   fc.assert(
     fc.property(schemas, fc.nat(DATA.length - 1), (schema, index) => {
       const validate = openCompiler().compile(schema);
-      // What loops for ever and the like is refused at deploy.
+      // Endless loops and the like are refused at deploy.
       if (validate === undefined) return;
       validate({});
       const work = newBudget(Number.MAX_SAFE_INTEGER);
@@ -100,7 +100,7 @@ Deno.test("no schema and no data make checking an event cost more than an event 
       const faults = validate(DATA[index]!, work);
       const tookMs = performance.now() - startedMs;
       const units = Number.MAX_SAFE_INTEGER - work.left;
-      // What would be too much is charged before it is done.
+      // Excessive work is charged before it is done.
       const isGivenUp = faults[0]?.message.startsWith("takes too much work");
       assert(units <= limits.validationUnitsMax || isGivenUp, `${units} units`);
       assert(tookMs < EVENT_MS_MAX, `${tookMs} ms for ${units} units`);

@@ -1,4 +1,4 @@
-/** Specs that are stored: what only a deploy refuses keeps no other type from working. */
+/** Stored specs: a schema that only a deploy refuses does not disable any other type. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";

@@ -1,4 +1,4 @@
-/** A small environment file, whole and in every way damaged. */
+/** A small environment file, intact and damaged in every way. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
@@ -15,7 +15,7 @@ const TRIGGER = '{"key":"order:main","event_type":"was_placed","stream_id":"0000
 const STORED = '{"key":"order:main","type":"was_placed","data":{},' +
   '"metadata":{"actor":{"type":"user","id":"global"},"timestamp":5}}';
 
-/** One piece of each kind; the second is in two parts. */
+/** One work item of each kind; the second is in two parts. */
 const WORK: readonly (readonly [kind: string, text: string])[] = [
   [
     "outbox_entry",
@@ -49,7 +49,7 @@ function work(kind: string, text: string): string[] {
   ];
 }
 
-/** Files of blobs are bytes; whether they are modules is not the file's to say. */
+/** Blob files are plain bytes; the file check does not decide whether they are modules. */
 const BLOBS: readonly (readonly [name: string, version: number, file: Uint8Array])[] = [
   ["logic", 1, Uint8Array.of(0, 1, 2, 3, 250, 251, 252, 253)],
   ["other", 1, Uint8Array.of(7)],
@@ -67,7 +67,7 @@ function blob(name: string, version: number, file: Uint8Array): string[] {
   ];
 }
 
-/** Every kind of record; the digests are computed here, by the words of the format. */
+/** Every kind of record; the digests are computed here, from the description of the format. */
 function smallFile(): string {
   const event = (key: string, text: string) =>
     `{"key":"${key}","type":"was_noted","data":{"text":"${text}"},` +
@@ -119,7 +119,7 @@ const LINES = smallFile().split("\n").slice(0, -1);
 
 interface Checked {
   readonly items: FileItem[];
-  /** `<rule>@<line>`, or undefined for a file that is whole. */
+  /** `<rule>@<line>`, or undefined for an intact file. */
   readonly fault: string | undefined;
 }
 
@@ -230,7 +230,7 @@ Deno.test("createFileCheck() refuses what follows the end: a line, half a line, 
   }
 });
 
-/** Changes one line of the file; gives the rule and line by which it is refused. */
+/** Changes one line of the file; returns the rule and line for which it is refused. */
 function change(line: number, from: string | RegExp, to: string): string | undefined {
   const old = LINES[line - 1]!;
   const changed = old.replace(from, to);
@@ -276,7 +276,7 @@ Deno.test("createFileCheck() names the line and the rule that it breaks", () => 
   assert.equal(change(35, '"blobs":3', '"blobs":2'), "checksum@35");
 });
 
-/** Changes a piece of work, one part of which is its text; gives why the file is refused. */
+/** Changes a work item, one part of which is its text; returns why the file is refused. */
 function changeWork(kind: string, from: string | RegExp, to: string): string {
   const at = LINES.findIndex((line) => line.includes(`"kind":"${kind}"`));
   const text = WORK.find(([each]) => each === kind)![1];
@@ -351,6 +351,6 @@ Deno.test("createFileCheck() refuses a spec that grows beyond 6 MB, before it is
 Deno.test("createFileCheck() refuses a line of more than a megabyte, and one that is not UTF-8", () => {
   assert.equal(checkLines([`{"record":"${"x".repeat(1024 * 1024)}"}`]), "line_too_long@1");
   assert.equal(checkBytes(new Uint8Array([0xff, 0x0a])).fault, "not_utf8@1");
-  // A byte order mark is part of the text, not to be skipped unseen.
+  // A byte order mark is part of the text and must not be skipped silently.
   assert.equal(checkBytes(new Uint8Array([0xef, 0xbb, 0xbf, ...FILE])).fault, "not_json@1");
 });

@@ -1,4 +1,4 @@
-/** A pending delivery in an environment file: nothing passes that the service would not store. */
+/** A pending delivery in an environment file: only what the service would store is accepted. */
 
 import assert from "node:assert/strict";
 import { parseWork } from "../../../src/domain/transfer/parse_work.ts";

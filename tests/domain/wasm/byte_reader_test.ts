@@ -1,4 +1,4 @@
-/** Numbers and names of the binary format, as the core specification writes them. */
+/** Numbers and names of the binary format, as the core specification defines them. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,7 @@
-/** What a module returned, read: exactly what the contract asks for, or `invalid`. */
+/**
+ * Parsing a module's output: exactly the documented form, or `invalid`. See
+ * docs/reference/modules.md.
+ */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,6 @@
-/** Which modules may be uploaded, each refusal by its rule and place; and what of one is kept. */
+/**
+ * Which modules may be uploaded, each refusal by rule and place; and what is kept of a module.
+ */
 
 import assert from "node:assert/strict";
 import { checkModule } from "../../../src/domain/wasm/check_module.ts";
@@ -15,7 +17,7 @@ interface RefusedModule {
   readonly source: string;
   readonly rule: string;
   readonly path: string;
-  /** Part of the message: what is wrong, by its name. */
+  /** Part of the message: the offending item by its name. */
   readonly says: string;
 }
 
@@ -203,7 +205,7 @@ Deno.test("checkModule() refuses what is no module of version 1, by its first by
 Deno.test("checkModule() refuses a file of more than 4 MiB and takes one of just that size", async () => {
   const module = await framed(HANDLER);
   const room = limits.wasmModuleBytesMax - module.length;
-  // A custom section: its number, its length in four bytes, a name of no letters, and zeros.
+  // A custom section: its number, its length in four bytes, an empty name, and zeros.
   const content = room - 5;
   const length = [content | 0x80, (content >> 7) | 0x80, (content >> 14) | 0x80, content >> 21];
   const full = new Uint8Array(limits.wasmModuleBytesMax);
@@ -252,7 +254,7 @@ for (const { declared, maximum } of MAXIMA) {
     const check = checkModule(await assemble(source));
     assert(check.ok);
     assert.deepEqual(memoryOfKept(check.module.bytes), { initial: 3, maximum });
-    // The engine is asked: it grows to the maximum, and not a page further.
+    // Asks the engine: the memory grows to the maximum, and not one page further.
     const memory = new WebAssembly.Memory({ initial: 3, maximum });
     const module = new WebAssembly.Module(check.module.bytes);
     const instance = new WebAssembly.Instance(module, { "": { [MEMORY_IMPORT]: memory } });

@@ -10,7 +10,7 @@ Deno.test("unpackRange() is the inverse of packing two numbers without a sign", 
     const view = new DataView(new ArrayBuffer(8));
     view.setUint32(0, pointer);
     view.setUint32(4, length);
-    // The engine gives an i64 with a sign.
+    // The engine returns a signed i64.
     assert.deepEqual(unpackRange(view.getBigInt64(0)), { pointer, length });
     assert.deepEqual(unpackRange(view.getBigUint64(0)), { pointer, length });
   }));

@@ -1,4 +1,4 @@
-/** What the service itself may write: the checks of a client's write that can fail there. */
+/** What the service itself may write: those checks of a client's write that can fail there. */
 
 import assert from "node:assert/strict";
 import { checkEmission } from "../../../src/domain/write/check_emission.ts";

@@ -1,4 +1,11 @@
+<<<<<<< HEAD:tests/domain/write/validate_write_test.ts
 /** The checks of a write, in their order: types, id, metadata, data. */
+=======
+/**
+ * The checks before a write is stored, in the order types, id, metadata, data. See
+ * docs/reference/writing.md.
+ */
+>>>>>>> prose7:tests/domain/validate_write_test.ts
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
@@ -120,7 +127,7 @@ Deno.test("validateWrite() takes 102,400 bytes of data and refuses one byte more
 });
 
 Deno.test("validateWrite() counts the data's bytes, not its characters", () => {
-  // Eight bytes around, three for each euro sign.
+  // Eight bytes for the JSON around the text, three for each euro sign.
   const euros = (count: number) => ({ type: "was_viewed", data: { a: "€".repeat(count) } });
   assert.ok(validateWrite(single([euros(34_130)]), spec, "test").ok);
   assert.equal(refusalOf(single([euros(34_131)])).kind, "payload_too_large");
@@ -229,7 +236,7 @@ Deno.test("validateWrite() writes __proto__ in data as ordinary data", () => {
 });
 
 Deno.test("validateWrite() gives one write a bounded amount of schema work for all its events", () => {
-  // Each level asks twice for the one below, so one event takes hundreds of visits.
+  // Each level refers twice to the one below, so one event takes hundreds of visits.
   const $defs: JsonObject = { a0: { type: "string" } };
   for (let level = 1; level <= 7; level++) {
     const below = { $ref: `#/$defs/a${level - 1}` };

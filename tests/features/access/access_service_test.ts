@@ -112,7 +112,7 @@ for (const landed of [false, true]) {
       );
       const left = await access.listApiKeys(tenant);
       equal(left.length, landed ? 1 : 0);
-      // Nobody has seen its text, but it can be found and ended, or given a new text.
+      // Nobody has seen its text, but it can be found, revoked or rotated.
       for (const { id } of left) accepted(await access.revokeApiKey(anyOperator, id));
       deepEqual(await access.listApiKeys(tenant), []);
     });
@@ -139,7 +139,7 @@ for (const landed of [false, true]) {
 
 for (const landed of [false, true]) {
   Deno.test(`each change is made once when its reply is lost (landed: ${landed})`, async () => {
-    // What did not land is lost every other time only: the next try must get through.
+    // Only every other commit that does not land is lost, so that the next try gets through.
     const plan = (commit: number): Fault | undefined =>
       landed || commit % 2 === 0 ? { kind: "lose_reply", landed } : undefined;
     await changeEverything((engine) => faultyEngine(engine, plan));

@@ -1,4 +1,4 @@
-/** Who holds a key: the rules, and that nothing remembered outlives its truth. */
+/** Who holds a key: the rules, and that no cached answer outlives its truth. */
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { changeTier } from "../../../src/features/access/create_instance.ts";
@@ -28,13 +28,13 @@ interface Node {
   readonly engine: Engine;
   readonly host: FakeHost;
   readonly node: KeyAuthenticator;
-  /** How often the store was asked by the node. */
+  /** How often the node read from the store. */
   readonly reads: () => number;
   /** While true, the node's store is away. */
   setAway(away: boolean): void;
 }
 
-/** `listen`: how the node hears of changes; a deaf one reads the store when it is asked to. */
+/** `listen` decides how the node hears of changes; a deaf node reads the store when needed. */
 function withNode(
   body: (node: Node) => Promise<void>,
   listen: (engine: Engine) => Engine = (engine) => engine,

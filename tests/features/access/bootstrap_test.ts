@@ -1,4 +1,4 @@
-/** The first start, and the first start that dies halfway. */
+/** The first start, and a first start that dies halfway. */
 
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import {
@@ -32,7 +32,7 @@ interface Memory extends CredentialsPlace {
   published?: Credentials;
 }
 
-/** A place that keeps credentials in memory, through crashes too. */
+/** A place that keeps credentials in memory, and keeps them through crashes. */
 function memory(name = "here"): Memory {
   const pending = new Map<string, Credentials>();
   const place: Memory = {
@@ -60,7 +60,7 @@ function memory(name = "here"): Memory {
 const MADE = { kind: "made" } as const;
 const IN_USE = { kind: "in_use" } as const;
 
-/** Every key of the credentials opens its environment with its scope, and nothing else is there. */
+/** Every key opens its environment with its scope, and there is no other instance. */
 async function checkCredentials(engine: Engine, credentials: Credentials): Promise<void> {
   const host = fakeHost();
   const authenticator = keyAuthenticator(engine, host);
@@ -187,7 +187,7 @@ Deno.test("bootstrap() leaves alone what another may be about to commit", async 
   await withTemporaryEngine(async (engine) => {
     const place = memory();
     const slow = fakeHost("slow");
-    // The second starts and ends while the first has written its file and not yet committed.
+    // The second process starts and ends after the first wrote its file and before it commits.
     const overtaken: Engine = {
       snapshot: (body) => engine.snapshot(body),
       watch: (key) => engine.watch(key),

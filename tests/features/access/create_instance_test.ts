@@ -1,4 +1,4 @@
-/** Making instances and changing their tier. */
+/** Creating instances and changing their tier. */
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { changeTier, createInstance } from "../../../src/features/access/create_instance.ts";

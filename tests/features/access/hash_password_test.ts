@@ -1,4 +1,4 @@
-/** Passwords through scrypt. */
+/** Password hashing with scrypt. */
 
 import { deepEqual, equal, notEqual } from "node:assert/strict";
 import { deriveKey, passwordHasher } from "../../../src/features/access/hash_password.ts";

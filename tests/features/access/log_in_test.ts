@@ -26,7 +26,7 @@ function tryLogin(accounts: Accounts, email: string, password: string, network =
   return login(accounts, { email, password, network });
 }
 
-/** Accounts whose passwords are all wrong, and judged in no time. */
+/** Accounts on which every password is wrong and is checked instantly. */
 function guessing(accounts: Accounts): Accounts {
   return { ...accounts, hasher: { ...accounts.hasher, verify: never } };
 }

@@ -1,9 +1,9 @@
-/** Whose password is looked at next: addresses take turns, and owners do not wait for strangers. */
+/** Whose password is checked next: addresses take turns, and owners do not wait for strangers. */
 
 import { deepEqual, equal } from "node:assert/strict";
 import { createLoginGate, type LoginGate } from "../../../src/features/access/login_gate.ts";
 
-/** Enters for each name, and writes down who has a turn and who is turned away. */
+/** Asks for a turn for each name, and records who gets one and who is turned away. */
 function line(gate: LoginGate) {
   const told: string[] = [];
   function enter(network: string, isKnown = false): void {

@@ -1,4 +1,4 @@
-/** Operator tokens as they are made. */
+/** The content and signature of issued operator tokens. */
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { createHmac } from "node:crypto";

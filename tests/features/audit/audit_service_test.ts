@@ -73,7 +73,7 @@ Deno.test("makeAnchor() covers all that was written, also where somebody has die
     const { data } = valueOf(await service.audit.listAnchors(test, {}));
     assert.deepEqual(data.map(({ event_count }) => event_count), [2, 1]);
     assert.deepEqual(await anchorNow(fixture), { anchor, isNew: false });
-    // Where nothing was written since, the anchor of that cut is new and is the newest.
+    // An anchor of an abandoned cut is new and the newest, even if nothing was written since.
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(3), "more")));
     await leaveCut(engine, test);
     const last = await anchorNow(fixture);
@@ -88,7 +88,7 @@ Deno.test("a bundle of every event of every stream verifies under each of fifty 
     const lengths = new Map<string, number>();
     const anchors: { id: string; lengths: Map<string, number> }[] = [];
     for (let round = 0; round < 50; round++) {
-      // Keys come in no order, so that new streams stand before, between and behind old ones.
+      // Keys come unsorted, so that new streams fall before, between and behind old ones.
       const added = uuid((round * 37) % 101);
       const grown = uuid(((round >> 1) * 37) % 101);
       for (const id of new Set([added, grown])) {

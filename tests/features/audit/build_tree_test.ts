@@ -1,4 +1,4 @@
-/** Instance trees made of the one before: against one tree over all streams. */
+/** Instance trees built from the previous tree, compared with one tree over all streams. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
@@ -31,7 +31,7 @@ const TENANT = 1;
 type Model = ReadonlyMap<string, Frontier>;
 
 function keyOf(number: number): string {
-  // No order between the numbers and the keys.
+  // The keys are in another order than the numbers.
   return `order:${hash("sha256", String(number), "hex").slice(0, 12)}`;
 }
 
@@ -39,7 +39,7 @@ function sortedKeys(model: Model): string[] {
   return [...model.keys()].sort();
 }
 
-/** One event more in each of the streams. */
+/** Builds the next tree, with one more event in each of the changed streams. */
 function build(
   engine: Engine,
   number: number,
@@ -90,7 +90,7 @@ function rootOf(model: Model): string {
   return merkleRoot(sortedKeys(model).map((key) => frontierRoot(model.get(key)!)));
 }
 
-/** Proves the stream from what the anchor has left, as a bundle does. */
+/** Proves the stream from what the anchor stored, as a bundle does. */
 async function rootOfProof(
   engine: Engine,
   number: number,
@@ -141,7 +141,7 @@ Deno.test("every tree of any history is that over all its streams, and proves th
         let memory: TreeMemory | undefined;
         for (const [at, changed] of rounds.entries()) {
           const number = at + 1;
-          // A try that dies before it publishes; the next one has its changes and more.
+          // An attempt that dies before it publishes; the next one has its changes and more.
           if (dies) await build(engine, number, blocks, model, changed.slice(0, 300));
           const built = await build(engine, number, blocks, model, changed, memory);
           memory = remembers ? built.tree.memory : undefined;
@@ -242,7 +242,7 @@ Deno.test("streams whose names the store has in another order are found in their
   });
 });
 
-/** All that is stored after some anchors, each of which changes some of a few streams. */
+/** Everything stored after several anchors, each of which changes some of a few streams. */
 async function storedAfter(rounds: readonly (readonly number[])[], remembers: boolean) {
   return await withTemporaryEngine(async (engine) => {
     let [model, blocks]: [Model, readonly TreeBlock[]] = [new Map(), []];
@@ -261,7 +261,7 @@ async function storedAfter(rounds: readonly (readonly number[])[], remembers: bo
 }
 
 Deno.test("what a process remembers changes nothing of what it stores", async () => {
-  // Few streams of many events each, so that changes soon grow as large as the whole.
+  // Few streams that change often, so that the changes soon grow as large as the whole.
   const round = fc.array(fc.nat(8), { minLength: 1, maxLength: 30 });
   const rounds = fc.array(round, { minLength: 5, maxLength: 20 });
   await fc.assert(
@@ -294,7 +294,7 @@ for (const remembers of [false, true]) {
       let split = 0;
       for (let number = 2; number <= 6; number++) {
         const fresh = numbers(1_500 + (number - 2) * 500, 500);
-        // In each second one nothing is new, so what is remembered of the others counts.
+        // Every second build has no new streams, so the memory of the old ones matters.
         for (const changed of [fresh, numbers(number * 100, 50)]) {
           const at = 2 * number - (changed === fresh ? 2 : 1);
           const memory = remembers ? tree.memory : undefined;

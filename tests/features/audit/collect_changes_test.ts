@@ -1,4 +1,4 @@
-/** Streams as an anchor takes them: every one of the cut before the first anchor, by key. */
+/** The streams of the first anchor: every stream of the cut, sorted by key. */
 
 import assert from "node:assert/strict";
 import { collectStreams, type LongStream } from "../../../src/features/audit/collect_changes.ts";
@@ -15,7 +15,7 @@ function pace(): Promise<void> {
   return Promise.resolve();
 }
 
-/** One event in each, written in that epoch. */
+/** Writes one event to each stream in that epoch. */
 async function write(engine: Engine, names: readonly (readonly [string, string])[], epoch: number) {
   for (let from = 0; from < names.length; from += 500) {
     await engine.transact(async (tx) => {

@@ -1,4 +1,4 @@
-/** The first tree of an environment is one tree over all its streams, however they come. */
+/** The first tree of an environment covers all its streams, however they are paged. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";

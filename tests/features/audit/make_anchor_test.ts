@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/audit/make_anchor_test.ts
  * Cuts beside writes, processes that die while they make an anchor, and two that make one at once.
  * See docs/decisions/0018-anchors-cut-by-epoch.md.
+=======
+ * Cuts beside writes, processes that die while making an anchor, and two that make one at once.
+ * See docs/reference/audit.md.
+>>>>>>> prose7:tests/commands/audit/make_anchor_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -57,7 +62,7 @@ async function newestVerifies({ service, tenants: { test } }: ServiceFixture, nu
 Deno.test("anchors taken during concurrent atomic writes never contain half of one", async () => {
   await withService(async (fixture) => {
     const { service, engine, tenants: { test } } = fixture;
-    // Every write is of one pair: in each anchor both have the same length.
+    // Every write goes to both streams of a pair: in each anchor both have the same length.
     const pairs = Array.from({ length: 8 }, (_, pair) => [2 * pair, 2 * pair + 1] as const);
     let anchors = 0;
     let isOver = false;
@@ -127,7 +132,8 @@ for (const landed of [false, true]) {
         for (let anchor = 1; anchor <= 2; anchor++) {
           const dying = makerOf(fixture, `dying ${anchor}`, dyingEngine(engine, dies, landed));
           const died = await dying.make(test).then(() => false, () => true);
-          // What is written now is of the next epoch; the cut that was left stays as it is.
+          // Events written now belong to the next epoch; the cut that was left behind stays as
+          // it is.
           valueOf(await service.data.writeEvents(test, atomicNote([anchor, anchor + 1])));
           const { anchor: made } = await makerOf(fixture, `next ${anchor}`).make(test);
           assert.ok(made !== undefined && (died || dies > 3));
@@ -172,7 +178,7 @@ Deno.test("a stream that is rewritten between cut and publication voids the cut"
     const rewriting: Engine = {
       ...bound(engine),
       async snapshot(body) {
-        // After the cut, while the streams are looked at.
+        // After the cut, while the streams are being read.
         if (++snapshots === 3) {
           await engine.transact((tx) => Promise.resolve(countRewrite(tx, test.number)));
           valueOf(await service.data.writeEvents(test, atomicNote([1, 3])));
@@ -181,7 +187,7 @@ Deno.test("a stream that is rewritten between cut and publication voids the cut"
       },
     };
     const { anchor } = await makerOf(fixture, "maker", rewriting).make(test);
-    // A cut of before would not have the write that came after the rewrite.
+    // A cut from before the rewrite would lack the write that came after the rewrite.
     assert.equal(anchor?.event_count, 4);
     assert.ok(await newestVerifies(fixture, 3));
   });

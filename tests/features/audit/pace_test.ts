@@ -1,9 +1,9 @@
-/** Work beside requests: who waits, how long, and who does not. */
+/** How background work paces itself beside requests: who waits, how long, and who does not. */
 
 import assert from "node:assert/strict";
 import { createPace } from "../../../src/features/audit/pace.ts";
 
-/** A host whose clock moves by what is done on it; others have `doneEachTurn` done in each turn. */
+/** A host whose clock moves with the work; `doneEachTurn` counts what others do in each turn. */
 function busyHost(doneEachTurn: number) {
   const log: string[] = [];
   let done = 0;

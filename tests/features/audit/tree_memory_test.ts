@@ -1,4 +1,4 @@
-/** What is remembered of trees: one for each environment, used once, and only for its anchor. */
+/** The memory of trees: one for each environment, used once, and only for its own anchor. */
 
 import assert from "node:assert/strict";
 import { openTreeMemories, type TreeMemory } from "../../../src/features/audit/tree_memory.ts";
@@ -6,7 +6,7 @@ import { buildRows } from "../../../src/domain/audit/tree_rows.ts";
 
 const MIB = 1024 * 1024;
 
-/** Of about that many bytes: two nodes for each leaf. */
+/** A memory of about this many bytes: two nodes for each leaf. */
 function memoryOf(anchor: number, bytes: number): TreeMemory {
   const leaves = new Uint8Array(bytes / 2);
   return {

@@ -1,4 +1,4 @@
-/** Chunks are written while the next ones are made, and never after the end of their tree. */
+/** Chunks are written while the next ones are built, and never after the end of their tree. */
 
 import assert from "node:assert/strict";
 import { type TreeBuild, writeChunks } from "../../../src/features/audit/write_chunks.ts";
@@ -9,7 +9,7 @@ import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 1;
 const LEAF = leafHash("ab".repeat(32));
-/** So many fill more than two transactions. */
+/** Enough chunks to fill more than two transactions. */
 const CHUNKS = 70;
 
 function chunk(number: number): ChunkText {
@@ -25,7 +25,7 @@ function buildOn(engine: Engine): TreeBuild {
   return { engine, pace: nothing, tenant: TENANT, number: 1, guard: nothing };
 }
 
-/** An engine whose commits wait until they are let go. */
+/** An engine whose commits wait until they are released. */
 function holdCommits(engine: Engine) {
   const waiting: (() => void)[] = [];
   let underWay = 0;

@@ -22,7 +22,7 @@ import { exportText, importText, inChunks, openService } from "../../support/tra
 
 const ID = uuid(1);
 
-/** The file of a shop with so many pending entries, and as many reminders. */
+/** The file of a shop with this many pending entries and as many reminders. */
 async function shopFile(count: number): Promise<string> {
   let text = "";
   await withService(async ({ engine, host, tenants: { test } }) => {
@@ -36,7 +36,7 @@ async function shopFile(count: number): Promise<string> {
   return text;
 }
 
-/** What the queues of the deployment hold, of whomever. */
+/** What the queues of the deployment hold, of all tenants. */
 async function countQueued(engine: Engine): Promise<number> {
   const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => shard);
   return await engine.snapshot(async (tx) => {
@@ -85,7 +85,7 @@ Deno.test("half an import has nothing in the queues, and a server beside it does
     const outcome = await importEnvironment(engine, host, watched());
     assert.ok(outcome.ok);
     assert.ok(looked > 10);
-    // An entry and one for the sagas for each order, a timer for each reminder.
+    // For each order one entry and one for the sagas, for each reminder a timer.
     assert.equal(await countQueued(engine), 15);
     await close();
   });

@@ -1,4 +1,4 @@
-/** The compiled specs that a node remembers: never older than promised, compiled no oftener. */
+/** The compiled specs that a node caches: never older than promised, and compiled only once. */
 
 import assert from "node:assert/strict";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
@@ -25,7 +25,7 @@ async function deploy(engine: Engine, tenant: number, version: number, agent: st
   });
 }
 
-/** A cache that hears of nothing, over an engine that counts its snapshots. */
+/** A cache that hears of no change, over an engine that counts its snapshots. */
 async function withCache(
   body: (specs: SpecCache, engine: Engine, host: FakeHost, reads: () => number) => Promise<void>,
 ): Promise<void> {
@@ -35,7 +35,7 @@ async function withCache(
     const counting: Engine = { ...deaf, snapshot: (read) => (reads++, deaf.snapshot(read)) };
     const host = fakeHost();
     const specs = openSpecCache(counting, host);
-    // From then on what is remembered is used without a read.
+    // From then on cached specs are used without a read.
     await until(() => !(specs.current(99) instanceof Promise), "the first reading");
     try {
       await body(specs, engine, host, () => reads);

@@ -1,4 +1,4 @@
-/** Following a counter, so that memory is forgotten in time. */
+/** Following a counter, so that caches are dropped in time. */
 
 import { equal } from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
@@ -15,7 +15,7 @@ function bump(engine: Engine): Promise<void> {
   return engine.transact((tx) => Promise.resolve(bumpAccessVersion(tx)));
 }
 
-/** Waits up to three seconds for what another turn of the event loop will bring. */
+/** Waits up to three seconds until `condition` holds. */
 async function until(condition: () => boolean, what: string): Promise<void> {
   for (let waited = 0; !condition(); waited += 5) {
     if (waited > 3_000) throw new Error(`${what} did not happen`);
@@ -84,7 +84,7 @@ for (const [how, ended] of [["end", false], ["speak", true]] as const) {
       const restless: Engine = {
         ...bind(engine),
         snapshot: (body) => (reads++, engine.snapshot(body)),
-        // One that speaks does so for a real change, of which there are five.
+        // A watch that fires does so for a real change, and there are five of these.
         watch: (watched) =>
           ended && ++watches > 5
             ? engine.watch(watched)

@@ -1,4 +1,11 @@
+<<<<<<< HEAD:tests/features/base/record_error_test.ts
 /** Error records: stored at a 5xx, found for 24 hours, then 404. See docs/reference/errors.md. */
+=======
+/**
+ * Error records: stored at a 5xx, retrievable for 24 hours, then 404. See
+ * docs/reference/errors.md.
+ */
+>>>>>>> prose7:tests/commands/record_error_test.ts
 
 import assert from "node:assert/strict";
 import type { Engine } from "../../../src/kv/engine.ts";
@@ -74,7 +81,7 @@ Deno.test("listErrors() has a record that is saved while the store is read", asy
       if (!isHeld) return value;
       isRead.resolve();
       await isSaved.promise;
-      // The record is let go of once its commit is known.
+      // The record is dropped from memory once its commit is known.
       await new Promise((resolve) => setTimeout(resolve));
       return value;
     },

@@ -1,6 +1,7 @@
 /**
- * Sharing work under any schedule: clocks apart, renewals that fail, crashes, orderly stops, late
- * effects. The clock is virtual; every schedule that fails can be repeated from its seed.
+ * Sharing work by leases under any schedule. Clocks are apart, renewals fail, processes crash
+ * or stop in order, and effects come late. The clock is virtual; a failing schedule can be
+ * repeated from its seed.
  */
 
 import assert from "node:assert/strict";
@@ -25,10 +26,10 @@ const SHARDS = QUEUE_NAMES.reduce((sum, queue) => sum + QUEUE_SHARDS[queue], 0);
 interface Sharer {
   readonly share: WorkShare;
   readonly host: FakeHost;
-  /** Once true it is never asked for anything again. */
+  /** Once true, it is never asked for anything again. */
   isGone: boolean;
   isCutOff: boolean;
-  /** What it believed to hold when it last looked. */
+  /** The leases that it believed to hold at its last look. */
   seen: readonly Lease[];
 }
 
@@ -47,7 +48,7 @@ async function heldBy({ share }: Sharer): Promise<Lease[]> {
 
 const step = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("pass"), ms: fc.nat(4_000) }) },
-  // Longer than a lease lasts: whoever has not looked since works under one that is over.
+  // Longer than a lease lasts: a node that has not looked since works under an expired one.
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("pass"), ms: fc.nat(25_000) }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("look"), node: fc.nat(NODES - 1) }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("effect"), node: fc.nat(NODES - 1) }) },
@@ -70,7 +71,7 @@ async function look(sharer: Sharer): Promise<void> {
   }
 }
 
-/** Notes, in the order of commits, under which term each effect on a shard was done. */
+/** Records, in commit order, the lease term under which each effect on a shard was done. */
 async function doEffects(engine: Engine, { share, seen }: Sharer): Promise<void> {
   for (const lease of seen) {
     await engine.transact(async (tx) => {
@@ -90,7 +91,7 @@ async function checkEffects(engine: Engine): Promise<void> {
   }
 }
 
-/** A later owner's effect is never followed by one of an earlier owner. */
+/** After a later owner's effect, no effect of an earlier owner may follow. */
 function checkTerms(effects: readonly [number, string][]): void {
   const owners = new Map<number, string>();
   let newest = 0;
@@ -102,7 +103,7 @@ function checkTerms(effects: readonly [number, string][]): void {
   }
 }
 
-/** No two believe at this moment that they hold the same shard. */
+/** No two nodes may believe at this moment that they hold the same shard. */
 function checkBelieved(sharers: readonly Sharer[]): void {
   const names = sharers.filter(({ isGone }) => !isGone).flatMap(({ share, seen }) =>
     seen.filter((lease) => share.isRunning(lease)).map(({ queue, shard }) => `${queue}/${shard}`)
@@ -140,7 +141,7 @@ Deno.test("whatever happens: one holder at a time, no late effect, and all work 
   );
 });
 
-/** The survivors, and one that starts now, have everything soon, and about evenly. */
+/** The survivors and a new node soon hold everything, about evenly. */
 async function checkTakenOver(engine: Engine, sharers: readonly Sharer[]): Promise<void> {
   const newcomer = startSharer(engine, NODES, 0);
   newcomer.host.timeMs = Math.min(...sharers.map(({ host }) => host.timeMs));
@@ -154,7 +155,7 @@ async function checkTakenOver(engine: Engine, sharers: readonly Sharer[]): Promi
   checkBelieved(alive);
   const counts = alive.map(({ seen }) => seen.length);
   assert.equal(counts.reduce((sum, count) => sum + count), SHARDS);
-  // One more or less in each queue.
+  // Each queue may differ by one.
   assert.ok(Math.max(...counts) - Math.min(...counts) <= QUEUE_NAMES.length, `${counts}`);
 }
 
@@ -237,7 +238,7 @@ Deno.test("a shard with something under way is handed over only when that has en
     const all = await a.share.held("lane");
     assert.equal(all.length, QUEUE_SHARDS.lane);
     for (const { shard } of all) busy.add(shard);
-    /** So many turns of both, half a second each. */
+    /** This many turns of both, half a second each. */
     async function turns(count: number): Promise<void> {
       for (let turn = 0; turn < count; turn++) {
         for (const each of [a, b]) {

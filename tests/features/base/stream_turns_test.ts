@@ -1,4 +1,4 @@
-/** Turns on streams: nobody shares one, and nobody waits for ever. */
+/** Turns on streams: no two overlap on a stream, and nobody waits forever. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

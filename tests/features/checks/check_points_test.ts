@@ -1,4 +1,4 @@
-/** `fsck` and the index of points: nothing in a sound store, every lost, foreign or moved point. */
+/** `fsck` and the index of points: finds every lost, foreign or moved point, and nothing else. */
 
 import assert from "node:assert/strict";
 import { placeOf } from "../../../src/domain/geo/cells.ts";

@@ -21,7 +21,7 @@ function notes(count: number) {
   return texts.map((text) => ({ type: "was_noted", data: { text } }));
 }
 
-/** Writes of so many events to orders, each followed by an anchor of the environment. */
+/** Writes this many events to each order, with an anchor of the environment after each write. */
 async function fill(
   { service }: ServiceFixture,
   tenant: ServiceFixture["tenants"]["test"],
@@ -33,12 +33,12 @@ async function fill(
   }
 }
 
-/** Streams that are new, grown and left alone between anchors. */
+/** Streams that are new, grown and unchanged between anchors. */
 const WRITES = [[2, 2], [1, 1], [2, 1]] as const;
 
 type Reader = Pick<Engine, "snapshot">;
 
-/** All pairs of a store, in memory: a check of thousands of changed stores asks no engine. */
+/** All pairs of a store, in memory: checks of thousands of changed stores then need no engine. */
 async function contentOf(engine: Engine): Promise<readonly KeyValue[]> {
   const everything = { begin: new Uint8Array(0), end: Uint8Array.of(0xff) };
   return await engine.snapshot((tx) => tx.getRange(everything));
@@ -63,7 +63,7 @@ function withRecord(pairs: readonly KeyValue[], key: Bytes, value: Bytes | undef
   return { snapshot: (body) => body(reads) };
 }
 
-/** A store that cannot be walked is reported too. */
+/** A store that cannot be walked counts as unsound too. */
 async function isSound(engine: Reader): Promise<boolean> {
   return await checkStore(engine, true).then(({ faults }) => faults.length === 0, () => false);
 }
@@ -88,8 +88,9 @@ function recordsIn({ engine }: ServiceFixture, prefix: readonly (string | number
 }
 
 /**
- * Kinds of records that nothing else in a store tells again: specs, what their types wait for, how
- * many cuts and rewrites there were, how many events a month has. Checksums of rows are for them.
+ * Kinds of records that nothing else in a store repeats: specs, what their types wait for, the
+ * numbers of cuts and rewrites, the monthly number of events. The checksums of rows protect
+ * these.
  */
 const TOLD_ONCE = [
   keys.spec(1, 1),
@@ -105,7 +106,7 @@ function kindOf(key: Bytes) {
   return unpack(key)[1];
 }
 
-/** All others of the environment, of whatever kind: a new kind of record is evidence at first. */
+/** All other records of the environment, of any kind: a new kind counts as evidence at first. */
 async function evidenceOf(fixture: ServiceFixture) {
   const records = await recordsIn(fixture, [fixture.tenants.test.number]);
   return records.filter(({ key }) => !TOLD_ONCE.includes(kindOf(key)));
@@ -155,7 +156,7 @@ Deno.test("checkStore() finds each flipped byte of what a platform anchor rests 
     const pairs = await contentOf(engine);
     assert.ok(await isSound(withRecord(pairs, anchor!.key, anchor!.value)));
     const text = new TextDecoder().decode(anchor!.value);
-    // Its own name is signed by nobody.
+    // Its own name is not signed.
     const named = /"id":"pla_[^"]*"/.exec(text)!;
     for (let at = 0; at < text.length; at++) {
       if (at >= named.index && at < named.index + named[0].length) continue;

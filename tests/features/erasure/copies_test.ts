@@ -90,7 +90,7 @@ Deno.test("scheduled events that an erased stream has set off, or that are for i
     await erase(fixture, ORDER);
     const left = await engine.snapshot((tx) => listSchedules(tx, test.number, { limit: 10 }));
     assert.deepEqual(left.map(({ by }) => by.key), [streamKey("order", uuid(2))]);
-    // What is scheduled by an event behind the markers is of that event.
+    // An event scheduled by an event behind the markers belongs to that event.
     await write(service, test, setOff(uuid(1), "was_promised"));
     host.timeMs += 2 * MINUTE_MS;
     await drain(service);
@@ -100,7 +100,7 @@ Deno.test("scheduled events that an erased stream has set off, or that are for i
   }, { spec: reactiveSpec });
 });
 
-/** The example of a saga, whose steps carry what the order says. */
+/** A saga whose steps carry data of the order. */
 const SAGA_SPEC = { ...SHOP, modules: { sagas: { fulfilment: FULFILMENT } } } as JsonObject;
 
 function place(id: string, data: JsonObject) {

@@ -1,4 +1,4 @@
-/** Erasing a stream, whole: what readers, anchors and the store have afterwards. */
+/** Erasing a whole stream: what readers, anchors and the store have afterwards. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -200,7 +200,7 @@ Deno.test("a state that was folded before an erasure is not saved after it", asy
     await fill(fixture, 2);
     const head = await engine.snapshot((tx) => readHead(tx, test.number, ORDER));
     const small = JSON.stringify({ notes: [SECRET] });
-    // In more than one transaction.
+    // Needs more than one transaction.
     const large = JSON.stringify({ notes: [SECRET, "x".repeat(5_000_000)] });
     await erase(fixture, ORDER);
     for (const stateJson of [small, large]) {
@@ -227,7 +227,7 @@ Deno.test("a stream with one event more than two steps take is erased whole, and
     assert.deepEqual(after.map(({ id }) => id), before.map(({ id }) => id));
     assert.ok(after.every(({ raw }) => decodeEvent(raw).type === "_was_tombstoned"));
     assert.ok(verifyPage(after, { stream: ORDER, previous: undefined }).ok);
-    // More than a page of what is removed.
+    // More than one page of keys was removed.
     assert.deepEqual(await keysWith(engine, SECRET), []);
   });
 });

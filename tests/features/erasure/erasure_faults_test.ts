@@ -1,7 +1,7 @@
 /**
- * Erasure while commits lose their replies, processes die at any commit, others erase the same
- * stream and writers write to it: each event is erased once or written behind the markers, nothing
- * is lost, and nothing is left.
+ * Erasure under faults: each event is erased once or written behind the markers. Commits lose
+ * their replies, processes die at any commit, others erase the same stream and writers write to
+ * it. Nothing is lost, and nothing of the data remains.
  */
 
 import assert from "node:assert/strict";
@@ -31,7 +31,7 @@ const ORDER = streamKey("order", uuid(1));
 /** More than one step of a rewrite takes. */
 const EVENTS = 30;
 const LARGE = "x".repeat(990);
-/** Of an erasure as below; a test fails where it has more. */
+/** No erasure below has more commits; a test fails otherwise. */
 const COMMITS_MAX = 60;
 
 /** Events of 100 KB: a step takes about ten of them. */
@@ -52,7 +52,7 @@ async function fill({ service, tenants: { test } }: ServiceFixture): Promise<voi
   await service.audit.makeAnchor(test);
 }
 
-/** What must be so whatever has happened: the erasure took place, once. */
+/** Must hold whatever has happened: the erasure took place, once. */
 async function checkErased(
   { service, engine, tenants: { test } }: Pick<ServiceFixture, "service" | "engine" | "tenants">,
   id: string,
@@ -73,12 +73,12 @@ async function checkErased(
 }
 
 /**
- * On other engines than the embedded one an erasure takes a second: there each fault has a share of
- * the commits, and all of them together have each.
+ * On engines other than the embedded one an erasure takes a second. There each fault meets only
+ * a share of the commits, and all faults together meet every commit.
  */
 const SHARES = Deno.env.get("TEST_STORE") === undefined ? 1 : COMMIT_FAULTS.length;
 
-/** Erases with that fault in the commit `first` and later ones, a run for each, to the last. */
+/** Erases with the fault in one commit, one run for each commit from `first` to the last. */
 async function atEachCommit(fault: Fault, first: number) {
   for (let at = first; at < COMMITS_MAX; at += SHARES) {
     let seen: number | undefined;
@@ -195,7 +195,7 @@ for (const { name, open } of NODE_STORES) {
         const node = stopped % 2 === 0 ? a : b;
         let asked = 0;
         await node.service.erasure.eraseDue(1, () => ++asked > stopped);
-        // Silent for so long, it has lost its leases.
+        // A node that was silent for this long has lost its leases.
         nodes.pass(60_000);
       }
       await drainErasures(b.service);
@@ -246,7 +246,7 @@ Deno.test("an anchor that an erasure meets, before any of its commits, is one of
   assert.ok(isOver, "each commit was met");
 });
 
-/** The calls of an engine, which may be one of a class. */
+/** Binds the calls of an engine, which may be methods of a class. */
 function boundEngine(engine: Engine): Engine {
   return {
     transact: (body) => engine.transact(body),
@@ -260,7 +260,7 @@ for (const { name, open } of NODE_STORES) {
   Deno.test(`what is written while the swap is about to commit is erased too, not lost (${name})`, async () => {
     let isHeld = false;
     let nextWrite = Promise.withResolvers<void>();
-    // Each commit of B waits until something was written since its transaction has read.
+    // Each commit of B waits until something was written after its transaction has read.
     const wrapB = (engine: Engine): Engine => ({
       ...boundEngine(engine),
       transact: (body) =>
@@ -274,7 +274,7 @@ for (const { name, open } of NODE_STORES) {
       const { a, b, tenants: { test } } = nodes;
       valueOf(await a.service.data.writeEvents(test, noteWrite(uuid(1), SECRET)));
       const { id } = valueOf(await a.service.erasure.request(test, erasureOf(ORDER)));
-      // All leases are B's: nothing else is done on A.
+      // B holds all leases: A does no other work.
       await b.service.background.renewShare();
       nodes.pass(60_000);
       await b.service.background.renewShare();

@@ -1,4 +1,4 @@
-/** What every node forgets when a stream is erased, wherever that was done. */
+/** What every node forgets when a stream is erased, wherever that happened. */
 
 import assert from "node:assert/strict";
 import { followErasures } from "../../../src/features/erasure/follow_erasures.ts";

@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/erasure/request_erasure_test.ts
  * Asking for an erasure: what is refused, the grace, and taking it back.
  * See docs/reference/erasure.md.
+=======
+ * Requesting an erasure: refusals, the grace period, and cancelling. See
+ * docs/reference/erasure.md.
+>>>>>>> prose7:tests/commands/erasure/request_erasure_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -126,7 +131,7 @@ Deno.test("what has begun cannot be taken back", async () => {
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "one")));
     const { id } = valueOf(await service.erasure.request(test, erasureOf(ORDER)));
     let asked = 0;
-    // Stops before the second step: the markers are in place, copies are not removed yet.
+    // Stops before the second step: the markers are in place, the copies are not removed yet.
     await service.erasure.eraseDue(100, () => ++asked > 1);
     const running = refusalOf(await service.erasure.cancel(test, id));
     assert.deepEqual(running, { kind: "erasure_begun", state: "running" });

@@ -1,7 +1,13 @@
 /**
+<<<<<<< HEAD:tests/features/imports/import_events_test.ts
  * Imports of events: every line is checked like a write, order within a stream is kept, and a rerun
  * with the same `import_id` resumes without duplicates, whatever ended the first run.
  * See docs/reference/imports.md.
+=======
+ * Imports check every line like a write and keep the order within a stream. A rerun with the
+ * same `import_id` resumes without duplicates, whatever ended the first run. See
+ * docs/reference/imports.md.
+>>>>>>> prose7:tests/commands/import/import_events_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +24,7 @@ import {
 } from "../../support/import_fixtures.ts";
 import { noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 
-/** Some transactions' worth: an import stores about a million bytes at a time. */
+/** Several transactions' worth: an import stores about a million bytes at a time. */
 const LINES = makeLines({ events: 120, streams: 11, padding: 40_000 });
 const FILE = fileOf(LINES);
 const FORMS: readonly ImportForm[] = ["import_jsonl", "cold_start"];
@@ -65,7 +71,7 @@ Deno.test("a body cut at any byte leaves whole lines, and the whole file complet
       assert.ok(!cut.ok && cut.refusal.kind === "bad_request" && cut.line === undefined);
       const before = cut.progress!.record.written;
       const whole = file.slice(0, cutAt);
-      // Characters of two bytes come before the cut, so there may be fewer lines than this.
+      // Two-byte characters come before the cut, so there may be fewer lines than this.
       assert.ok(before <= whole.split("\n").length - 1 && before > 0, String(before));
       const rest = await service.imports.run(test, importRequest(file, change));
       assert.ok(rest.ok);

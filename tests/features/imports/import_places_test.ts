@@ -1,4 +1,6 @@
-/** The few imports of a process: shared by instances, and not held by clients that let us wait. */
+/**
+ * A process runs few imports at once: instances share the places, and slow clients lose theirs.
+ */
 
 import assert from "node:assert/strict";
 import {
@@ -14,7 +16,7 @@ function setUp() {
   return { clock, places: openImportPlaces(() => clock.nowMs) };
 }
 
-/** Takes pieces of so many bytes, each of which comes after so long. */
+/** Receives pieces of these sizes, each after the given delay. */
 async function receive(
   clock: { nowMs: number },
   place: ImportPlace,
@@ -29,7 +31,7 @@ async function receive(
   for await (const piece of place.watch(coming())) assert.ok(piece.ok);
 }
 
-/** Begins to wait for a piece that does not come. */
+/** Starts to wait for a piece that never comes. */
 function stall(place: ImportPlace): void {
   async function* never(): AsyncGenerator<Outcome<Uint8Array>> {
     await new Promise(() => {});

@@ -1,4 +1,4 @@
-/** A file in any pieces is the same lines, places and digests. */
+/** A file yields the same lines, positions and digests, however it is cut into pieces. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -13,7 +13,7 @@ async function* cut(
   file: Uint8Array,
   ends: readonly number[],
 ): AsyncGenerator<Outcome<Uint8Array>> {
-  // Pieces share their memory, as those of a body do.
+  // Pieces share their memory, like those of a request body.
   const memory = new Uint8Array(file.length);
   const places = [...new Set(ends.map((end) => end % (file.length + 1)))].sort((a, b) => a - b);
   let at = 0;

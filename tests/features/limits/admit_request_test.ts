@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/features/limits/admit_request_test.ts
 /** Rate limits of `src/features/limits/admit_request.ts`: exact numbers, by a clock set by hand. */
+=======
+/** Rate limits of `src/commands/admit_request.ts`: exact numbers, with a clock set by hand. */
+>>>>>>> prose7:tests/commands/admit_request_test.ts
 
 import assert from "node:assert/strict";
 import { createRequestAdmission } from "../../../src/features/limits/admit_request.ts";
@@ -12,7 +16,7 @@ function instance(tier: Tier, id = "one"): Instance {
 
 function open() {
   const host = fakeHost();
-  // The clock of how long it took goes on while the one of the wall leaps.
+  // The monotonic clock goes on while the wall clock jumps.
   let monotonicMs = 5_000;
   const admission = createRequestAdmission({ ...host, monotonicMs: () => monotonicMs });
   return {

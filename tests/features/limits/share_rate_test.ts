@@ -1,7 +1,14 @@
 /**
+<<<<<<< HEAD:tests/features/limits/share_rate_test.ts
  * Several processes with one limit, in a time of their own: how far what they admit together is
  * from what one process would admit, whatever their clocks say and however the load is spread.
  * Across nodes the total stays within 5% of the limit (docs/reference/limits.md).
+=======
+ * Several processes share one rate limit, in simulated time: how far their total is off. It is
+ * compared with what one process would admit, whatever the clocks say and however the load is
+ * spread. Across nodes the total must stay within 5% of the limit. See
+ * docs/reference/limits.md.
+>>>>>>> prose7:tests/commands/share_rate_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -29,7 +36,7 @@ function instance(tier: Tier): Instance {
   return { id: "one", slug: "one", tier, created_at: "2026-01-01T00:00:00.000Z" };
 }
 
-/** One process: its clock of the wall may be wrong, and leap; the other begins anywhere. */
+/** One process: its wall clock may be wrong and jump; its monotonic clock starts anywhere. */
 interface Process {
   readonly admission: RequestAdmission;
   wallSkewMs: number;
@@ -67,16 +74,16 @@ function startProcess(world: World, engine: Engine, name: string, wallSkewMs: nu
 interface Scenario {
   readonly what: string;
   readonly tier: Exclude<Tier, "unlimited">;
-  /** How far the wall clock of each is off. */
+  /** How far the wall clock of each process is off. */
   readonly skewsMs: readonly number[];
-  /** Requests of a process in a tick, as a share of what the limit allows in one. */
+  /** Requests of a process in a tick, as a share of what the limit allows per tick. */
   readonly demand: (process: number, nowMs: number) => number;
   /** What happens before a tick. */
   readonly events?: (processes: Process[], world: World, engine: Engine) => void;
 }
 
 interface Result {
-  /** When each was admitted, and when each was asked. */
+  /** When each request was admitted, and when each was asked. */
   readonly admitted: readonly number[];
   readonly asked: readonly number[];
   readonly transactions: number;
@@ -107,13 +114,13 @@ async function simulate(scenario: Scenario, engines: readonly Engine[]): Promise
         if (isAdmitted) admitted.push(world.nowMs);
       }
     }));
-    // What was asked of the store meanwhile lands within the tick.
+    // Requests to the store made meanwhile land within the tick.
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
   }
   return { admitted, asked, transactions: world.transactions };
 }
 
-/** The most within any minute. */
+/** The most admissions within any minute. */
 function mostInMinute(times: readonly number[]): number {
   let most = 0;
   for (let first = 0, last = 0; last < times.length; last++) {

@@ -83,7 +83,7 @@ Deno.test("a delivery that fails is tried again 5, 25 and 125 s after each failu
   await withListeners(async ({ service, sender, test, host }) => {
     const startMs = host.timeMs;
     const beganMs: number[] = [];
-    // Each try takes 700 ms: the pause counts from its end.
+    // Each attempt takes 700 ms: the pause counts from its end.
     sender.answer = () => {
       beganMs.push(host.timeMs - startMs);
       host.timeMs += 700;

@@ -1,6 +1,7 @@
 /**
- * Deliveries while commits lose their replies, the store goes away, the spec cannot be read and
- * processes end: each at least once, under one id, in order; once where nothing failed.
+ * Deliveries under faults: each arrives at least once, under one id, in order. Commits lose
+ * their replies, the store goes away, the spec cannot be read and processes end. Each delivery
+ * arrives exactly once if nothing failed.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +24,7 @@ import {
 } from "../../support/listener_fixtures.ts";
 import { noteWrite, uuid, valueOf } from "../../support/service_fixture.ts";
 
-/** A service on which commit number `at` after `arm` has the fault. */
+/** Runs `body` with a service whose commit number `at` after `arm` meets the fault. */
 async function withFault(
   at: number,
   fault: Fault,
@@ -35,7 +36,7 @@ async function withFault(
   await withListeners((fixture) => body(fixture, () => seen = 0), { wrap });
 }
 
-/** Delivers while the clock goes on, for pauses after outages. */
+/** Delivers while the clock moves on, for pauses after outages. */
 async function deliverInTime({ service, host }: ListenerFixture): Promise<void> {
   const delivering = deliver(service);
   let isOver = false;
@@ -110,7 +111,7 @@ Deno.test("where the spec cannot be read, a delivery goes to the address of its 
     sender.answer = ({ headers }) => ({ status: "X-SVC-Signature" in headers ? 200 : 401 });
     await note(service, test, uuid(1), "first");
     isUnreadable = true;
-    // What is remembered of the spec is too old by then.
+    // The remembered spec is too old by then.
     host.timeMs += 10_000;
     await deliver(service);
     assert.equal(sender.sent.length, 1);

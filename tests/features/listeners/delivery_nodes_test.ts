@@ -1,6 +1,7 @@
 /**
- * Deliveries where several processes have one store: each is sent once while nothing fails, also
- * while processes come and go; and none is forgotten by one that dies. On both kinds of engine.
+ * Deliveries with several processes on one store. Each is sent once while nothing fails, even
+ * while processes come and go, and none is forgotten when a process dies. On both kinds of
+ * engine.
  */
 
 import assert from "node:assert/strict";
@@ -41,14 +42,14 @@ async function withNodes(open: OpenNodes, body: (nodes: Delivering) => Promise<v
   }, { webhooks });
 }
 
-/** One round of a node's workers; nothing is waited for. */
+/** One round of a node's workers; waits for no delivery. */
 async function work({ service }: Node): Promise<void> {
   await service.background.renewShare();
   await service.background.drainTimers(100);
   await service.background.drainDeliveries();
 }
 
-/** Rounds of both until each has its share. */
+/** Rounds of both nodes until each has its share. */
 async function share({ a, b, pass }: TwoNodes): Promise<void> {
   for (let turn = 0; turn < 6; turn++) {
     await work(a);
@@ -57,7 +58,7 @@ async function share({ a, b, pass }: TwoNodes): Promise<void> {
   }
 }
 
-/** Rounds of both until `count` tries began. */
+/** Rounds of both nodes until `count` attempts have begun. */
 async function untilSent({ a, b, senders, pass }: Delivering, count: number): Promise<void> {
   for (let turn = 0; turn < 200; turn++) {
     await work(a);
@@ -102,7 +103,7 @@ for (const { name, open } of NODE_STORES) {
       await work(a);
       for (let number = 0; number < 16; number++) await note(a.service, test, uuid(number), "x");
       await until(() => senders.a.sent.length === 16, "16 tries");
-      // Longer than a lease would last that nobody renews.
+      // Longer than an unrenewed lease lasts.
       for (let turn = 0; turn < 40; turn++) {
         await work(a);
         await work(b);

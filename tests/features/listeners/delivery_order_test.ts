@@ -1,4 +1,4 @@
-/** Order within a stream, whatever fails, and how endpoints that fail are kept from the others. */
+/** Order within a stream, whatever fails, and how failing endpoints are kept from the others. */
 
 import assert from "node:assert/strict";
 import { RETRY_PAUSES_MS, type TryAnswer } from "../../../src/domain/listener/delivery.ts";
@@ -117,7 +117,7 @@ Deno.test("after 20 failures in a row an endpoint is left alone for 30 s; then o
     await deliver(service);
     assert.equal(sender.sent.length, limits.circuitFailuresMax);
     assert.equal(await circuit(service, test), "open");
-    // Due again, and nothing is sent; no try is counted.
+    // They are due again, but nothing is sent and no attempt is counted.
     host.timeMs += 29_999;
     await deliver(service);
     assert.equal(sender.sent.length, limits.circuitFailuresMax);
@@ -162,12 +162,12 @@ Deno.test("what has waited for more than an hour for an endpoint that is away is
     await failAll(service, test, limits.circuitFailuresMax);
     for (let number = 100; number < 300; number++) await note(service, test, uuid(number), "late");
     const startMs = host.timeMs;
-    // Each half minute one try finds out that it is still away.
+    // Every half minute one attempt finds that the endpoint is still away.
     while (host.timeMs < startMs + limits.deliveryAgeMsMax) {
       host.timeMs += 30_000;
       await deliver(service);
     }
-    // What was tried lately is looked at when it is due again, all of it four times a second.
+    // Recently attempted deliveries are looked at when due, all of them four times a second.
     const lookAgain = async () => {
       for (const pauseMs of [LAST_PAUSE_MS, 250, 250]) {
         host.timeMs += pauseMs;
@@ -175,7 +175,7 @@ Deno.test("what has waited for more than an hour for an endpoint that is away is
       }
     };
     await lookAgain();
-    // Whichever finds out that the endpoint is still away has all of its tries, old as it is.
+    // The delivery that probes the endpoint uses all of its attempts, however old it is.
     assert.ok((await deliveries(service, test, "pending")).length <= 1);
     for (const _ of RETRY_PAUSES_MS) await lookAgain();
     assert.deepEqual(await deliveries(service, test, "pending"), []);
@@ -195,7 +195,7 @@ Deno.test("a healthy endpoint has all that waited, however long that was", async
   });
 });
 
-/** One of several streams is hot; all others have one event each. */
+/** Twenty of the streams are hot; the other twenty have one event each. */
 Deno.test("a stream with very many events does not keep the other streams waiting", async () => {
   await withListeners(async ({ service, sender, test }) => {
     const many = Array.from({ length: 2_000 }, (_, index) => `hot ${index}`);

@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/features/listeners/replay_deliveries_test.ts
 /** Deliveries that are over and are asked for again. See docs/reference/listeners.md. */
+=======
+/** Ended deliveries that are requested again. See docs/reference/listeners.md. */
+>>>>>>> prose7:tests/commands/replay_deliveries_test.ts
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
@@ -97,7 +101,7 @@ Deno.test("a replay goes step by step: each call takes so many and says where th
     assert.equal(first.replayed, limits.replayedAtOnceMax);
     assert.equal(first.truncated, true);
     await deliver(service);
-    // What was replayed is over again by now: the cursor keeps it from being asked for again.
+    // The replayed ones have ended again by now: the cursor prevents another replay of them.
     const request = { listener, sinceMs, start: first.next_start! };
     const second = valueOf(await service.data.replayDeliveries(test, request));
     assert.deepEqual(second, { replayed: 5, truncated: false });

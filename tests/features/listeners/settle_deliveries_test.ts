@@ -1,4 +1,4 @@
-/** Settling deliveries: each once, whoever else has done it, and each lane for itself. */
+/** Settling deliveries: each once, whoever else settles it, and each lane separately. */
 
 import assert from "node:assert/strict";
 import {
@@ -28,7 +28,7 @@ function deliveryOf(id: string): Delivery {
   return { id, sinceMs: 0, dueMs: 0, url: "https://hook", tries: [], triesBefore: 0 };
 }
 
-/** After one try more, to be tried again. */
+/** After one more attempt, to be tried again. */
 function failed(before: Delivery, at: string): DeliveryChange {
   const tries = [...before.tries, { at, status: 500, duration_ms: 1 }];
   return { index: 0, before, after: { ...before, tries, dueMs: 5_000 }, atMs: 1 };

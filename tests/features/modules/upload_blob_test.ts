@@ -1,5 +1,9 @@
 /**
+<<<<<<< HEAD:tests/features/modules/upload_blob_test.ts
  * Blobs: versions, pins and the moment of switching. The same bytes again give the
+=======
+ * Blobs: versions, pins and the moment of switching. Uploading the same bytes again returns the
+>>>>>>> prose7:tests/commands/upload_blob_test.ts
  * same version. See docs/reference/modules.md.
  */
 
@@ -108,16 +112,16 @@ Deno.test("another node goes to the new version too, within five seconds", async
 Deno.test("a new version has the streams of its types folded anew in the background", async () => {
   await withModules({ maker: await stating("one") }, EVENTS, async (world) => {
     const { service } = world;
-    // Above what a snapshot is made for.
+    // Enough events for a snapshot.
     const types = Array.from({ length: 1_000 }, () => "was_made");
     valueOf(await world.write("a", types));
     await world.stateOf("a");
     while (await service.background.saveMemory(100) > 0);
-    // What the deploy has left to do.
+    // The work that the deploy left to do.
     await rebuildAll(world);
     valueOf(await world.upload("maker", await stating("two")));
     await rebuildAll(world);
-    // On a node without memory: what it reads is the snapshot of the new version.
+    // A node without memory reads the snapshot of the new version.
     const fresh = createService(world.engine, world.host, world.access);
     try {
       assert.deepEqual(await moduleWorld(fresh, world).stateOf("a"), { made_by: "two" });
@@ -138,7 +142,7 @@ Deno.test("a state folded with the old version is not kept in the place of one f
       const old = await before.current(number);
       assert(await engine.transact((tx) => isCurrentFold(tx, number, old)));
       valueOf(await world.upload("maker", await stating("two")));
-      // A node that has heard of no upload has this in its hands.
+      // What a node holds that has heard of no upload.
       assert(!await engine.transact((tx) => isCurrentFold(tx, number, old)));
       const now = await after.current(number);
       assert(await engine.transact((tx) => isCurrentFold(tx, number, now)));
@@ -185,7 +189,7 @@ Deno.test("a version without the function that the current spec calls is refused
     assert.match(message, /aggregate_types\.show\.events\.was_made\.handler\.wasm/);
     assert.notEqual(hint, "");
     assert.equal(valueOf(await world.service.specs.listBlobs(world.tenant, {})).data.length, 1);
-    // Pinned, the spec does not mind.
+    // A pinned version is not affected by the upload.
     valueOf(await world.deploy(showSpec({ was_made: { wasm: "maker:v1" } })));
     assert.equal(valueOf(await world.upload("maker", other)).version, 2);
   });
@@ -228,7 +232,7 @@ for (const kind of ["lose_reply", "unavailable"] as const) {
           () => false,
         );
         assert.equal(isHeard, kind === "lose_reply");
-        // Who was not told may find either, but never a mixture.
+        // A writer without a reply may find either, but never a mixture.
         const made = isHeard || landed ? "two" : "one";
         assert.deepEqual(await world.stateOf("a"), { made_by: made });
         assert.equal(valueOf(await world.upload("maker", two)).version, 2);

@@ -1,4 +1,4 @@
-/** Upkeep of views, and what can go wrong in it: poison, wide changes, processes that race. */
+/** Upkeep of projections, and what can go wrong: poison, wide changes, processes that race. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
@@ -57,7 +57,7 @@ Deno.test("a change of a customer refreshes the orders that show it, also by way
   });
 });
 
-/** What makes a row larger than a row may be. */
+/** Makes a row larger than a row may be. */
 const LARGE_LINE = "x".repeat(90_000);
 const LINES = 12;
 const WITH_LINES: JsonObject = {
@@ -87,7 +87,7 @@ Deno.test("a row that cannot be computed keeps what it had, says why, and holds 
       key: uuid(1),
     });
 
-    // Tried again after ever longer pauses, under the same record.
+    // Retried after ever longer pauses, under the same record.
     for (const tries of [2, 3, 4]) {
       host.timeMs += limits.rowRetryMsMin * 2 ** tries;
       await settleViews(service);
@@ -234,7 +234,7 @@ Deno.test("the same document again changes nothing, another one is built beside 
   });
 });
 
-/** Many writes of the same few aggregates, in an order of their own in each run. */
+/** Many writes to the same few aggregates, in a different order in each run. */
 function busyEvents(run: number): [type: string, id: string, event: ShopEvent][] {
   return Array.from({ length: 60 }, (_, n): [string, string, ShopEvent] => {
     const turn = (n * 7 + run * 13) % 60;

@@ -1,6 +1,6 @@
 /**
- * After any history of events every view is the one computed from scratch, whatever was deployed,
- * redeployed, deleted, erased or interrupted meanwhile.
+ * After any history of events every row of a projection equals the one computed from scratch.
+ * This holds whatever was deployed, redeployed, deleted, erased or interrupted meanwhile.
  */
 
 import assert from "node:assert/strict";
@@ -23,7 +23,7 @@ const ORDERS = [uuid(1), uuid(2), `${uuid(2)}:gift`, "7ZK0X9M4P", "main"];
 const CUSTOMERS = [uuid(11), uuid(12), uuid(13), "global"];
 const PRODUCTS = [uuid(21), uuid(22), uuid(23)];
 
-/** All that may be erased. */
+/** All streams that may be erased. */
 const STREAMS = Object.entries({
   order: ORDERS,
   customer: CUSTOMERS,
@@ -180,10 +180,10 @@ const step = fc.oneof(
   },
 ) as fc.Arbitrary<Step>;
 
-/** What a run has done so far, beside what the product has. */
+/** What a run has done so far, besides what the product knows. */
 interface Known {
   readonly streams: Map<string, OracleStream>;
-  /** Requests to erase streams that are not rewritten yet, by the stream. */
+  /** Requests to erase streams that are not rewritten yet, by stream. */
   readonly erasures: Map<StreamKey, string>;
   definition: JsonObject | undefined;
   second: boolean;
@@ -243,7 +243,7 @@ async function take(
       await projections.buildViews();
       break;
     case "crash": {
-      // All that was in memory is gone; what it had begun is in the store or is not.
+      // Everything in memory is lost; work that had begun is in the store or is not.
       if (service !== fixture.service) await service.close();
       const access = createAccess(fixture.engine, host, { jwtSecret: new Uint8Array(32).fill(7) });
       const next = createService(fixture.engine, host, access);
@@ -292,12 +292,12 @@ async function requestErasure(
 ): Promise<void> {
   if (!streams.has(stream) || erasures.has(stream)) return;
   const request = await erasure.request(test, erasureOf(stream));
-  // Of a stream that was rewritten, but is not done yet, there is no second one.
+  // A stream that is rewritten but not finished accepts no second request.
   if (request.ok) erasures.set(stream, request.value.id);
   else assert.equal(request.refusal.kind, "already_exists");
 }
 
-/** Of a stream that was rewritten, markers are left: as many as it had events. */
+/** A rewritten stream has as many markers as it had events. */
 async function noteRewritten(
   { engine, tenants: { test } }: ServiceFixture,
   { erasures, streams }: Known,

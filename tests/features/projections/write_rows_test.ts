@@ -30,9 +30,9 @@ const [ADA, BOB] = [uuid(11), uuid(12)];
 interface Slow extends ServiceFixture {
   readonly streams: ShopStreams;
   write(type: string, id: string, event: ShopEvent): Promise<void>;
-  /** What another process computes of the order now, and has not written yet. */
+  /** Computes the order's row as another process would now, without writing it. */
   compute(): Promise<ComputedRow | FailedRow>;
-  /** Writes it; gives whether that was refused. */
+  /** Writes the row; returns whether that was refused. */
   put(row: ComputedRow | FailedRow): Promise<boolean>;
 }
 
@@ -106,8 +106,8 @@ Deno.test("a row is refused whose source has grown before the index told anybody
     await write("order", ORDER, placed);
     const early = await compute();
     await write("customer", ADA, named("Ada Lovelace"));
-    // The upkeep of the customer's shard alone, as if that of the order's were slow: nobody knows
-    // yet that the order shows the customer, and the row would never be refreshed.
+    // Only the customer's shard is kept up, as if the order's shard were slow: the index does
+    // not know yet that the order shows the customer, so the row would never be refreshed.
     assert.equal(await put(early), true);
     assert.deepEqual(await storedRows(engine, tenants.test), []);
     assert.equal(await put(await compute()), false);

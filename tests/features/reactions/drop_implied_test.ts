@@ -1,4 +1,4 @@
-/** What is not implied any more is dropped together, said once, and never under another spec. */
+/** Events no longer implied are dropped together, reported once, and never under another spec. */
 
 import assert from "node:assert/strict";
 import { openDropper } from "../../../src/features/reactions/drop_implied.ts";
@@ -56,7 +56,7 @@ async function putMany(
   return works.map((work) => ({ work, entry }));
 }
 
-/** A dropper beside the service's own, over commits with the faults of `plan`. */
+/** A second dropper beside the service's, whose commits meet the faults of `plan`. */
 async function openOver({ engine, host, tenants: { test } }: ServiceFixture, plan: FaultPlan) {
   let commits = 0;
   const faultOf = typeof plan === "function" ? plan : (commit: number) => plan[commit];
@@ -160,7 +160,7 @@ Deno.test("entries that another process has done meanwhile are no loss, and noth
     await Promise.all(implied.map((one) => other.drop(one, hash)));
     await Promise.all(implied.map((one) => dropper.drop(one, hash)));
     assert.equal((await errorsOf(fixture)).length, 1);
-    // Written, not dropped.
+    // These were written, not dropped.
     const written = await putMany(fixture, 5, "order:c/000000000000");
     await fixture.engine.transact((tx) => {
       for (const { work } of written) clearEntry(tx, work);

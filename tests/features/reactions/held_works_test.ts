@@ -1,4 +1,4 @@
-/** Entries in memory have a limit to their number and their bytes. */
+/** Outbox entries in memory are limited in number and in bytes. */
 
 import assert from "node:assert/strict";
 import { openHeldWorks } from "../../../src/features/reactions/held_works.ts";

@@ -1,4 +1,4 @@
-/** What clients see of scheduled events: pages by id, without those that were cancelled. */
+/** What clients see of scheduled events: pages by id, without the cancelled ones. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
@@ -14,7 +14,7 @@ async function promise(service: Service, tenant: Tenant, order: number, count: n
   await write(service, tenant, setOffAll(uuid(order), events));
 }
 
-/** The ids on all pages, and how many pages there are. */
+/** The ids on all pages, and the number of pages. */
 async function allPages(service: Service, tenant: Tenant, limit: number) {
   const ids: string[] = [];
   let pages = 0;

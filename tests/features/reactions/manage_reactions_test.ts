@@ -1,4 +1,4 @@
-/** What operators do about pending reactions: pause, go on, discard. */
+/** How operators manage pending reactions: pause, resume, discard. */
 
 import assert from "node:assert/strict";
 import type { DiscardRequest } from "../../../src/features/reactions/manage_reactions.ts";

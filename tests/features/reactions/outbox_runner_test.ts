@@ -1,4 +1,4 @@
-/** What becomes of an entry that meets a fault, an outage or another process while it is done. */
+/** What happens to an outbox entry that meets a fault, an outage or another process. */
 
 import assert from "node:assert/strict";
 import {

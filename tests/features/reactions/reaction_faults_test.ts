@@ -1,6 +1,6 @@
 /**
- * What written events set off, while commits lose their replies, the store goes away and single
- * entries fail: each effect exactly once, none missing.
+ * Reactions under faults: each effect happens exactly once, and none is missing. Commits lose
+ * their replies, the store goes away and single entries fail.
  */
 
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ import { type ServiceFixture, uuid, valueOf, withService } from "../../support/s
 
 const MINUTE_MS = 60_000;
 
-/** A service on which commit number `at` after `arm` has the fault. */
+/** Runs `body` with a service whose commit number `at` after `arm` meets the fault. */
 async function withFault(
   at: number,
   fault: Fault,
@@ -86,7 +86,7 @@ for (const { name, fault } of COMMIT_FAULTS) {
   });
 }
 
-/** Lets all that is left become due, and be done. */
+/** Lets all remaining work become due, and does it. */
 async function finish(service: Service, host: { timeMs: number }): Promise<void> {
   for (let round = 0; round < 3; round++) {
     host.timeMs += MINUTE_MS;
@@ -143,7 +143,7 @@ Deno.test("a scheduled event that fails again and again is parked, others fire",
     let tries = 0;
     for (; tries < 100; tries++) {
       host.timeMs += limits.reactionRetryMsMax;
-      // The record of the one that fails has no such text in its key, its event's stream has.
+      // The poison is not in the failing record's key, only in the key of its event's stream.
       if (await service.background.drainTimers(1_600) === 0) break;
     }
     assert.equal(tries, limits.reactionTriesMax);

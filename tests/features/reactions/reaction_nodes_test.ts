@@ -1,6 +1,6 @@
 /**
- * What written events set off, where several processes have one store: each effect exactly once,
- * whether leases keep them apart or not. On both kinds of engine.
+ * Reactions with several processes on one store: each effect happens exactly once. This holds
+ * whether leases keep the processes apart or not. On both kinds of engine.
  */
 
 import assert from "node:assert/strict";
@@ -22,13 +22,13 @@ import { deafEngine, type Node, type TwoNodes, withTwoNodes } from "../../suppor
 async function deployReactive({ a, b, tenants: { test }, pass }: TwoNodes): Promise<Tenant> {
   const request = { spec: reactiveSpec, force: true, dryRun: false };
   valueOf(await a.service.specs.deploySpec(test, request));
-  // What B remembers is too old to be used.
+  // B's remembered spec is now too old to be used.
   pass(5_000);
   await b.host.yieldTurn();
   return test;
 }
 
-/** The node's service, on an engine that fails after so many transactions. */
+/** The node's service, on an engine that fails after this many transactions. */
 function dying({ engine, host, access }: Node) {
   const life = { commitsLeft: 0 };
   const service = createService(
@@ -57,13 +57,13 @@ for (const { name, open } of NODE_STORES) {
       const ids = Array.from({ length: 20 }, (_, n) => uuid(n));
       for (const id of ids) {
         for (const type of ["was_placed", "was_delayed"]) {
-          // That of the write itself.
+          // The commit of the write itself.
           life.commitsLeft = 1;
           await write(service, test, setOff(id, type));
         }
       }
       await service.close();
-      // None of them knows of the others: no leases keep them apart.
+      // They do not know of each other: no leases keep them apart.
       const workers = [a, b, a].map(({ engine, host, access }) =>
         createService(engine, host, access)
       );
@@ -148,7 +148,7 @@ for (const { name, open } of NODE_STORES) {
         const old = { spec: specWithoutLedger(), force: true, dryRun: false };
         valueOf(await a.service.specs.deploySpec(test, old));
         pass(5_000);
-        // B remembers a spec without ledgers and reminders, and is deaf from now on.
+        // B remembers a spec without ledgers and reminders, and hears of no deploy from now on.
         const deaf = createService(b.engine, b.host, b.access);
         for (let turn = 0; turn < 5; turn++) await b.host.yieldTurn();
         valueOf(await deaf.data.readLength(test, "order", uuid(1)));
@@ -159,7 +159,7 @@ for (const { name, open } of NODE_STORES) {
         await write(service, test, setOff(uuid(1), "was_placed"));
         await service.close();
         await write(a.service, test, setOff(uuid(2), "was_delayed"));
-        // Soon enough for what it remembers to be as good as new.
+        // Soon enough that B still trusts what it remembers.
         pass(1_000);
         for (let round = 0; round < 3; round++) {
           if (queue === "implied") await deaf.background.drainOutbox(100);
@@ -176,7 +176,7 @@ for (const { name, open } of NODE_STORES) {
   }
 }
 
-/** What is scheduled fires, as an event of a ledger, after one second. */
+/** The scheduled event is written to a ledger after one second. */
 function hastySpec(): JsonObject {
   const spec = structuredClone(reactiveSpec);
   // deno-lint-ignore no-explicit-any
@@ -186,7 +186,7 @@ function hastySpec(): JsonObject {
   return spec;
 }
 
-/** What node A does while B is quicker: its transaction after the write's own comes too late. */
+/** What node A does while B is faster: A's transaction after the write comes too late. */
 const RACES: readonly {
   readonly what: string;
   readonly type: string;
@@ -220,7 +220,7 @@ for (const { name, open } of NODE_STORES) {
         };
         const service = createService(late, a.host, a.access, { isDirect: false });
         await write(service, test, setOff(uuid(1), type, { count: "many" }));
-        // The reply did not wait for it: the clock went on.
+        // The reply did not wait for the reaction, because the clock moved on.
         await service.close();
         assert.ok(transactions > 2);
         pass(600_000);

@@ -12,7 +12,7 @@ import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 const HOUR_MS = 3_600_000;
 const ROOT = rootOf(undefined, "loop:a", "000000000000");
 
-/** A claim of a saga with so many steps, by itself. */
+/** Claims a saga with this many steps on its own. */
 function claimOf(tx: Transaction, steps: number, nowMs = 0) {
   const start = { nowMs, name: "s", steps, requestId: "r", eventKey: "loop:a", eventType: "e" };
   return claimSaga(tx, 1, ROOT, start);

@@ -1,6 +1,6 @@
 /**
- * Implied events in the outbox, from the write that sets them off to the workers that do what is
- * left. Those that are written with their trigger: `direct_events_test.ts`.
+ * Implied events in the outbox, from the write that implies them to the workers that finish.
+ * For those that are written with their trigger see `direct_events_test.ts`.
  */
 
 import assert from "node:assert/strict";
@@ -311,7 +311,7 @@ Deno.test("a process with very much of its own to do leaves more to the workers,
     assert.equal(await watch.changed, true);
     assert.equal((await eventsOf(service, test, "ledger", uuid(3))).length, 0);
     await Promise.all(slow);
-    // Others may take it at once: no clock has gone on.
+    // Others may take the entry at once: the clock has not moved.
     await drain(service);
     assert.equal((await eventsOf(service, test, "ledger", uuid(3))).length, 1);
     host.timeMs += 1_000;

@@ -1,4 +1,4 @@
-/** Causes of sagas: one transaction after the other, none held up by another's failure. */
+/** Inputs of sagas: one transaction after another, and none is held up by another's failure. */
 
 import assert from "node:assert/strict";
 import type { Advanced, SagaCause } from "../../../src/features/sagas/advance_sagas.ts";
@@ -26,7 +26,7 @@ function postpone(): Promise<never> {
   return Promise.reject(new Error("lanes put nothing off"));
 }
 
-/** Lanes over an advancer that answers as told and remembers what it was given. */
+/** Lanes over an advancer with scripted answers that records its calls. */
 function lanesOver(answer: (names: readonly string[]) => number | Error | Partial<Advanced>) {
   const calls: string[][] = [];
   const followed: OutboxWork[] = [];

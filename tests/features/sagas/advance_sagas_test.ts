@@ -25,7 +25,7 @@ import { deafEngine } from "../../support/two_nodes.ts";
 
 const MINUTE_MS = 60_000;
 
-/** Asks for a payment, and waits for the stock. */
+/** Asks for a payment and waits for the stock. */
 const ASKING: JsonObject = {
   trigger: { aggregate_type: "order", event_type: "was_placed" },
   steps: [{
@@ -139,7 +139,7 @@ Deno.test("of two awaited events the first one written counts, whichever is show
     await shop.write("payment", "o1", "was_refused");
     await shop.write("payment", "o1", "was_captured");
     const [, second] = await shop.pending();
-    // The process that wrote the first one died before it could show it.
+    // The process that wrote the first event died before it could show it to the saga.
     await shop.advancer.advance(TENANT.number, [{ kind: "event", work: second! }], 0);
     await shop.showAll();
     assert.equal((await shop.sagas())[0]!.state, "compensated");
@@ -185,7 +185,7 @@ for (const fault of FAULTS) {
   });
 }
 
-/** Meets one commit of a saga's life with a fault; false where it has fewer commits. */
+/** Injects the fault into one commit of a saga's life; returns false if it has fewer commits. */
 async function meetCommit(
   met: number,
   fault: Fault,
@@ -222,7 +222,7 @@ async function meetCommit(
   }
 }
 
-/** Tries `run` once more after an outage, unless what it does is done. */
+/** Runs `run` again after an outage, unless its work is already done. */
 async function again(run: () => Promise<void>, isDone = () => Promise.resolve(false)) {
   try {
     await run();
@@ -385,7 +385,7 @@ Deno.test("whoever tries at the same time, over an engine that fails: every orde
   for (let seed = 1; seed <= 8; seed++) await runRace(randomFrom(seed));
 });
 
-/** Numbers below `limit` from a seed (mulberry32). */
+/** Seeded numbers below `limit` (mulberry32). */
 function randomFrom(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -442,7 +442,7 @@ async function checkOrders(shop: SagaShop, orders: readonly string[]): Promise<v
     assert.deepEqual(await shop.typesIn("order", id), ["was_placed", ...confirmed]);
     const payments = await shop.typesIn("payment", id);
     assert.equal(payments.filter((type) => type === "was_requested").length, 1);
-    // What came first after the request has decided, where it came in time.
+    // What came first after the request has decided, if it came in time.
     const [first] = payments.slice(payments.indexOf("was_requested") + 1);
     if (isGood) assert.equal(first, "was_captured");
   }
@@ -532,7 +532,7 @@ Deno.test("a node that has not heard of a deploy starts sagas under the new spec
   const shop = await openShop(engine);
   const node = await openShop(deafEngine(engine), SHOP, shop.host);
   try {
-    // Until it follows the deploys it asks the store each time.
+    // Until the node follows deploys, it asks the store each time.
     while (node.specs.current(TENANT.number) instanceof Promise) {
       await node.specs.current(TENANT.number);
     }

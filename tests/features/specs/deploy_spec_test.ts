@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/features/specs/deploy_spec_test.ts
 /** Deploying a spec, and its versions. See docs/reference/specs.md. */
+=======
+/** Deploys and versions of specs. See docs/reference/specs.md. */
+>>>>>>> prose7:tests/commands/deploy_spec_test.ts
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
@@ -136,7 +140,7 @@ Deno.test("a spec that an older version took goes on working but for the types t
       assert.match(refusal.faults[0]!.message, reason);
       valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "n")));
       assert.equal(valueOf(await service.specs.readSpec(test)).version, 2);
-      // The same document again is a deploy, and a deploy obeys the limits.
+      // The same document again is a deploy, and a deploy must obey the limits.
       assert.equal(refusalOf(await deploy(service, test, olderSpec(schema))).kind, "spec_invalid");
       assert.equal(valueOf(await deploy(service, test, olderSpec({}))).version, 3);
       valueOf(await service.data.writeEvents(test, boxed));

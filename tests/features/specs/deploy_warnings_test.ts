@@ -1,4 +1,4 @@
-/** What a deploy tells of that it cuts off, by name. */
+/** A deploy's warnings name everything that it cuts off. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";

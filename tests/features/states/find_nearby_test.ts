@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/states/find_nearby_test.ts
  * `nearby` against a real store: what all vans were last seen at, measured one by one, is what it
  * finds, whatever they did before. See docs/reference/geo.md.
+=======
+ * `nearby` against a real store: it finds what measuring every van's last point finds. This
+ * holds whatever the vans did before. See docs/reference/geo.md.
+>>>>>>> prose7:tests/queries/find_nearby_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -15,7 +20,7 @@ import {
   withService,
 } from "../../support/service_fixture.ts";
 
-/** Each waits for replies where the store is a cluster. */
+/** Fewer on a cluster, where each query waits for replies. */
 const QUERIES = Deno.env.get("TEST_STORE") === "foundationdb" ? 1_000 : 10_000;
 const WORLDS = 10;
 const VANS = 150;

@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/states/fold_steps_test.ts
  * Folds by modules in steps: bounded in time, and what was folded is kept; each event once,
  * whatever the steps. See docs/reference/modules.md.
+=======
+ * Folds by modules in steps: bounded in time, without losing what was folded. Each event is
+ * folded once, whatever the steps. See docs/reference/reading.md.
+>>>>>>> prose7:tests/queries/fold_steps_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -21,7 +26,7 @@ import { digest, type ModuleWorld, withModules } from "../../support/wasm/module
 const EVENTS = 3_000;
 const STREAM = "show:a" as StreamKey;
 
-/** A stream of events that a module folds, and what folding it takes. */
+/** A stream of events that a module folds, and what folding it needs. */
 async function withStream(
   body: (work: FoldWork, world: ModuleWorld) => Promise<void>,
 ): Promise<void> {
@@ -41,7 +46,7 @@ async function withStream(
   });
 }
 
-/** Counts events in the state; each call and each event takes so much of the host's time. */
+/** Counts events in the state; each call and each event takes a given part of the host's time. */
 function counting(world: ModuleWorld, msOnce: number, msEach = 0): ModuleRunner {
   return {
     ...noModules,
@@ -89,7 +94,7 @@ Deno.test("a fold that takes modules too long is refused, and the next one goes 
 
 Deno.test("a read says that modules took too long, and reading on comes to the end", async () => {
   await withStream(async (work, world) => {
-    // In the product: a fresh memory, and time that passes by itself.
+    // As in the product: an empty cache, and time that passes by itself.
     const { host } = world;
     const monotonicMs = host.monotonicMs;
     let stepMs = limits.wasmRequestMsMax / 3;

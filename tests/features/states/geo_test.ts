@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/states/geo_test.ts
  * Points of events through the whole service: every way of writing stores and indexes them, in the
  * write's own transaction; races, lost replies and redeploys included. See
+=======
+ * Points of events through the whole service: every way of writing stores and indexes them.
+ * This happens in the write's own transaction, through races, lost replies and redeploys. See
+>>>>>>> prose7:tests/service/geo_test.ts
  * docs/reference/geo.md.
  */
 
@@ -48,13 +53,13 @@ interface Way {
   readonly name: string;
   readonly isDirect?: boolean;
   write(fixture: ServiceFixture): Promise<void>;
-  /** Of the last event of the van, beside what every event has. */
+  /** The stamps of the van's last event, besides what every event has. */
   readonly stamps: readonly string[];
 }
 
 const TRIP = { van: VAN, location: BERLIN };
 
-/** `direct`: how many events are written in the transaction of the trip. */
+/** `direct` is how many events are written in the transaction of the trip. */
 function trip(type: string, direct?: number) {
   return async ({ service, tenants: { test } }: ServiceFixture) => {
     const request = geoWrite("trip", uuid(2), [{ type, data: TRIP }]);
@@ -235,7 +240,7 @@ Deno.test("writers that race for vans leave each at the point of its last event"
   });
 });
 
-/** Each answer is of one moment, so a van is never at two points, or at none. */
+/** Each answer shows one moment, so a van is never at two points, or at none. */
 Deno.test("a van that moves is at exactly one of its points in every answer", async () => {
   await withService(async ({ service, tenants: { test } }) => {
     const spots = [BERLIN, POTSDAM];

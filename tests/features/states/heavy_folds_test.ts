@@ -1,7 +1,4 @@
-/**
- * Folds that take long are made in processes: what they give is right, and others have the thread
- * meanwhile.
- */
+/** Long folds run in compute processes: the results are right and the thread stays free. */
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
@@ -18,13 +15,13 @@ import {
   withService,
 } from "../../support/service_fixture.ts";
 
-/** Nothing holds the thread so long; what a noisy machine does is in it. */
+/** Nothing may hold the thread longer; this allows for a noisy machine. */
 const DELAY_MS_MAX = 500;
 
 interface Attack extends ServiceFixture {
-  /** Merges what is given into the state of the order. */
+  /** Merges `data` into the state of the order. */
   fill(data: JsonObject): Promise<void>;
-  /** Writes so many events that are folded by the handler. */
+  /** Writes `count` events that the handler folds. */
   attack(count: number, data?: JsonObject): Promise<void>;
   read(synchronous?: boolean): Promise<Outcome<AggregateView>>;
 }
@@ -73,7 +70,7 @@ Deno.test("a state that is folded in a process is the one that its events make",
   const handler = { increment: { target: "n" } };
   await withAttack(handler, async ({ fill, attack, read, service, tenants: { test } }) => {
     const expected: JsonObject = {};
-    // More than is folded here, with characters of each length.
+    // More than is folded in this process, with characters of each encoded length.
     for (let part = 0; part < 12; part++) {
       const data = { [`text${part}`]: `aé€😀"\n`.repeat(7_000) };
       await fill(data);

@@ -1,4 +1,11 @@
+<<<<<<< HEAD:tests/features/states/read_aggregate_test.ts
 /** Reads of one aggregate: caches, the budget, `?at=`. See docs/reference/reading.md. */
+=======
+/**
+ * `GET /{aggregate_type}/{aggregate_id}`: caches, budget, `?at=`. See
+ * docs/reference/reading.md.
+ */
+>>>>>>> prose7:tests/queries/read_aggregate_test.ts
 
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../src/domain/json.ts";
@@ -106,7 +113,7 @@ Deno.test("readAggregate() folds a cold aggregate once for all who read it at th
     }
     const chunks = await readsFor(1, true) - 2;
     assert.ok(chunks > 5);
-    // Each reads the head and looks for a snapshot; one reads the events.
+    // Each reader reads the head and looks for a snapshot; only one reads the events.
     assert.ok(await readsFor(20, false) < 2 * 20 + 2 * chunks);
   }, { wrap: (engine) => counted(engine, () => reads++) });
 });
@@ -209,7 +216,7 @@ Deno.test("readAggregate() finds out once, not each time, that a fold is too muc
   const spec = copyOfExampleSpec();
   // deno-lint-ignore no-explicit-any
   const order = (spec.aggregate_types as any).order;
-  // Twenty levels more with each event.
+  // Each event adds twenty levels.
   let value: JsonValue = "@";
   for (let level = 0; level < 20; level++) value = { inner: value };
   order.events.was_viewed.handler = { set: { target: "", value } };
@@ -231,7 +238,7 @@ Deno.test("readAggregate() finds out once, not each time, that a fold is too muc
     valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
     const first = refusalOf(await read(service, test));
     const counts: number[] = [];
-    // Once a second the service reads a version besides.
+    // Once a second the service also reads a version.
     for (let turn = 0; turn < 3; turn++) {
       snapshots = 0;
       assert.deepEqual(refusalOf(await read(service, test)), first);
@@ -245,7 +252,7 @@ Deno.test("readAggregate() finds out once, not each time, that a fold is too muc
   }, { spec, wrap });
 });
 
-/** Of which nothing is known while something is written to it. */
+/** An engine whose version is unknown while something is being written to it. */
 function versioned(engine: Engine, count: () => void): Engine {
   let [version, writing] = [0, 0];
   return {
@@ -266,7 +273,7 @@ function versioned(engine: Engine, count: () => void): Engine {
 Deno.test("readAggregate() asks the store nothing for what it knows, while nothing was written", async () => {
   let reads = 0;
   await withService(async ({ service, tenants: { test } }) => {
-    /** Of the quickest of some reads: once a second the service reads a version besides. */
+    /** The minimum over several reads, because once a second the service also reads a version. */
     async function readsOf(change: Change): Promise<number> {
       const counts: number[] = [];
       for (let turn = 0; turn < 4; turn++) {

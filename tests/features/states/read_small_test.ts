@@ -1,4 +1,4 @@
-/** States within one read of the caller's are those that a read of its own gives. */
+/** States read within the caller's own read equal those of a separate read. */
 
 import assert from "node:assert/strict";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
@@ -19,18 +19,18 @@ import { writeShop } from "../../support/shop_views.ts";
 import { shopSpec } from "../../support/view_shop.ts";
 
 const ORDER = streamKey("order", uuid(1));
-/** Above what is folded in one go. */
+/** More than is folded in one go. */
 const LONG = "x".repeat(70_000);
 
 interface Reading extends ServiceFixture {
   readonly reader: AggregateReader;
   readonly type: CompiledAggregateType;
-  /** How states were come by, since the last look. */
+  /** How states were obtained since the last call. */
   counts(): Record<string, number>;
   place(lines: readonly string[]): Promise<void>;
   add(line: string): Promise<void>;
   small(remembers?: boolean): Promise<SmallRead | undefined>;
-  /** From the events alone. */
+  /** Folded from the events alone. */
   folded(): Promise<JsonObject | null>;
 }
 

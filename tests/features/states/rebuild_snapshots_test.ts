@@ -1,4 +1,4 @@
-/** Background folding: growing streams, types whose handlers changed, states that reads folded. */
+/** Background folding: growing streams, types with changed handlers, states folded by reads. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
@@ -39,7 +39,7 @@ async function drain(service: Service): Promise<void> {
   assert.fail("the background found work again and again");
 }
 
-/** The lengths that the snapshots of a stream stand at. */
+/** The lengths of a stream's snapshots. */
 async function snapshotLengths(engine: Engine, tenant: Tenant, id: string): Promise<number[]> {
   const range = keys.snapshots(tenant.number, streamKey("order", id));
   const pairs = await engine.snapshot((tx) => tx.getRange(range));
@@ -155,7 +155,7 @@ Deno.test("a rebuild that is told to stop leaves its stream on the list", async 
   });
 });
 
-/** Another node on the same store, that has not heard of what is deployed from now on. */
+/** Another node on the same store, which hears of no deploy from now on. */
 async function withDeafNode(
   { engine, host, access, tenants: { test } }: ServiceFixture,
   body: (node: Service) => Promise<void>,

@@ -1,6 +1,6 @@
 /**
- * Blobs move with their environment: what was folded by a module before the move is folded so after
- * it. Files are believed no more than uploads.
+ * Blobs are transferred with their environment: states fold by the same modules as before.
+ * Files are trusted no more than uploads.
  */
 
 import assert from "node:assert/strict";
@@ -29,7 +29,7 @@ const EVENTS = {
   was_hashed: { wasm: "logic" },
 };
 
-/** An environment with two versions of a blob, both called, and the file of its export. */
+/** An environment with two versions of a blob, both in use, and its export file. */
 async function withExport(
   body: (world: ModuleWorld, text: string) => Promise<void>,
 ): Promise<void> {
@@ -64,7 +64,7 @@ Deno.test("an environment with blobs folds after the move as before, and takes f
         assert.deepEqual(valueOf(await service.specs.listBlobs(tenant, {})).data, listed);
         for (const each of [world, moved]) valueOf(await each.write("b", ["was_hashed"]));
         assert.deepEqual(await moved.stateOf("b"), await world.stateOf("b"));
-        // It goes on with the next version, and knows the bytes that it has.
+        // The blob continues with the next version and recognizes bytes that it already has.
         assert.equal(valueOf(await moved.upload("logic", await seats())).version, 1);
         const next = await answering({ state: {} }, "apply_handler");
         assert.equal(valueOf(await moved.upload("logic", next)).version, 3);
@@ -84,7 +84,7 @@ function blobLines(text: string): number {
   return text.split("\n").filter((line) => line.startsWith('{"record":"blob",')).length;
 }
 
-/** The file with other lines, and an end that fits them. */
+/** The file with other lines and a matching end line. */
 function altered(text: string, change: (lines: string[]) => string[]): string {
   const lines = change(text.trimEnd().split("\n").slice(0, -1));
   const before = lines.map((line) => line + "\n").join("");

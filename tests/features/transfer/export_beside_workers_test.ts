@@ -1,6 +1,6 @@
 /**
- * Exports while workers go on: what the file has is one moment, so nothing is pending in it whose
- * event is there, and nothing is missing from both.
+ * Exports while workers run: the file shows one moment. No event and its pending entry are both
+ * in it, and neither is missing from both.
  */
 
 import assert from "node:assert/strict";
@@ -22,10 +22,13 @@ import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { exportText, memorySpool } from "../../support/transfer_fixtures.ts";
 
 const IDS = Array.from({ length: 6 }, (_, number) => uuid(number + 1));
-/** Two heads or two pieces of work a transaction: so each round takes many. */
+/** Two heads or two work items a transaction, so that each round takes many transactions. */
 const SMALL = { ...SEGMENT_LIMITS, batch: 2, heads: 2 };
 
-/** Runs `body` with a shop on a cluster in memory, each time as `fill` has left it. */
+/**
+ * Returns a function that runs `body` with a shop on a cluster in memory, each time in the
+ * state that `fill` left.
+ */
 async function shopMaker(fill: (shop: MovingShop) => Promise<void>) {
   let text = "";
   let timeMs = 0;
@@ -39,7 +42,7 @@ async function shopMaker(fill: (shop: MovingShop) => Promise<void>) {
   return (body: (shop: MovingShop) => Promise<void>) => withMoved(text, timeMs, body);
 }
 
-/** Runs `body` with what a file brings, on a cluster in memory. */
+/** Runs `body` with the imported file, on a cluster in memory. */
 async function withMoved<T>(
   text: string,
   timeMs: number,
@@ -57,7 +60,7 @@ async function withMoved<T>(
   }
 }
 
-/** Everything that orders can set off, some of it done, some waiting, some due. */
+/** Every kind of reaction to orders: some done, some waiting, some due. */
 async function fill(shop: MovingShop): Promise<void> {
   for (const id of IDS) await shop.write(id, "was_placed", "was_promised");
   await shop.write(IDS[0]!, "was_delayed", ...Array<string>(6).fill("was_placed"));
@@ -66,16 +69,16 @@ async function fill(shop: MovingShop): Promise<void> {
   shop.host.timeMs += 59_500;
 }
 
-/** A key of no tenant here. */
+/** A key that belongs to no tenant here. */
 const OTHER = new Uint8Array([0x16, 0x7f]);
 
-/** An export with `between` called after each part of it that was kept. */
+/** An export that calls `between` after each part that it has kept. */
 function exportWith(shop: MovingShop, between: () => Promise<void>): Promise<string> {
   const around = <T>(spool = memorySpool<T>()) => ({
     turn: spool.turn,
     append: async (items: readonly T[]) => {
       await spool.append(items);
-      // What others write does not matter, but it makes the store's version grow.
+      // Writes of others do not matter, but they raise the store's version.
       await shop.engine.transact((tx) => Promise.resolve(tx.add(OTHER, 1n)));
       await between();
     },
@@ -84,7 +87,7 @@ function exportWith(shop: MovingShop, between: () => Promise<void>): Promise<str
   return exportText(shop.engine, shop.host, shop.tenant, { ...spools, limits: SMALL });
 }
 
-/** How many events of each type are in the end in each stream. */
+/** How many events of each type each stream has in the end. */
 async function endOf(shop: MovingShop): Promise<Record<string, number>> {
   for (let step = 0; step < 4; step++) {
     await shop.work();
@@ -123,7 +126,7 @@ for (const [name, step] of STEPS) {
   Deno.test(`nothing is lost and nothing doubled when between two parts of an export ${name}`, async () => {
     const withShop = await shopMaker(fill);
     for (let at = 1; at <= PARTS; at++) {
-      // Once, or each time up to there.
+      // Once, or each time up to that part.
       const isDue = at % 5 === 0 ? (part: number) => part <= at : (part: number) => part === at;
       await withShop(async (shop) => {
         let part = 0;

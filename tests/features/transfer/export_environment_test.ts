@@ -1,4 +1,4 @@
-/** Exports beside writers: the file tells one moment, or there is none. */
+/** Exports beside writers: the file shows one moment, or there is no file. */
 
 import assert from "node:assert/strict";
 import type { WrittenHead } from "../../../src/features/transfer/export_environment.ts";
@@ -30,10 +30,10 @@ import { changeHead } from "../../support/stored_head.ts";
 
 const FIRST = uuid(0);
 const LAST = uuid(99);
-/** Two heads a transaction, so that ten streams take a round of several. */
+/** Two heads a transaction, so that a round over ten streams takes several. */
 const SMALL = { ...SEGMENT_LIMITS, batch: 2, heads: 2 };
 
-/** One event to the first and one to the last stream of the listing, together. */
+/** Writes one event to the first and one to the last stream of the listing, atomically. */
 async function writePair({ service, tenants }: ServiceFixture, text: string, key?: string) {
   const events = [{ type: "was_noted", data: { text } }];
   const targets = [FIRST, LAST].map((id) => ({ aggregateType: "order", id, events }));
@@ -44,7 +44,7 @@ async function writePair({ service, tenants }: ServiceFixture, text: string, key
   );
 }
 
-/** Ten streams, the first and the last of them written in pairs alone. */
+/** Ten streams; only pairs are written to the first and the last of them. */
 async function fill(fixture: ServiceFixture): Promise<void> {
   await writePair(fixture, "before");
   for (let number = 1; number < 9; number++) {
@@ -53,7 +53,7 @@ async function fill(fixture: ServiceFixture): Promise<void> {
   }
 }
 
-/** Calls `between` each time that a part of a round has been kept. */
+/** Calls `between` each time a part of a round has been kept. */
 function spoolWith(between: () => Promise<void>) {
   const spool = memorySpool<WrittenHead>();
   return {
@@ -85,10 +85,10 @@ async function lengthsOf(engine: Engine, tenant: Tenant): Promise<number[]> {
   return [(await read(FIRST)).length, (await read(LAST)).length];
 }
 
-/** Ten streams are five parts, so this is within the first three rounds. */
+/** Ten streams make five parts, so this is within the first three rounds. */
 const PARTS = 15;
 
-/** When the pair is written, by the number of the part that has just been read. */
+/** When the pair is written, by the number of the part that was just read. */
 const SCHEDULES:
   readonly (readonly [name: string, isDue: (part: number, at: number) => boolean])[] = [
     ["after each of the first parts", (part, at) => part <= at],
@@ -104,7 +104,7 @@ for (const [name, isDue] of SCHEDULES) {
         let part = 0;
         const spool = spoolWith(async () => {
           if (isDue(++part, at)) await writePair(fixture, `meanwhile ${part}`);
-          // What others write does not matter, but it makes the store's version grow.
+          // Writes of others do not matter, but they raise the store's version.
           valueOf(await service.data.writeEvents(tenants.staging, noteWrite(uuid(1), "other")));
         });
         const text = await exportText(engine, host, tenants.test, { spool, limits: SMALL });
@@ -149,7 +149,8 @@ Deno.test("a keyed write that landed after the moment of the file lands anew aft
       close: () => engine.close(),
       snapshot: async (body) => {
         const value = await engine.snapshot(body);
-        // The instance, imports left over, the heads: what lands now is later than the file.
+        // Reads the instance, leftover imports and the heads first: what lands now is later
+        // than the file.
         if (++snapshots === 3) await writePair(fixture, "late", "late");
         return value;
       },

@@ -1,4 +1,6 @@
-/** A real cluster: an environment moves there, and out again while it is written to. */
+/**
+ * A real cluster: an environment is imported there, and exported again while it is written to.
+ */
 
 import assert from "node:assert/strict";
 import { encodeEvent, encodeMetadata } from "../../../src/domain/event.ts";

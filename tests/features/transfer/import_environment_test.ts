@@ -1,4 +1,4 @@
-/** Imports: all of a file or nothing, into an empty environment alone. */
+/** Imports of an environment: all of a file or nothing, and only into an empty environment. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
@@ -35,7 +35,7 @@ import {
   refusedRule,
 } from "../../support/transfer_fixtures.ts";
 
-/** A file of a shop's environment with three streams, a keyed write and a key. */
+/** A file of a shop's environment with three streams, a keyed write and an API key. */
 async function shopFile(environment: Environment = "test", withSigningKeys = false) {
   let text = "";
   let key = "";
@@ -53,7 +53,10 @@ async function shopFile(environment: Environment = "test", withSigningKeys = fal
   return { text, key };
 }
 
-/** What the next import may differ in from one that began on an untouched store. */
+/**
+ * The store without the keys in which a later import may differ from one into an untouched
+ * store.
+ */
 async function dumpBesideCounter(engine: Engine): Promise<Map<string, string>> {
   const dump = await dumpStore(engine);
   dump.delete(keys.tenantCount().toHex());
@@ -68,7 +71,7 @@ async function tenantIn(engine: Engine, slug: string, environment: Environment):
   return tenantOf(record, environment);
 }
 
-/** A file that stops coming after so many bytes, as when its reader is killed. */
+/** A file that breaks off after this many bytes, as when its reader is killed. */
 async function* breaksOff(text: string, bytes: number): AsyncGenerator<Uint8Array> {
   yield* inChunks(new TextEncoder().encode(text).subarray(0, bytes));
   throw new Error("the reader was killed");
@@ -128,7 +131,7 @@ Deno.test("importEnvironment() refuses a slug that is another instance's, unless
     assert.equal(refusedRule(refused), "slug_taken");
     const summary = imported(await importText(engine, host, text, { slug: "shop" }));
     assert.deepEqual([summary.instanceId, summary.isNewInstance], [other.id, false]);
-    // The file's keys open another instance than this one.
+    // The file's API keys belong to another instance than this one.
     assert.deepEqual([summary.apiKeys, summary.apiKeysLeftOut], [0, 1]);
     assert.equal(summary.signingKeys, "store");
     assert.equal(refusedRule(await importText(engine, host, text, { slug: "-no-" })), "slug");
@@ -211,7 +214,7 @@ Deno.test("an import that died anywhere leaves an empty environment, and a rerun
     imported(await importText(engine, fakeHost("other"), text));
     const tenant = await tenantIn(engine, "shop", "test");
     assert.equal(await exportText(engine, fakeHost(), tenant), text);
-    // What the dead ones brought is gone: as many keys as after the only import of a store.
+    // Nothing of the dead imports is left: as many keys as after a single import into a store.
     const alone = await withTemporaryEngine(async (other) => {
       await makeInstance(other, fakeHost("neighbour"), "neighbour");
       imported(await importText(other, fakeHost("other"), text));
@@ -343,7 +346,7 @@ Deno.test("importEnvironment() refuses work whose event is not in the file, and 
   }, { spec: movingSpec });
 });
 
-/** The lines with an end that fits them. */
+/** The lines with a matching end line. */
 function withEnd(lines: readonly string[]): string {
   const before = lines.slice(0, -2).map((line) => line + "\n").join("");
   const count = (start: string) => lines.filter((line) => line.startsWith(start)).length;

@@ -1,4 +1,4 @@
-/** Deliveries that are pending move with their environment; what is over stays behind. */
+/** Pending deliveries are transferred with their environment; ended ones stay behind. */
 
 import assert from "node:assert/strict";
 import { createAccess } from "../../../src/features/access/access_service.ts";

@@ -1,4 +1,4 @@
-/** Erased streams and requests to erase move with their environment, wherever an erasure was. */
+/** Erased streams and erasure requests are transferred with their environment at any stage. */
 
 import assert from "node:assert/strict";
 import { readInstanceBySlug, tenantOf } from "../../../src/store/access/instances.ts";
@@ -90,7 +90,7 @@ Deno.test("an erased stream moves with its markers, its generation and its recei
       assert.deepEqual(moved, before);
       assert.ok(verifyReceipt(moved.receipt!));
       assert.deepEqual(await keysWith(engine, SECRET), []);
-      // It is erased again as anywhere.
+      // It can be erased again like any other stream.
       const { id } = valueOf(await service.erasure.request(tenant, erasureOf(ORDER)));
       await drainErasures(service);
       const again = valueOf(await service.erasure.read(tenant, id));

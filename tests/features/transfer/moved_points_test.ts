@@ -1,4 +1,4 @@
-/** A file has no index of points: an import makes it anew, from what events have stored. */
+/** A file has no index of points: an import rebuilds it from the stored events. */
 
 import assert from "node:assert/strict";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
@@ -12,7 +12,7 @@ import { exportText, imported, importText, openService } from "../../support/tra
 const BERLIN = { lat: 52.52, lng: 13.405 };
 const NEAR = { lat: 52.53, lng: 13.405 };
 const SYDNEY = { lat: -33.8688, lng: 151.2093 };
-/** So that a stream comes in several transactions. */
+/** Large, so that a stream is imported in several transactions. */
 const WASHED = { type: "was_washed", data: { fill: "x".repeat(90_000) } };
 
 const drives: readonly (readonly [id: string, events: ReturnType<typeof seen>[]])[] = [

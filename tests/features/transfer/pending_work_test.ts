@@ -1,4 +1,4 @@
-/** A moved environment goes on as it would have: what was pending happens there, once. */
+/** A transferred environment continues as it would have: pending work happens there, once. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -21,7 +21,7 @@ import { exportText } from "../../support/transfer_fixtures.ts";
 
 const IDS = [1, 2, 3, 4].map(uuid);
 
-/** A shop that has not moved, with nothing in it. */
+/** A shop that was not transferred, with nothing in it. */
 async function withShop(body: (shop: MovingShop) => Promise<void>): Promise<void> {
   await withService(async ({ engine, host, tenants: { test } }) => {
     const shop = openMovingShop(engine, host, test);
@@ -44,7 +44,7 @@ const STORES: readonly (readonly [name: string, open: Store])[] = [
   }],
 ];
 
-/** Exports the shop, and gives what the file makes in another store. */
+/** Exports the shop and runs `body` with its import in another store. */
 async function withMoved(
   shop: MovingShop,
   open: Store,
@@ -225,7 +225,7 @@ async function play(shop: MovingShop, step: Step): Promise<void> {
   if (step.kind === "work") await shop.work();
   if (step.kind === "wait") shop.host.timeMs += step.ms;
   if (step.kind !== "cancel") return;
-  // By what they are, for their ids may differ after a move.
+  // Chosen by content, because ids may differ after a transfer.
   const { data } = valueOf(await shop.service.data.listScheduled(shop.tenant, { limit: 200 }));
   const named = data.map(({ scheduled_id, ...rest }) => [JSON.stringify(rest), scheduled_id]);
   const [chosen] = named.sort(([a], [b]) => a! < b! ? -1 : 1).slice(step.which);

@@ -1,4 +1,4 @@
-/** Projections move as documents: what a moved environment shows is built there, and the same. */
+/** Projections are transferred as documents; the target builds the same rows from them. */
 
 import assert from "node:assert/strict";
 import { createAccess } from "../../../src/features/access/access_service.ts";

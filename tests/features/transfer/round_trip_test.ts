@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/transfer/round_trip_test.ts
  * An environment before and after it was moved: every reply is the same, to the byte, and so
  * are the tips of all chains, between engines too. See docs/reference/transfer.md.
+=======
+ * An environment before and after its transfer: every reply is the same, to the byte. Chain
+ * tips are equal, between the engines too. See docs/reference/transfer.md.
+>>>>>>> prose7:tests/commands/transfer/round_trip_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -33,7 +38,7 @@ import {
   openService,
 } from "../../support/transfer_fixtures.ts";
 
-/** All that a client can ask: reads of every kind, then every write again. */
+/** Everything that a client can request: reads of every kind, then every write again. */
 async function askEverything(
   { ask }: OpenedService,
   key: string,
@@ -51,7 +56,7 @@ async function askEverything(
     }
   }
   for (const query of ["", "?resolve", "?limit=2", "?start=global"]) await read(`/order${query}`);
-  // Replays, misused keys, conflicts, and writes that land once more.
+  // Replays, misused keys, conflicts, and writes that land again.
   for (const step of history) {
     answers.push(await ask("POST", step.path, key, step.body, step.idempotencyKey));
   }
@@ -114,7 +119,7 @@ Deno.test("a moved environment, exported again, is the same file to the byte", a
       type: "was_noted",
       data: { text: `note ${index} ` + "x".repeat(300) },
     }));
-    // One event of nearly 100 KB, all of whose characters are escaped.
+    // One event of nearly 100 KB in which every character is escaped.
     events.push({ type: "was_viewed", data: { text: '"'.repeat(50_000) } });
     const metadata = { actor: { type: "user", id: "global" } };
     assert.match(await app.ask("POST", `/order/${uuid(1)}`, key, { events, metadata }), /^201/);
@@ -170,7 +175,8 @@ Deno.test("an environment moved to FoundationDB and back is the same file to the
     const tenant = await moved(cluster, host, engine, tenants.test);
     const after = openService(cluster, host, "test");
     const text = await exportText(engine, host, tenants.test);
-    // A cluster's version grows without writes: the second round finds nothing new, and ends it.
+    // A cluster's version grows without writes: the second round finds nothing new and is the
+    // last.
     const limits = { ...SEGMENT_LIMITS, batch: 1, heads: 1 };
     assert.equal(await exportText(cluster, host, tenant, { limits }), text);
     const expected = await askEverything(before, key, history!);

@@ -1,6 +1,6 @@
 /**
- * Environments share the queues of what is to be done: what one of them has piled up, or what fails
- * there again and again, delays what another has by a few rounds of the workers, not by all of it.
+ * Environments share the work queues fairly. What one environment has piled up, or what keeps
+ * failing there, delays another's work by a few rounds of the workers, not by all of it.
  */
 
 import assert from "node:assert/strict";
@@ -21,7 +21,7 @@ import { ACTOR, type ServiceFixture, uuid, withService } from "../../support/ser
 
 const options = { spec: reactiveSpec };
 const PILE = 24_000;
-/** What the worker's loop asks for. */
+/** The limit that the worker's loop uses. */
 const LIMIT = 100;
 const PUT_AT_A_TIME = 2_000;
 
@@ -56,7 +56,7 @@ function putOutbox(
   putEntry(tx, place, encodeEntry({ entry: emitEntry(id), sinceMs, waitMs, tries: 0 }));
 }
 
-/** Rounds of `drain` until the ledger of that id has its event; at most `max` are played. */
+/** Rounds of `drain` until the ledger of that id has its event, at most `max`. */
 async function roundsUntilNoted(
   { service, tenants: { test } }: ServiceFixture,
   id: string,
@@ -164,7 +164,7 @@ Deno.test("a timer fires within a few rounds while another environment has thous
     await engine.transact((tx) => Promise.resolve(putTimer(tx, test.number, id, nowMs, 0)));
     const { drainTimers } = service.background;
     const rounds = await roundsUntilNoted(fixture, id, 10, drainTimers);
-    // About as many in each shard; a window each round.
+    // Each shard has about equally many, and each round takes one window.
     const bound = Math.ceil(1.25 * PILE / QUEUE_SHARDS.timer / TIMER_WINDOW);
     assert.ok(rounds <= bound, `${rounds} rounds, ${bound} at most`);
     assert.ok(await drainTimers(LIMIT) >= LIMIT, "the others go on as fast");

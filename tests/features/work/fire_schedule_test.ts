@@ -1,4 +1,4 @@
-/** Scheduled events: fired at their time, exactly once, unless they were cancelled before. */
+/** Scheduled events fire at their time, exactly once, unless they were cancelled before. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
@@ -23,7 +23,7 @@ async function listed(service: Service, tenant: Tenant) {
   return valueOf(await service.data.listScheduled(tenant, {})).data;
 }
 
-/** How many of the reminders of an order have fired. */
+/** How many reminders of an order have fired. */
 async function reminders(service: Service, tenant: Tenant, id: string): Promise<number> {
   const events = await eventsOf(service, tenant, "order", id);
   return events.filter(({ type }) => type === "was_reminded").length;
@@ -167,7 +167,7 @@ for (const cancelFirst of [true, false]) {
       const types = (await eventsOf(service, test, "order", uuid(1))).map(({ type }) => type);
       const fired = types.filter((type) => type === "was_reminded").length;
       assert.ok(fired <= 1);
-      // What cancelled came first in the stream, or the event did.
+      // Either the cancelling event or the fired one came first in the stream.
       if (fired === 1) assert.ok(types.indexOf("was_reminded") < types.indexOf("was_paid"));
       assert.deepEqual(await listed(service, test), []);
     }, options);

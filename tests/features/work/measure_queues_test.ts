@@ -68,7 +68,7 @@ Deno.test("measureQueues() counts all shards, and times what is due and nothing 
     const ids = Array.from({ length: 40 }, (_, n) => `o${n}`);
     await put(engine, ids, host.timeMs - 3_000);
     await put(engine, ["oldest"], host.timeMs - 5_000);
-    // Its writer may still be at it.
+    // Its writer may still be working on it.
     await put(engine, ["own"], host.timeMs - 9_000, 10_000);
     await putTimers(engine, 30, host.timeMs - 200);
     await putTimers(engine, 1, host.timeMs - 700);

@@ -1,4 +1,4 @@
-/** What the store tells operators: asked once a second, and never waited for in vain. */
+/** Measurements of the store for operators: taken once a second, and never waited for in vain. */
 
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
@@ -7,7 +7,7 @@ import { fakeHost } from "../../support/fake_host.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
-/** Counts the rounds of reads: each asks for a measure of the engine once. */
+/** Counts the rounds of reads: each round asks the engine for its measurements once. */
 function counted(inner: Engine) {
   let rounds = 0;
   const engine: Engine = {

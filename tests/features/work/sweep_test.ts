@@ -1,4 +1,4 @@
-/** What is older than its day goes. */
+/** The sweeper removes what has outlived its retention. */
 
 import assert from "node:assert/strict";
 import type { WorkShare } from "../../../src/features/base/share_work.ts";
@@ -12,7 +12,7 @@ import { noteWrite, uuid, valueOf, withService } from "../../support/service_fix
 
 const DAY_MS = 24 * 3600 * 1000;
 
-/** Often enough to come round all tenants; gives what it found worth going on for. */
+/** Sweeps often enough to reach all tenants; returns the sum of what `sweep` reports. */
 async function sweepAll(service: Service): Promise<number> {
   let removed = 0;
   for (let call = 0; call < 20; call++) removed += await service.background.sweep(2);

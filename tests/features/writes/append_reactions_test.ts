@@ -1,6 +1,6 @@
 /**
- * What commits with an event looks at more than its own stream, and is told of what changes there
- * until it has committed: the events that cancel, and who waits for what.
+ * Appended reactions guard more than their own stream until they commit. They also conflict
+ * with changes to cancelling events and to which event types somebody waits for.
  */
 
 import assert from "node:assert/strict";
@@ -9,10 +9,10 @@ import { withShop, workOn } from "../../published_failures/shop.ts";
 import { eventsOf, reactiveSpec, setOff, write } from "../../support/reactive_spec.ts";
 import { uuid, valueOf } from "../../support/service_fixture.ts";
 
-/** Any promise is called off by it; it is in a stream of its own. */
+/** Calls off any promise; it is in a stream of its own. */
 const CALL_OFF = setOff("global", "was_called_off");
 
-/** Without the promises, and so with nothing that an event cancels. */
+/** Without promises, so that no event cancels anything. */
 function specWithoutPromises(): JsonObject {
   const spec = structuredClone(reactiveSpec);
   // deno-lint-ignore no-explicit-any
@@ -25,7 +25,7 @@ Deno.test("a cancelling event that has looked before a promise commits, and comm
     const { tenant } = shop;
     const promising = shop.start();
     const { node: cancelling, held } = shop.startHeld();
-    // Somebody waits for the type already, so that no more than this one promise is new.
+    // A promise already waits for the type, so that only the next promise is new.
     await write(cancelling.service, tenant, setOff(uuid(9), "was_promised"));
     const commit = held.hold();
     const calledOff = write(cancelling.service, tenant, CALL_OFF);
@@ -46,7 +46,7 @@ Deno.test("a promise that has looked before a cancelling event commits, and comm
     const { tenant } = shop;
     const { node: promising, held } = shop.startHeld();
     const cancelling = shop.start();
-    // So that the spec is known, and the commit that is held is the promise's own.
+    // Loads the spec first, so that the held commit is the promise's own.
     await write(promising.service, tenant, setOff(uuid(9), "was_paid"));
     const commit = held.hold();
     const promised = write(promising.service, tenant, setOff(uuid(1), "was_promised"));

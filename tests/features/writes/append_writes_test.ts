@@ -1,6 +1,6 @@
 /**
- * Writes that share one transaction see each other's effects in the order of the writes: what one
- * of them cancels, another does not fire any more.
+ * Writes that share a transaction see each other's effects in the order of the writes. A
+ * scheduled event that one of them cancels is not fired by another.
  */
 
 import assert from "node:assert/strict";
@@ -139,7 +139,10 @@ Deno.test("a scheduled event that a mark has cancelled does not fire", async () 
   });
 });
 
-/** Appends, and has `other` commit between what that reads and its commit; gives its runs. */
+/**
+ * Appends, and runs `other` between the append's reads and its commit; returns how often it
+ * ran.
+ */
 async function appendBeside(
   engine: Engine,
   writes: readonly PreparedWrite[],

@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/writes/ask_modules_test.ts
  * Implications that modules compute, from the write that sets them off to the events implied.
  * See docs/reference/reactions.md and docs/reference/modules.md.
+=======
+ * Implications computed by modules, from the triggering write to the implied events. See
+ * docs/reference/reactions.md and docs/reference/modules.md.
+>>>>>>> prose7:tests/commands/ask_modules_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -22,7 +27,7 @@ function implying(...implications: JsonValue[]) {
   return { was_shown: { handler: [], implications } };
 }
 
-/** Writes one `was_shown` with these blobs, and gives what it has set off. */
+/** Writes one `was_shown` with these blobs and shows what it implied. */
 async function setOff(
   blobs: Record<string, Bytes>,
   implications: JsonValue[],
@@ -83,7 +88,7 @@ Deno.test("modules in transform mode feed the steps behind them, each on top of 
   });
 });
 
-/** Returns as context what it was given: the input itself, as a text it cannot be. */
+/** Returns its raw input as the context, so that a test can see what it was given. */
 const ECHO = `(module
   (memory (export "memory") 2)
   (data (i32.const 0) "{\\"context\\":")

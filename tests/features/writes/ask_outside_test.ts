@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/writes/ask_outside_test.ts
  * Sagas whose events modules have a say in: a handler that refuses fails the step, and what modules
  * imply follows. See docs/reference/sagas.md and docs/reference/modules.md.
+=======
+ * Sagas whose events are judged by modules: a refusal fails the step, and implications follow.
+ * See docs/reference/sagas.md and docs/reference/modules.md.
+>>>>>>> prose7:tests/commands/ask_outside_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -18,7 +23,10 @@ import {
   withModules,
 } from "../../support/wasm/module_world.ts";
 
-/** Books a seat at `a` and takes a note of it; of a seat that is not to be had it notes that. */
+/**
+ * Takes a note, then books a seat at `a`; if there is no seat, it notes that the first is
+ * undone.
+ */
 const BOOKING: JsonObject = {
   trigger: { aggregate_type: "show", event_type: "was_wanted" },
   steps: [

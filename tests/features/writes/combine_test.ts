@@ -1,4 +1,4 @@
-/** Concurrent writes to one stream share a transaction, each with its own answer. */
+/** Concurrent writes to one stream share a transaction, and each gets its own answer. */
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -16,7 +16,7 @@ import {
 import { type HeldEngine, heldEngine } from "../../support/held_engine.ts";
 import { until } from "../../support/two_nodes.ts";
 
-/** Counts the transactions that pass through; with `isAlone` to an engine that nobody else has. */
+/** Counts transactions; `isAlone` makes the engine claim a single owner. */
 function counting(isAlone = false): { wrap: (engine: Engine) => Engine; count: number } {
   const counter = {
     count: 0,
@@ -74,7 +74,7 @@ Deno.test("writers who wait for their answers, in two halves, come together wher
     async function keepWriting(id: number): Promise<void> {
       for (let n = 0; n < 30; n++) {
         valueOf(await service.data.writeEvents(test, noteWrite(uuid(id), `n${n}`)));
-        // The way to the client and back.
+        // Simulates the round trip to the client.
         for (let turn = 0; turn < 3; turn++) await new Promise((done) => setImmediate(done));
       }
     }
@@ -83,7 +83,7 @@ Deno.test("writers who wait for their answers, in two halves, come together wher
     while (counter.count === 0) await new Promise((done) => setImmediate(done));
     const second = Array.from({ length: 8 }, (_, n) => keepWriting(8 + n));
     await Promise.all([...first, ...second]);
-    // Apart, each half makes thirty of its own.
+    // Separately, each half would make thirty of its own.
     assert.ok(counter.count < 45, `${counter.count} transactions`);
   }, { wrap: counter.wrap });
 });
@@ -124,7 +124,7 @@ Deno.test("a small write does not overtake a large one that has no room beside t
   await withService(async ({ service, tenants: { test } }) => {
     const note = { type: "was_noted", data: { text: "x".repeat(1_000) } };
     const batch = () => orderWrite(uuid(1), Array.from({ length: 1_500 }, () => note));
-    // The first two have more bytes than one transaction takes.
+    // The first two have more bytes than one transaction may have.
     const writes = [batch(), batch(), noteWrite(uuid(1), "last")];
     const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
     const places = outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)));
@@ -155,7 +155,7 @@ Deno.test("writes that wait behind a failed transaction are done all the same", 
   }, { wrap });
 });
 
-/** Fails whatever reads `broken` inside a transaction. */
+/** Fails every read of `broken` inside a transaction. */
 function breaking(engine: Engine, broken: Uint8Array): Engine {
   function guard(tx: Transaction): Transaction {
     return {

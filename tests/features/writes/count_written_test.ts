@@ -1,4 +1,4 @@
-/** What a transaction of writes counts for: what it has done, once, and nothing else. */
+/** What a transaction of writes counts: what it has done, once, and nothing else. */
 
 import assert from "node:assert/strict";
 import { countWritten } from "../../../src/features/writes/count_written.ts";
@@ -13,7 +13,7 @@ import { reactiveSpec, setOff, setOffAll } from "../../support/reactive_spec.ts"
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";
 
-/** A write of so many events to each target, for the reason given. */
+/** A write of this many events to each target, with the given origin. */
 function prepared(
   events: readonly number[],
   origin?: "implied" | "scheduled",

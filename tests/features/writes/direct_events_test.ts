@@ -1,4 +1,4 @@
-/** Implied events that are written in the transaction of their trigger, and those that are not. */
+/** Which implied events are written in the transaction of their trigger, and which are not. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
@@ -13,7 +13,7 @@ import { ACTOR, uuid, valueOf, withService } from "../../support/service_fixture
 
 const plain = { schema: true, handler: [] };
 
-/** One event for each of `data.lines`, in the ledger and of the type that the line names. */
+/** One event for each of `data.lines`, in the ledger that the line names. */
 function listed(eventType: string) {
   const emit = {
     aggregate_type: "ledger",
@@ -74,7 +74,7 @@ const spec: JsonObject = {
   },
 };
 
-/** The same with a saga that waits for an event in a ledger. */
+/** The same spec with a saga that waits for an event in a ledger. */
 const sagaSpec: JsonObject = {
   ...spec,
   modules: {
@@ -100,7 +100,7 @@ function place(service: Service, tenant: Tenant, id: string, lines: readonly Lin
   return write(service, tenant, setOff(id, "was_placed", { lines: lines as never }));
 }
 
-/** Counts the transactions that pass through. */
+/** Counts transactions. */
 function counting(inner: (engine: Engine) => Engine = (engine) => engine) {
   const counter = {
     count: 0,
@@ -193,7 +193,8 @@ Deno.test("of many events for one stream some go through the outbox, and none ov
     await place(service, test, uuid(2), lines);
     const numbers = lines.map(({ number }) => number);
     assert.deepEqual(numbersOf(await eventsOf(service, test, "ledger", uuid(1))), numbers);
-    // The first one sets something off itself, so it is for the outbox; the second waits for it.
+    // The first implied event has implications itself, so it goes to the outbox; the second
+    // waits for it.
     const begun = setOff(uuid(3), "was_begun", { lines: [{ id: uuid(4), number: 1 }] });
     await write(service, test, begun);
     const types = (await eventsOf(service, test, "ledger", uuid(4))).map(({ type }) => type);

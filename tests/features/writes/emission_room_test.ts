@@ -26,7 +26,7 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Visits of so many bytes, whose names are noted when they are prepared. */
+/** Makes visits of a given size, and records their names when they are prepared. */
 function visitor(room: EmissionRoom, names: string[]) {
   return (tenant: number, name: string, bytes: number, takesMs?: () => void) => {
     let leave = () => {};

@@ -1,9 +1,9 @@
-/** When waiting writes are committed: how many are waited for, how long, and when not at all. */
+/** When waiting writes are committed: how many are awaited, how long, and when none are. */
 
 import assert from "node:assert/strict";
 import { openGathering } from "../../../src/features/writes/gather_writes.ts";
 
-/** A gathering in which each look is a tenth of a millisecond after the one before. */
+/** A gathering with a tenth of a millisecond between two looks. */
 function openTimed(stepMs = 0.1) {
   let nowMs = 0;
   const gathering = openGathering(() => nowMs);
@@ -13,7 +13,7 @@ function openTimed(stepMs = 0.1) {
       nowMs += stepMs;
       return gathering.look({ writes, bytes });
     },
-    /** One transaction with so many writes, while others came. */
+    /** One transaction with this many writes, during which others arrived. */
     commit(writes: number, waiting: number) {
       gathering.begin(writes);
       gathering.end(writes, waiting);
@@ -21,7 +21,7 @@ function openTimed(stepMs = 0.1) {
   };
 }
 
-/** Looks until there is a commit; gives how often that was not yet. */
+/** Looks until there is a commit; returns how many looks came before it. */
 function looksUntilCommit(look: (waiting: number) => string, waiting: number): number {
   for (let looks = 0;; looks++) {
     const next = look(waiting);
@@ -112,7 +112,7 @@ Deno.test("what takes long to write waits for nobody", () => {
 Deno.test("turns in which nothing comes are waited for 0.4 ms in all, however long others take", () => {
   const { look, commit } = openTimed(0.125);
   commit(50, 50);
-  // Each of these brings a write, and takes as long as it takes.
+  // Each of these brings a write, however long it takes.
   for (let waiting = 50; waiting < 90; waiting++) assert.equal(look(waiting), "next_turn");
   assert.equal(looksUntilCommit(look, 90), 4, "one that brings the last, and 0.375 ms");
 });
@@ -125,7 +125,7 @@ Deno.test("with a clock that stands still a wait ends all the same", () => {
 
 Deno.test("after waits in vain ever more commits do not wait, until one is worth it", () => {
   const { look, commit } = openTimed(0.1);
-  /** How many commits in a row did not wait, though one more could have been waited for. */
+  /** How many commits in a row did not wait, though they could have waited for one more write. */
   function skipped(): number {
     for (let commits = 0;; commits++) {
       commit(5, 5);

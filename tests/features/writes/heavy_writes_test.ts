@@ -1,4 +1,4 @@
-/** Heavy writes have places, which instances share. */
+/** Heavy writes need one of a few places, which instances share. */
 
 import assert from "node:assert/strict";
 import { type HeavyWrites, openHeavyWrites } from "../../../src/features/writes/heavy_writes.ts";
@@ -7,7 +7,10 @@ function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));
 }
 
-/** Lets `count` writes of an instance ask for a place; gives what frees those that have one. */
+/**
+ * Lets `count` writes of an instance ask for a place; returns the releases of those that got
+ * one.
+ */
 function ask(heavy: HeavyWrites, instance: string, count: number): (() => void)[] {
   const places: (() => void)[] = [];
   for (let asked = 0; asked < count; asked++) {

@@ -1,7 +1,13 @@
 /**
+<<<<<<< HEAD:tests/features/writes/judge_writes_test.ts
  * A module that is a handler runs at write time on the current state, and its `error` object
  * refuses the write with 422. Whatever races, each stored event was accepted on the state that it
  * follows. See docs/reference/modules.md.
+=======
+ * A handler judges a write against the current state and may refuse it. Whatever races, each
+ * stored event was accepted on the state that it follows. See docs/reference/handlers.md and
+ * docs/reference/modules.md.
+>>>>>>> prose7:tests/commands/judge_writes_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -171,10 +177,10 @@ Deno.test("events of a type beside those of modules are folded in between, in th
     for (const type of types) valueOf(await world.write("b", [type]));
     const one = await world.stateOf("a") as { mark: string; digest: string };
     assert.equal(one.mark, "was_marked");
-    // The module gives a new state, so what was marked before is gone, and then marked again.
+    // The module returns a new state, so the first mark is gone and then set again.
     assert.deepEqual(Object.keys(one), ["digest", "mark"]);
     assert.deepEqual(await world.stateOf("a", true), one);
-    // Another key is in each event of the other, so the digest differs.
+    // Each event of the other aggregate has another key, so the digest differs.
     assert.notEqual((await world.stateOf("b") as typeof one).digest, one.digest);
   });
 });

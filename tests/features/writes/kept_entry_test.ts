@@ -1,4 +1,4 @@
-/** What waits for the outbox in memory says what is stored, whatever its size. */
+/** An outbox entry kept in memory equals the stored one, whatever its size. */
 
 import assert from "node:assert/strict";
 import { keepEncoded } from "../../../src/features/writes/kept_entry.ts";

@@ -1,4 +1,4 @@
-/** What a write may set off is bounded by what one transaction takes, whatever its keys are. */
+/** The reactions of a write are limited to what one transaction takes, however long the keys. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
@@ -8,7 +8,7 @@ import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
 
 const LONG = "a".repeat(64);
 
-/** An event that implies one, in streams with the longest keys there are, shown to sagas too. */
+/** An event that implies one, with the longest possible stream keys, shown to sagas too. */
 function longSpec(): JsonObject {
   const plain = { schema: true, handler: [] };
   const emit = { aggregate_type: LONG, id: "$.id", event_type: "was_noted" };
@@ -30,7 +30,7 @@ function longSpec(): JsonObject {
   };
 }
 
-/** Writes batches of more and more events until one is refused; gives the largest accepted. */
+/** Writes ever larger batches until one is refused; returns the largest accepted size. */
 async function largestBatch(
   sizes: readonly number[],
   write: (size: number) => Promise<{ readonly ok: boolean; readonly kind?: string }>,

@@ -1,4 +1,4 @@
-/** What one write sets off has a budget over all depths, and what is beyond it is told once. */
+/** One write's reactions share a budget over all depths; what exceeds it is reported once. */
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";

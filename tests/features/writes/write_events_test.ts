@@ -1,6 +1,11 @@
 /**
+<<<<<<< HEAD:tests/features/writes/write_events_test.ts
  * Single, batch and atomic writes, with OCC and idempotency inside of the transaction.
  * See docs/reference/writing.md.
+=======
+ * Single, batch and atomic writes; OCC and idempotency inside the transaction. See
+ * docs/reference/writing.md.
+>>>>>>> prose7:tests/commands/write_events_test.ts
  */
 
 import assert from "node:assert/strict";
@@ -281,7 +286,7 @@ Deno.test("a write whose reads all fail is refused once; no failure is left unhe
     const write = noteWrite(uuid(1), "a", { idempotency });
     isAway = true;
     await assert.rejects(service.data.writeEvents(test, write), EngineUnavailable);
-    // Failures that nobody has heard end the process, or here the test, by the next turn.
+    // An unhandled rejection would end the process, or here the test, by the next turn.
     await new Promise((resolve) => setTimeout(resolve));
     isAway = false;
     assert.equal(valueOf(await service.data.writeEvents(test, write)).replayed, false);

@@ -1,4 +1,4 @@
-/** Bytes of bodies: bounded in number, in time and in the memory that they hold. */
+/** Bytes of request bodies: bounded in number, in time and in the memory that they hold. */
 
 import assert from "node:assert/strict";
 import { accept } from "../../../src/domain/refusal.ts";
@@ -21,7 +21,7 @@ function from(request: Request, owner = "a"): Sender {
   return { request, owner };
 }
 
-/** Adds the bytes up, and counts the blocks. */
+/** Sums up the bytes and counts the blocks. */
 function counting(): Sink<{ sum: number; length: number; blocks: number }> {
   const seen = { sum: 0, length: 0, blocks: 0 };
   return {
@@ -35,7 +35,7 @@ function counting(): Sink<{ sum: number; length: number; blocks: number }> {
   };
 }
 
-/** So many pieces of `bytes` bytes, each with the value 1. */
+/** A stream of `count` pieces of `bytes` bytes, each with the value 1. */
 function inPieces(count: number, bytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     pull(controller) {

@@ -1,4 +1,7 @@
-/** Content type, size and encoding of bodies. See docs/reference/basics.md. */
+/**
+ * Content type, size and encoding of bodies. See docs/reference/basics.md and
+ * docs/reference/errors.md.
+ */
 
 import assert from "node:assert/strict";
 import { checkContentType, readJsonBody } from "../../../src/http/decode/body.ts";

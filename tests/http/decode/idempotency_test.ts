@@ -1,4 +1,7 @@
-/** The `X-Idempotency-Key` header. Spec: exact messages; "keys sorted before hashing". */
+/**
+ * The `X-Idempotency-Key` header: exact messages, and keys sorted before hashing. See
+ * docs/reference/writing.md.
+ */
 
 import assert from "node:assert/strict";
 import { decodeIdempotency, decodeLongIdempotency } from "../../../src/http/decode/idempotency.ts";

@@ -1,4 +1,4 @@
-/** The exact reader agrees with JSON.parse on what is JSON at all. */
+/** The exact reader agrees with JSON.parse about what is JSON at all. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -45,7 +45,7 @@ Deno.test("findJsonFault() finds a fault in every text that JSON.parse refuses, 
       const text = tokens.join("");
       const fault = findJsonFault(text);
       const syntax = fault?.message.startsWith("Malformed") ?? false;
-      // A repeated key is a fault of its own, found before the text ends.
+      // A repeated key is a separate fault, found before the text ends.
       if (fault !== undefined && !syntax) return;
       assert.equal(syntax, !isJson(text), text);
     }),

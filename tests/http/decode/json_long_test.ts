@@ -1,4 +1,4 @@
-/** Long texts are read in pieces, and give what reading them at once gives. */
+/** Long texts are read in slices, with the same result as reading them at once. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { parseJsonObject } from "../../../src/http/decode/json_text.ts";
 
 type Read = { readonly value: JsonValue } | { readonly refusal: Refusal };
 
-/** With groups of a few characters every container becomes one that is filled piece by piece. */
+/** With groups of a few characters every container is filled slice by slice. */
 function readAll(text: string, groupCharacters?: number): Read {
   const reader = openLong(text, "Request body", groupCharacters);
   for (;;) {

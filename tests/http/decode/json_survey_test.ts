@@ -1,4 +1,4 @@
-/** What a look at each character tells. */
+/** What one look at each character of a JSON text finds out. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Parts of a form: as RFC 7578 has them, and in time that grows with the bytes alone. */
+/** Parts of a form by RFC 7578, parsed in time that grows only with the bytes. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -63,7 +63,7 @@ Deno.test("a boundary may be quoted; what only resembles it is content", () => {
 });
 
 Deno.test("a boundary is found wherever the search may rest", () => {
-  // Each place of its bytes comes to lie at the end of a window.
+  // Places each byte of the boundary at the end of a search window once.
   for (let length = 131_000; length < 131_080; length++) {
     const text = "a".repeat(length);
     assert.deepEqual(parse(part("a", text) + part("b", "x") + "--XX--")?.map((each) => each.text), [

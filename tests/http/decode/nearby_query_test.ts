@@ -1,4 +1,6 @@
-/** Parameters of `nearby`: missing or bad ones are 400. See docs/reference/geo.md. */
+/**
+ * Query parameters of nearby searches: missing or bad ones are 400. See docs/reference/geo.md.
+ */
 
 import assert from "node:assert/strict";
 import { decodeNearbyQuery } from "../../../src/http/decode/nearby_query.ts";

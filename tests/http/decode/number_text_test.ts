@@ -1,4 +1,4 @@
-/** Which JSON numbers come out of a double as they went in. Oracle: fractions of BigInts. */
+/** Which JSON numbers survive a double unchanged. The oracle: fractions of BigInts. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -8,7 +8,7 @@ const TAKEN = [
   ...["0", "-0", "0e999", "0.0e-999", "1.0", "1.5e3", "100000e-5", "9007199254740992", "1e22"],
   ...["-9007199254740991", "0.1", "0.1234567890123456789", "1e-300", "5e-324", "1e15"],
   ...["10000000000000000", "1.7976931348623157e308", "123456789012345678e-20"],
-  // What other writers of JSON send for what they hold.
+  // What other JSON writers send for their values.
   ...["1e23", "6.02e23", "-6.02E+23", "18446744073709552000", JSON.stringify(2 ** 64)],
   ...["100000000000000000000000", "9007199254740992.0", "0.00000000000000000000000000000001e55"],
   // Fractions below 2^53 are rounded, down to zero too.
@@ -22,7 +22,7 @@ const CHANGED: readonly (readonly [string, string])[] = [
   ["9007199254740992.5", "9007199254740992"],
   ["12345678901234567890.5", "12345678901234567000"],
   ["12345678901234567890", "12345678901234567000"],
-  // A double holds this one, and yet it would be stored as the other.
+  // A double holds this number exactly, yet it would be stored as the other.
   ["18446744073709551616", "18446744073709552000"],
   ["123456789012345678e-1", "12345678901234568"],
   ["9.9999999999999999999e22", "1e+23"],

@@ -1,4 +1,4 @@
-/** Addresses taken apart: one decoding, segment by segment. */
+/** Paths taken apart: decoded once, segment by segment. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Flags, counts and seconds. Unusable values are 400. See docs/reference/reading.md. */
+/** Flags, counts and seconds; unusable values are 400. See docs/reference/reading.md. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,4 @@
-/** The body of a replay. */
+/** The body of a request to replay deliveries. */
 
 import assert from "node:assert/strict";
 import { decodeReplay } from "../../../src/http/decode/replay.ts";

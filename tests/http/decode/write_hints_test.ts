@@ -1,4 +1,4 @@
-/** What is said about a field of a write that stands where it does not belong. */
+/** The hints about a field of a write that is in the wrong place. */
 
 import assert from "node:assert/strict";
 import {

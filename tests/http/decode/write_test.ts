@@ -1,5 +1,5 @@
 /**
- * Write shapes at their limits. The faults of form are golden cases. See docs/reference/limits.md.
+ * Write bodies at their limits. Faults of form are golden cases. See docs/reference/limits.md.
  */
 
 import assert from "node:assert/strict";

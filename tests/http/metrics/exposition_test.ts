@@ -1,4 +1,4 @@
-/** The text for Prometheus: made of a view, read back by an independent reader of the format. */
+/** The text for Prometheus: made from measurements, read back by an independent parser. */
 
 import assert from "node:assert/strict";
 import { count, countTransaction, newCounters } from "../../../src/domain/measures/counters.ts";

@@ -1,4 +1,4 @@
-/** What is counted of requests, and that nobody outside can make it grow without end. */
+/** What is counted of requests, and that no client can make the counters grow without end. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,4 @@
-/** The net of `src/http/middleware/address_net.ts`. */
+/** Limits of requests by address: `src/http/middleware/address_net.ts`. */
 
 import assert from "node:assert/strict";
 import { clientAddress, parseAddressRanges } from "../../../src/http/client_address.ts";

@@ -1,4 +1,4 @@
-/** What browsers are told: the contract's three headers for all, everything for named origins. */
+/** CORS headers: three headers for all origins, everything for named origins. */
 
 import assert from "node:assert/strict";
 import { createCors } from "../../../src/http/middleware/cors.ts";

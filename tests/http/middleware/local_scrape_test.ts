@@ -1,4 +1,4 @@
-/** Who is a program on the same machine, and who only looks like one. */
+/** Which caller is a program on the same machine, and which only looks like one. */
 
 import assert from "node:assert/strict";
 import { isLocalScrape } from "../../../src/http/middleware/local_scrape.ts";

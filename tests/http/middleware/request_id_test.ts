@@ -1,4 +1,4 @@
-/** Request ids: the client's own where usable, else random. See docs/reference/basics.md. */
+/** Request ids: the client's own if usable, otherwise random. See docs/reference/errors.md. */
 
 import assert from "node:assert/strict";
 import { createRequestIds } from "../../../src/http/middleware/request_id.ts";

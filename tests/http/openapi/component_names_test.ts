@@ -1,4 +1,4 @@
-/** Names that generators tell apart. */
+/** Component names that client generators can tell apart. */
 
 import assert from "node:assert/strict";
 import { createNames } from "../../../src/http/openapi/component_names.ts";

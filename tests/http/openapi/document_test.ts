@@ -82,7 +82,7 @@ interface Media {
   readonly example?: unknown;
 }
 
-/** Each request body, by the id of its operation. */
+/** Each request body with the id of its operation. */
 function bodiesOf(document: JsonObject): [id: string, type: string, media: Media][] {
   const items = Object.values(document.paths as Record<string, Record<string, JsonObject>>);
   return items.flatMap((item) => Object.values(item)).flatMap(({ operationId, requestBody }) => {

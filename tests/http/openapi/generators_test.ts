@@ -1,9 +1,9 @@
 /**
- * What others make of the OpenAPI document: three generators of clients, as their users run them,
- * and the compiler of TypeScript over what they have written, with a few lines that use it.
+ * The OpenAPI document as input of three client generators, run as their users run them. The
+ * TypeScript compiler then checks the generated files, with a few lines that use them.
  *
- * The generators have a lock file of their own (`tests/openapi_generators/`), for what they bring
- * along is more than all that the product needs.
+ * The generators have their own lock file (`tests/openapi_generators/`), because their
+ * dependencies outnumber those of the product.
  */
 
 import assert from "node:assert/strict";
@@ -21,9 +21,9 @@ const CONFIG = new URL("../../openapi_generators/deno.json", import.meta.url);
 
 interface Generator {
   readonly package: string;
-  /** Where it reads `document.json` from, and what it writes. */
+  /** Command line arguments: it reads `document.json` and writes its output file. */
   readonly args: readonly string[];
-  /** Uses what it wrote of {@link everyKeywordSpec}. */
+  /** Code that uses the output for {@link everyKeywordSpec}. */
   readonly usage: string;
 }
 
@@ -95,13 +95,13 @@ function firstObject(text: string): JsonObject {
     try {
       return JSON.parse(text.slice(0, end + 1));
     } catch {
-      // Not closed yet.
+      // The object is not closed yet.
     }
   }
   throw new Error(`a guide has a spec without an end: ${text.slice(0, 60)}`);
 }
 
-/** All types of all specs in one document, for each run of a generator takes seconds. */
+/** All types of all specs in one document, because each run of a generator takes seconds. */
 function joined(specs: readonly JsonObject[]): JsonObject {
   const types = specs.flatMap((spec, index) =>
     Object.entries(spec.aggregate_types as JsonObject).map(([name, type]) => [
@@ -131,7 +131,7 @@ async function generate({ package: name, args }: Generator, folder: string): Pro
   assert.doesNotMatch(printed, /unhandled|INVALID_REFERENCE|can't resolve/i, printed);
 }
 
-/** What the compiler finds in these files, and in all that they import. */
+/** What the compiler finds in these files and in everything that they import. */
 function typeFaults(files: readonly string[]): string[] {
   const program = ts.createProgram(files, {
     strict: true,

@@ -1,4 +1,4 @@
-/** The wire of `src/http/routes/accounts.ts`, case by case. */
+/** Golden cases of `src/http/routes/accounts.ts`: requests and their exact answers. */
 
 import { testGoldenCases } from "../golden_cases.ts";
 

@@ -1,4 +1,4 @@
-/** The wire of `src/http/routes/api_keys.ts`, case by case. */
+/** Golden cases of `src/http/routes/api_keys.ts`: requests and their exact answers. */
 
 import { testGoldenCases } from "../golden_cases.ts";
 

@@ -19,7 +19,7 @@ interface Part {
 
 const BOUNDARY = "----boundary-of-this-test";
 
-/** A body by RFC 7578, made here so that no encoder of the platform is the judge of its decoder. */
+/** A body by RFC 7578, made by hand so that no encoder of the platform judges its own decoder. */
 function multipart(parts: readonly Part[]): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const pieces = parts.flatMap(({ name, value }) => {

@@ -62,7 +62,7 @@ Deno.test("a trace tells which call came to what, and nothing of what it was giv
     );
     const write = ["write", "seats", 1, "apply_handler", "was_booked", 1];
     const imply = ["implication", "notes", 1, "compute_implications", "", 1, "ok"];
-    // Newest first; what an event implies is computed before its handler judges it.
+    // Newest first; an event's implications are computed before its handler judges it.
     assert.deepEqual(told.slice(0, 2), [[...write, "handler_error"], imply]);
     assert.deepEqual(told.slice(2, 4), [[...write, "ok"], imply]);
     assert.equal(told.length, 8);
@@ -88,7 +88,7 @@ Deno.test("traces are of one environment, no more than a few hundred, and end af
     host.timeMs += limits.wasmTraceMsMax - 1;
     assert.equal((await traces(world)).wasm_trace, true);
     host.timeMs++;
-    // The token of this world has ended by now too.
+    // The token of this world has expired by now too.
     const ended = world.service.operations.listTraces(world.tenants.test);
     assert.deepEqual(ended, { isOn: false, traces: [] });
   });

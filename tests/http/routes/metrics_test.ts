@@ -1,4 +1,4 @@
-/** Who may read `GET /metrics`, from where and with what. */
+/** Who may read `GET /metrics`, from where and with which credential. */
 
 import assert from "node:assert/strict";
 import { newCounters } from "../../../src/domain/measures/counters.ts";

@@ -1,4 +1,4 @@
-/** The data an operator call is about. */
+/** The tenant that an operator call is about. */
 
 import assert from "node:assert/strict";
 import type { Call, Edge } from "../../../src/http/call.ts";

@@ -1,4 +1,7 @@
-/** `/_admin/reactions`: what operators ask for, and what is refused. */
+/**
+ * `/_admin/reactions`: what operators may request, and what is refused. See
+ * docs/reference/reactions.md.
+ */
 
 import assert from "node:assert/strict";
 import { withWorld, type World } from "../../end_to_end/world.ts";

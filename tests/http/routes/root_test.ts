@@ -1,4 +1,4 @@
-/** `GET /`: each address that it names is there. */
+/** `GET /`: each address that it names exists. */
 
 import assert from "node:assert/strict";
 import { withWorld } from "../../end_to_end/world.ts";

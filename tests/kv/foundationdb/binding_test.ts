@@ -1,6 +1,6 @@
 /**
- * The distributed engine when its cluster fails: lost replies, conflicts, old versions, silence.
- * Over a client in memory, for a real one does not fail on demand.
+ * The FoundationDB engine when its cluster fails: lost replies, conflicts, old versions,
+ * silence. Over a client in memory, because a real one does not fail on demand.
  */
 
 import assert from "node:assert/strict";
@@ -102,7 +102,7 @@ Deno.test("1021: what may have landed is never refused as too slow", async () =>
     async ({ engine, database, clock }) => {
       const call = engine.transact(async (tx) => {
         await addOne(tx);
-        // The rerun asks for the marker, and its versions are gone by then.
+        // The rerun asks for the marker, and by then its versions are too old.
         database.plan = (kind, number) => {
           if (kind !== "read") return first("commit", { code: 1021, landed: true })(kind, number);
           clock.ms += 4500;
@@ -346,7 +346,7 @@ Deno.test("a watch hears of commits of other nodes", async () => {
   await inWorld(undefined, async ({ engine, database }) => {
     const other = new FoundationdbEngine({ database, host: fakeHost("other") });
     const watch = engine.watch(bytes("w"));
-    // What begins after watch() waits until the watch is armed.
+    // Calls that begin after watch() wait until the watch is armed.
     assert.equal(await read(engine, "w"), undefined);
     await write(other, "w=1");
     assert.equal(await watch.changed, true);

@@ -1,4 +1,4 @@
-/** Cluster files: what is one, and what is said of what is none. */
+/** Cluster files: which are valid, and the messages about invalid ones. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The markers of attempts: their keys, their end, and reruns between other writers. */
+/** The markers of attempts: their keys, their expiry, and reruns between other writers. */
 
 import assert from "node:assert/strict";
 import {

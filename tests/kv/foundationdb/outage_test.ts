@@ -1,4 +1,7 @@
-/** The distributed engine while a real cluster is away: what it says, and what is there after. */
+/**
+ * The FoundationDB engine while a real cluster is away: what it reports, and what is stored
+ * then.
+ */
 
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
@@ -91,7 +94,7 @@ test("unkeyed writes that were answered are there once; others at most once", as
   assert.ok(landed >= known && landed <= known + unknown, `${landed}, ${known}, ${unknown}`);
 });
 
-/** One pause after the other, with some work before, between and after. */
+/** Pauses the cluster once for each duration, with some work before, between and after. */
 async function pauseClusterFor(...pausesMs: number[]): Promise<void> {
   for (const pauseMs of pausesMs) {
     await sleep(300);

@@ -1,4 +1,4 @@
-/** Calls without an answer: found in time, and only when the other side is at fault. */
+/** Calls without an answer: detected in time, and only if the other side is at fault. */
 
 import assert from "node:assert/strict";
 import { EngineUnavailable } from "../../../src/kv/engine.ts";

@@ -1,4 +1,4 @@
-/** `forget()` of the embedded engine: what was cleared is in none of its files any more. */
+/** `forget()` of the embedded engine: cleared data is in none of its files any more. */
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -11,7 +11,7 @@ import { pack, rangeOf } from "../../../src/kv/tuple.ts";
 import { type TemporarySqlite, temporarySqlite } from "../../support/temporary_engine.ts";
 
 const SECRET = "Grete-Samsa-of-Prague";
-/** From a few bytes to many pages: inside of pages, and in pages of their own. */
+/** From a few bytes to many pages: inside pages, and in pages of their own. */
 const SIZES = [30, 200, 1_200, 5_000, 60_000, 100_000];
 const ROUNDS = 60;
 
@@ -24,7 +24,7 @@ async function withStore(body: (store: TemporarySqlite) => Promise<void>): Promi
   }
 }
 
-/** In how many places of the store's files the text stands. */
+/** How often the text occurs in the store's files. */
 function placesOf({ directory }: TemporarySqlite, text: string): number {
   let places = 0;
   for (const { name } of Deno.readDirSync(directory)) {
@@ -149,7 +149,7 @@ Deno.test("the log may be an eighth of the database, from 24 MB to four times th
   assert.deepEqual([192_001, 2_000_000_000].map(growthAt), [4, 4]);
 });
 
-/** A worker that answers passes as if all was moved, and dies when it is to finish. */
+/** A worker that answers passes as if everything was moved, and dies when told to finish. */
 const DYING_WORKER = new URL(
   "data:text/javascript," + encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
@@ -181,7 +181,7 @@ Deno.test("a worker that dies within a finish breaks the engine, before commits 
       released.resolve();
     },
   }, DYING_WORKER);
-  // A worker alone keeps no process from ending.
+  // A worker alone does not keep a process from ending.
   const alive = setInterval(() => {}, 1_000);
   checkpoints.afterCommit();
   await released.promise;
@@ -226,7 +226,7 @@ Deno.test("where a worker dies in a pass the sums of pages are dropped, for nobo
   await Deno.remove(folder, { recursive: true });
 });
 
-/** A worker that answers a pass as if all was moved, and says where it is asked to finish. */
+/** A worker that answers a pass as if everything was moved, and reports a request to finish. */
 const ASKED_WORKER = new URL(
   "data:text/javascript," + encodeURIComponent(`
     import { parentPort } from "node:worker_threads";

@@ -1,4 +1,6 @@
-/** Nothing leaves the SQLite engine before it is on the disk: a disk that is held up, or fails. */
+/**
+ * Nothing leaves the SQLite engine before it is on the disk, even if the disk stalls or fails.
+ */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -9,11 +11,11 @@ import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 
 interface Disk {
   readonly engine: Engine;
-  /** Of the files of the store. */
+  /** The folder of the store's files. */
   readonly directory: string;
-  /** Syncs asked for and not answered yet, oldest first. */
+  /** Requested syncs that are not answered yet, oldest first. */
   readonly syncs: PromiseWithResolvers<void>[];
-  /** The disk confirms everything from now on, at once. */
+  /** From now on the disk confirms everything at once. */
   release(): void;
 }
 
@@ -33,7 +35,7 @@ function read(engine: Engine): Promise<string> {
 
 interface HeldDiskOptions {
   readonly nowMs?: () => number;
-  /** The store begins with what is in the files of this folder now. */
+  /** The store starts with the current content of this folder's files. */
   readonly copyOf?: string;
 }
 
@@ -317,7 +319,7 @@ function clearAll(engine: Engine): Promise<void> {
   return engine.transact((tx) => Promise.resolve(tx.clearRange(everything)));
 }
 
-/** Only SQLite's own log tells of a range that was cleared. */
+/** Only SQLite's WAL can record a cleared range. */
 Deno.test("a commit that only SQLite's log has is told after the sync of that, also by the next process", async () => {
   await withHeldDisk(async (killed) => {
     const first = write(killed.engine, "a");
@@ -364,7 +366,7 @@ Deno.test("a sync begins when what it is to confirm is in the file", async () =>
   assert.deepEqual(unwritten, []);
 });
 
-/** Statements of SQLite that `isFailing` names fail meanwhile, as on a full disk. */
+/** Meanwhile the SQLite statements that `isFailing` selects fail, as on a full disk. */
 async function withFailing<T>(
   isFailing: (sql: string) => boolean,
   body: () => T | Promise<T>,
@@ -391,7 +393,7 @@ Deno.test("on a full disk what a killed process left only in the redo log is tol
         assert.equal(syncs.length, 2, "either file of the redo log may have it");
         for (const sync of [...syncs]) sync.resolve();
         await isSettled(seen);
-        // SQLite's own: it may have done what it said that it had not.
+        // The sync of SQLite's WAL: SQLite may have done what it reported as failed.
         syncs[2]!.resolve();
         assert.equal(await seen, "a");
       }, { copyOf: killed.directory });
@@ -441,7 +443,7 @@ Deno.test("a close during a pass that does not end leaves the logs, which the ne
   const directory = await Deno.makeTempDir({ prefix: "daybook_pass_" });
   const path = join(directory, "store.sqlite");
   const { postMessage } = Worker.prototype;
-  // The pass hears of nothing, and so never ends.
+  // The pass receives no message, and so never ends.
   Worker.prototype.postMessage = () => {};
   try {
     const engine = openSqliteEngine({ path, sizes: { startFrames: 1, passMsMax: 20 } });

@@ -1,4 +1,4 @@
-/** What the embedded engine promises beyond the contract: one owner, durability, limits of time. */
+/** What the embedded engine promises beyond the contract: one owner, durability, time limits. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -93,7 +93,7 @@ Deno.test("what was acknowledged before a kill -9 is there afterwards", async ()
   });
 });
 
-/** Numbers a child process had acknowledged when it was killed in the middle of its work. */
+/** Numbers that a child process had acknowledged when it was killed in the middle of its work. */
 async function writeAndKill(path: string): Promise<string[]> {
   const script = new URL("./writing_process.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
@@ -264,12 +264,12 @@ Deno.test("the log stays short under load and beside readers of old versions", a
           await new Promise((resolve) => setTimeout(resolve, 3));
           await tx.get(bytes("k2"));
         });
-        // A log that must be ended gives old versions up.
+        // When the WAL must be ended, old versions are given up.
         await reading.catch((error) => assert.equal(error.name, "EngineLimitExceeded"));
       }
     }
     const reading = readOldVersions();
-    // 160 MB in all, of which the log may hold a part only. Equal bytes would not be written.
+    // 160 MB in all, of which the WAL may hold only a part. Equal bytes would not be written.
     for (let round = 0; round < 100; round++) {
       const value = new Uint8Array(4000).fill(round);
       await Promise.all(Array.from({ length: 20 }, (_, i) =>
@@ -304,7 +304,7 @@ Deno.test("getRange() is the same whatever it takes to read it: limits, directio
           if (reverse) keys.reverse();
           assert.deepEqual(found.map(({ key }) => text(key)), keys.slice(0, limit));
         }
-        // Between the reads, one key goes, and at every second time another one comes.
+        // Between the reads one key is removed, and every second time another one is added.
         tx.clear(bytes(from));
         model.delete(from);
         if (step % 2 === 0) continue;

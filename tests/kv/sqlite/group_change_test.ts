@@ -1,4 +1,4 @@
-/** A group leaves in the store what its transactions would, and tells of each key once. */
+/** A group leaves the store as its transactions would, and sets each key once. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -25,7 +25,7 @@ const anyDoing: fc.Arbitrary<Doing> = fc.oneof(
   ),
 );
 
-/** Applies changes to pairs as SQLite would, and checks how they come. */
+/** Applies changes to pairs as SQLite would, and checks the way they arrive. */
 function changing(pairs: Pairs, told: Pairs): StoreChange {
   return {
     get(key) {
@@ -77,7 +77,7 @@ Deno.test("a group leaves what its members leave one after the other, each key w
           for (const each of member) each(buffer);
           return buffer;
         });
-        // The first one alone is the store as it was.
+        // The first buffer alone makes the initial store.
         applyGroup(changing(stored, new Map()), buffers.slice(0, 1));
         const expected: Pairs = new Map();
         applyAlone(expected, buffers[0]!);

@@ -1,4 +1,4 @@
-/** Ranges of a SQLite file are what a sorted list says, however long they and their rows are. */
+/** Ranges of an SQLite file match a sorted list, however long they and their rows are. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -13,7 +13,7 @@ type ScanOptions = Required<RangeOptions>;
 
 const byte = fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code));
 const key = fc.string({ unit: byte, minLength: 1, maxLength: 12 });
-/** On both sides of what comes as one array, zero bytes and commas among it. */
+/** Shorter and longer than what is fetched as one array; includes zero bytes and commas. */
 const value = fc.oneof(
   fc.string({ unit: byte, maxLength: 40 }),
   fc.string({ unit: fc.constantFrom(",", "\0", "1"), maxLength: 9 }),

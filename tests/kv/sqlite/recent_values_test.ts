@@ -1,4 +1,4 @@
-/** What is kept is what was told last, whatever else was kept, changed and forgotten meanwhile. */
+/** A cached value is always the last one, whatever else was cached, changed and forgotten. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -12,12 +12,12 @@ import {
   RECENT_VALUES_MAX,
 } from "../../../src/kv/sqlite/recent_values.ts";
 
-/** A value that tells it from others of its length. */
+/** A value whose mark distinguishes it from others of its length. */
 function valueOf(length: number, mark: number): Bytes {
   return new Uint8Array(length).fill(mark);
 }
 
-/** The last ones leave little or no room for a value. */
+/** The last keys leave little or no room for a value. */
 const anyKey = fc.constantFrom(
   ...["a", "b", "c", "d", "", "e".repeat(200), "f".repeat(RECENT_SLOT_BYTES), "g".repeat(9_000)],
 );
@@ -40,7 +40,7 @@ type Step = typeof anyStep extends fc.Arbitrary<infer T> ? T : never;
 
 /**
  * Runs the steps beside a model that forgets nothing.
- * @param mayMiss whether a key may be forgotten for another one with its hash.
+ * @param mayMiss whether a key may be forgotten in favour of another with its hash.
  */
 function follow(steps: readonly Step[], hashed: (key: Bytes) => number, mayMiss: boolean): void {
   const recent = openRecentValues();
@@ -63,10 +63,10 @@ function follow(steps: readonly Step[], hashed: (key: Bytes) => number, mayMiss:
       key.length + value.length <= RECENT_SLOT_BYTES;
     if (step.does === "keep") assert.equal(recent.keep(key, hash, value), value);
     else recent.change(key, hash, value);
-    // A change of what nobody has read is not kept; a large value is not kept either.
+    // A change of a key that nobody has read is not kept; neither is a large value.
     if (isSmall && (step.does === "keep" || found !== undefined)) kept.set(step.key, value);
     else if (step.does === "change") kept.delete(step.key);
-    // What was kept is there at once.
+    // A kept value can be read at once.
     if (isSmall && step.does === "keep") assert.deepEqual(recent.get(key, hash), value);
   }
   for (const { value, then } of given) assert.equal(value?.toHex(), then);

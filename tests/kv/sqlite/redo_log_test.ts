@@ -1,4 +1,4 @@
-/** The redo log: what comes back of it after kills, power cuts and faults of the disk. */
+/** The redo log: what can be read back after kills, power cuts and disk faults. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -22,9 +22,9 @@ const ID = Uint8Array.from({ length: 16 }, (_, index) => index);
 const OTHER_ID = Uint8Array.from({ length: 16 }, (_, index) => 100 + index);
 
 /**
- * Made by Python: `b"DBKREDO2" + id`, `<I` of its zlib.crc32; the first four bytes of the id, `<II`
- * of the length of the rest and of the CRC-32 of id, version and rest, `<Q`, and the rest of `<I`,
- * `<H` and `<HI` parts.
+ * Made by Python. The head: `b"DBKREDO2" + id`, and its zlib.crc32 as `<I`. The record: the
+ * first four bytes of the id; as `<II` the length of the rest and the CRC-32 of id, version and
+ * rest; the version as `<Q`; and the rest in `<I`, `<H` and `<HI` parts.
  */
 const GOLDEN_HEAD = "44424b5245444f32000102030405060708090a0b0c0d0e0fa245a82c";
 const GOLDEN =
@@ -40,7 +40,7 @@ function record(version: number, cleared: string[], pairs: string[]): RedoRecord
   return { version, cleared: cleared.map(bytes), pairs: pairs.map(bytes) };
 }
 
-/** `count` records that follow each other. */
+/** `count` consecutive records. */
 function records(from: number, count: number): RedoRecord[] {
   return Array.from(
     { length: count },
@@ -48,7 +48,7 @@ function records(from: number, count: number): RedoRecord[] {
   );
 }
 
-/** What a test is given: the log, and the files that it is in. */
+/** What a test gets: the log and its files. */
 interface Logged {
   readonly log: RedoLog;
   readonly store: string;
@@ -68,7 +68,7 @@ async function withLog(body: (logged: Logged) => void | Promise<void>): Promise<
   }
 }
 
-/** Gives where each ends. */
+/** Returns where each record ends. */
 function appendAll(log: RedoLog, all: readonly RedoRecord[]): number[] {
   return all.map((one) => {
     log.append(one);
@@ -76,7 +76,7 @@ function appendAll(log: RedoLog, all: readonly RedoRecord[]): number[] {
   });
 }
 
-/** What another process finds where the first file has these bytes. */
+/** What another process reads if the first file has these bytes. */
 async function readBytes(content: Uint8Array, after: number): Promise<RedoRecord[]> {
   let found: RedoRecord[] = [];
   await withLog(({ store, path }) => {
@@ -139,7 +139,7 @@ Deno.test("of a log that ends anywhere the records before that end come back", a
       assert.deepEqual(await readBytes(whole.slice(0, length), 0), all.slice(0, count));
       const zeros = new Uint8Array(whole.length);
       zeros.set(whole.subarray(0, length));
-      // What a torn record lacks may be zeros, and then be whole.
+      // What a torn record lacks may be zeros; then it is whole.
       const found = await readBytes(zeros, 0);
       assert.deepEqual(found, all.slice(0, found.length));
       assert.ok(found.length >= count);
@@ -200,11 +200,11 @@ Deno.test("a log without one of its files, or with one of another log, is refuse
 });
 
 Deno.test("a stored value that holds a record of another log is not taken for one", async () => {
-  // The newest record is torn, and inside of a value of it stands a whole one of another log.
+  // The newest record is torn, and one of its values contains a whole record of another log.
   const inner = record(2, [], ["forged", "forged"]);
   const forged = new Uint8Array(recordBytes(inner));
   encodeRecord(inner, seedOf(OTHER_ID), forged, forged.length);
-  // It may guess the first bytes of the id, but not what the checksums begin with.
+  // An attacker may guess the first bytes of the id, but not what the checksums start from.
   forged.set(ID.subarray(0, 4));
   await withLog(async ({ log, path }) => {
     log.append(record(1, [], ["k", "v"]));
@@ -357,7 +357,7 @@ Deno.test("after a write that failed half-way the next record takes its place", 
     const instead = { ...third!, version: 2 };
     log.append(instead);
     assert.deepEqual(read(store, 0), [first, instead]);
-    // Nothing of the torn one is before it, for places are counted without that.
+    // No byte of the torn record precedes it, because offsets are counted without that record.
     const content = Deno.readFileSync(path).subarray(HEAD_BYTES + before);
     assert.equal(content.length, recordBytes(instead));
     assert.equal(content.subarray(12, 20).toHex(), "0200000000000000", "its version");

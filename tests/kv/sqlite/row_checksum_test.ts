@@ -1,4 +1,4 @@
-/** Rows of the embedded store: no byte of its file may change what is stored and go unnoticed. */
+/** Rows of the embedded store: no changed byte of its file may alter stored data unnoticed. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { checkSqliteFile, rowChecksum } from "../../../src/kv/sqlite/row_checksum.ts";
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 
-/** Runs `body` with a file that holds `rows` and is closed; the folder is removed afterwards. */
+/** Runs `body` with a closed file that holds `rows`; removes the folder afterwards. */
 async function withClosedStore(
   rows: readonly (readonly [string, number])[],
   body: (path: string) => void | Promise<void>,
@@ -30,8 +30,8 @@ async function withClosedStore(
 }
 
 /**
- * All that a reader of the store can see; undefined where it cannot be read. Not the format: a
- * store of another one is not opened at all.
+ * Everything that a reader of the store can see; undefined if it cannot be read. The format is
+ * left out: a store of another format is not opened at all.
  */
 function contentOf(path: string): string | undefined {
   try {
@@ -73,7 +73,7 @@ Deno.test("checkSqliteFile() finds nothing in a sound file, also after rows were
   });
 });
 
-/** So many bytes of the file are flipped, each alone. */
+/** How many bytes of the file are flipped, one at a time. */
 const FLIPS = 700;
 
 Deno.test("checkSqliteFile() finds each flipped byte of a file that changes what is stored", async () => {
@@ -82,21 +82,22 @@ Deno.test("checkSqliteFile() finds each flipped byte of a file that changes what
     const sound = await Deno.readFile(path);
     const before = contentOf(path);
     let found = 0;
-    // A step that has no factor in common with a page: all kinds of places in all pages.
+    // An odd step has no factor in common with a page size: it hits all kinds of places in all
+    // pages.
     const step = Math.max(1, Math.floor(sound.length / FLIPS)) | 1;
     for (let at = 0; at < sound.length; at += step) {
       const flipped = Uint8Array.from(sound);
       flipped[at]! ^= 1 << (at % 8);
       await Deno.writeFile(path, flipped);
       if (checkSqliteFile(path).length > 0) found++;
-      // Space that holds nothing may change; what is read must not.
+      // Unused space may change; what is read must not.
       else assert.ok(contentOf(path) === before, `byte ${at} of ${sound.length} was not found`);
     }
     assert.ok(found > sound.length / step / 4, `${found} flips were found`);
   });
 });
 
-/** What `fsck` says of a sound store after a change by SQL. */
+/** What `fsck` reports about a sound store after a change by SQL. */
 async function faultsAfter(sql: string): Promise<string[]> {
   let faults: string[] = [];
   await withClosedStore([["a", 10], ["b", 20]], (path) => {

@@ -1,6 +1,6 @@
 /**
- * What the embedded engine has synced, and before what: the calls that it makes of files, in their
- * order. What SQLite does by itself is not among them.
+ * What the embedded engine syncs, and in which order: its calls on files. What SQLite does on
+ * its own is not included.
  */
 
 import assert from "node:assert/strict";
@@ -75,7 +75,7 @@ async function callsOf(
   return calls;
 }
 
-/** Whether the last change of a file has a sync behind it. */
+/** Fails unless a sync follows the last change of a file. */
 function assertSynced(calls: readonly string[], name: string): void {
   const changed = calls.findLastIndex((call) =>
     /^(write|truncate) /.test(call) && call.endsWith(name)
@@ -133,7 +133,7 @@ Deno.test("after a kill SQLite's log is synced, and names no redo log, before th
       const first = calls.indexOf(`truncate ${STORE}-redo1`);
       assert.ok(first >= 0, `a new log was made: ${calls}`);
       assert.ok(calls.slice(0, first).includes(`sync ${STORE}-wal`), `${calls}`);
-      // The name of the new one follows it to the disk.
+      // The name of the new redo log follows it to the disk.
       assert.equal(calls.at(-1), `sync ${STORE}-wal`);
       await again!.close();
     });
@@ -152,7 +152,7 @@ Deno.test("the name of a new store is synced, also where there is no room for a 
 });
 
 /**
- * The worker of the checkpoints, which tells in a file what it does: at which `synchronous` SQLite
+ * A checkpoint worker that records what it does in a file: at which `synchronous` level SQLite
  * moves pages, and that the database is synced.
  */
 function tellingWorker(folder: string, isFailing: boolean): URL {
@@ -179,7 +179,7 @@ function tellingWorker(folder: string, isFailing: boolean): URL {
       const level = prepare.call(this, "PRAGMA synchronous");
       return { get: () => (tell("move " + level.get().synchronous), statement.get()) };
     };`;
-  // Both are there before the first message is: what waits for an import hears none.
+  // Both modules load before the first message: a module that awaits an import would miss it.
   return moduleOf(`import "${moduleOf(changes)}"; import ${worker};`);
 }
 
@@ -187,7 +187,7 @@ function moduleOf(text: string): URL {
   return new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 }
 
-/** Two rounds of passes over a log, each to its end; gives what broke the store. */
+/** Two rounds of passes over the WAL, each to its end; returns what broke the store. */
 async function moveTwice(folder: string, isFailing: boolean): Promise<unknown[]> {
   const file = openSqliteFile({
     path: join(folder, STORE),
@@ -227,7 +227,7 @@ Deno.test("every pass syncs the database, and only within a finish SQLite leaves
     const moves = told.flatMap((line, index) => line.startsWith("move") ? [{ line, index }] : []);
     assert.equal(moves.length, 4, "two passes, each with its finish");
     for (const { index } of moves) assert.equal(told[index + 1], "synced", `${told}`);
-    // From 1 on SQLite has its log on the disk before it moves what is in it.
+    // From level 1 on, SQLite syncs its WAL before it moves the pages.
     for (const pass of [0, 2]) assert.notEqual(moves[pass]!.line, "move 0", `${told}`);
   });
 });

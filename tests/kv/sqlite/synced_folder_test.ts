@@ -1,4 +1,4 @@
-/** The names of files and folders are on the disk: which folders are synced, for whom they are. */
+/** Names of files and folders reach the disk: which folders are synced, and their modes. */
 
 import assert from "node:assert/strict";
 import { join, relative } from "node:path";
@@ -13,7 +13,7 @@ async function withFolder(body: (folder: string) => void): Promise<void> {
   }
 }
 
-/** The folders that `body` has synced, of all that are in `top` then. */
+/** The folders under `top` that `body` has synced. */
 function syncedBy(top: string, body: () => void): string[] {
   const inodes: (number | null)[] = [];
   const { syncSync } = Deno.FsFile.prototype;

@@ -56,7 +56,7 @@ Deno.test("a redo log without its store is refused, and nothing changes", async 
   });
 });
 
-/** What one commit did, as the earlier form of the redo log has it. */
+/** What one commit did, in the earlier form of the redo log. */
 interface OldRecord {
   readonly version: number;
   readonly cleared?: readonly string[];
@@ -68,8 +68,9 @@ function bytes(text: string): Bytes {
 }
 
 /**
- * Little-endian: length of the rest, 4; CRC-32 of version and rest, 4; version, 8; and the rest:
- * number of cleared keys, 4; each behind its length, 2; pairs behind their lengths, 2 and 4.
+ * Little-endian: length of the rest, 4 bytes; CRC-32 of version and rest, 4; version, 8. The
+ * rest: number of cleared keys, 4; each key after its length, 2; pairs after their lengths, 2
+ * and 4.
  */
 function encodeOld({ version, cleared = [], pairs = [] }: OldRecord): Buffer {
   const number = (size: number, value: number) => {
@@ -110,7 +111,7 @@ async function withOldStore(
   }
 }
 
-/** All pairs, and how many commits it has. */
+/** All pairs, and the number of commits. */
 async function openOld(path: string): Promise<[pairs: string, version: number | undefined]> {
   const engine = openSqliteEngine({ path });
   try {

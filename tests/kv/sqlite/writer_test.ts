@@ -1,6 +1,6 @@
 /**
- * Commits of the embedded engine that are in its redo log and in no ended transaction of SQLite:
- * they survive kills, power cuts and failing commits, whichever file has them at that moment.
+ * Commits that are in the redo log but not yet in an ended SQLite transaction. They survive
+ * kills, power cuts and failing commits, whichever file has them at that moment.
  */
 
 import assert from "node:assert/strict";
@@ -71,7 +71,7 @@ async function withFolder(body: (folder: string) => Promise<void>): Promise<void
   }
 }
 
-/** The files as they are now, as a kill would leave them, in a folder of their own. */
+/** Opens a copy of the current files, as a kill would leave them. */
 async function withCopy(
   folder: string,
   body: (engine: Engine, folder: string) => Promise<void>,
@@ -91,7 +91,7 @@ async function withCopy(
   });
 }
 
-/** Does the work in the store, and in the model if it took place. */
+/** Does the work in the store, and in the model if it took effect. */
 async function doWork(engine: Engine, model: Map<string, string>, work: Work, turn: number) {
   if (work.kind === "too_large") {
     const values = Array.from({ length: 40 }, (_, index) => `huge${index}`);
@@ -171,7 +171,7 @@ Deno.test("whatever was committed and failed before, a kill after any commit lea
   );
 });
 
-/** At one version, before and after something else was committed. */
+/** Reads at one version, before and after another commit. */
 function readTwice(engine: Engine, mayRead: Promise<void>): Promise<Content> {
   return engine.snapshot(async (tx) => {
     await tx.get(bytes(key(0)));
@@ -200,7 +200,7 @@ Deno.test("what SQLite's own log lost in a power cut, for nobody had synced it, 
     });
     const synced = Deno.readFileSync(`${path}-wal`);
     for (let number = 0; number < 20; number++) {
-      // Who reads at an old version does so on another connection, for which SQLite commits.
+      // A reader of an old version uses another connection, for which SQLite must commit.
       const mayRead = Promise.withResolvers<void>();
       const reading = readTwice(engine, mayRead.promise);
       await write(engine, number);
@@ -238,7 +238,7 @@ Deno.test("while SQLite's own log is not confirmed, no file of the redo log that
     for (let number = 0; number < 5; number++) await write(engine, number);
     const synced = Deno.readFileSync(`${path}-wal`);
     isHeld = true;
-    // Enough for each file to be full many times, were it not for what it has.
+    // Enough to fill each file many times, if its content did not have to be kept.
     const value = "v".repeat(200);
     const told: number[] = [];
     for (let number = 0; number < 30; number++) {
@@ -275,7 +275,7 @@ Deno.test("a record that a power cut has torn was acknowledged to nobody, and th
         async (killed, copy) => {
           const left = ends.filter((one) => one <= end).length;
           assert.equal((await contentOf(killed)).size, left);
-          // What is written then takes the place of what was torn.
+          // A new record takes the place of the torn one.
           await write(killed, 7);
           await withCopy(copy, async (again) => {
             assert.deepEqual([...(await contentOf(again)).keys()].at(-1), key(7));
@@ -340,7 +340,7 @@ Deno.test("a store without its log of SQLite is refused where the redo log is ne
     const first = openSqliteEngine({ path });
     await write(first, 1);
     await first.close();
-    // As closed: it names no redo log, and all that comes is in the two logs alone.
+    // As it was closed: it names no redo log, and everything newer is only in the two logs.
     const closed = Deno.readFileSync(path);
     const engine = openSqliteEngine({ path });
     await write(engine, 2);
@@ -364,7 +364,7 @@ Deno.test("a redo log of a later moment than the store is refused, and both stay
     await write(engine, 1);
     const old = Deno.readFileSync(path);
     const oldLog = Deno.readFileSync(`${path}-wal`);
-    // A range that is cleared goes into the store, and with that the redo log begins anew.
+    // A cleared range goes into the store, and so the redo log restarts.
     await engine.transact((tx) => Promise.resolve(tx.clearRange(EVERYTHING)));
     await write(engine, 2);
     await withFolder(async (mixed) => {
@@ -390,7 +390,7 @@ Deno.test("of a commit that fails while its rows are set nothing is read, now an
     await write(engine, 0, "before");
     const get = (engine: Engine) => engine.snapshot((tx) => tx.get(bytes(key(0))));
     assert.deepEqual(await get(engine), bytes("before"));
-    // Less than a record of the redo log may have, and more than the store has room for.
+    // Less than a record of the redo log may have, but more than the store has room for.
     const failing = engine.transact((tx) => {
       tx.set(bytes(key(0)), bytes("never"));
       for (let index = 0; index < 5; index++) tx.set(bytes(`l${index}`), new Uint8Array(90_000));

@@ -1,4 +1,4 @@
-/** Writes numbered keys for ever and prints each number once it is acknowledged; to be killed. */
+/** Writes numbered keys forever and prints each acknowledged number; a test kills it. */
 
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 

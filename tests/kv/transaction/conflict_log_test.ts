@@ -1,4 +1,6 @@
-/** The log of recent writes: what it remembers and forgets, and that forgetting is refusing. */
+/**
+ * The log of recent writes: what it remembers and forgets, and that it refuses what it forgot.
+ */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -86,7 +88,7 @@ Deno.test("a group conflicts with what any member wrote, in the making and when 
       const log = occ.emptyConflictLog();
       assert.equal(occ.findConflict(log, group, guards, 0), place);
       occ.recordGroup(log, 1, group, 0);
-      // What is remembered for long has nothing of the arrays that the keys came in.
+      // The long-lived memory shares nothing with the arrays that the keys came in.
       for (const map of maps) for (const { key } of map.entries) key.fill(0x7a);
       assert.equal(occ.findConflict(log, nothing, guards, 0), place);
       assert.equal(occ.findConflict(log, nothing, guards, 1), undefined);

@@ -1,4 +1,4 @@
-/** A buffer says what a plain list of the same writes says, at every moment between them. */
+/** A buffer matches a plain list of the same writes, at every moment between them. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import type { Bytes } from "../../../src/kv/engine.ts";
 import { hashOf } from "../../../src/kv/key_bytes.ts";
 import * as own from "../../../src/kv/transaction/write_buffer.ts";
 
-/** What a buffer is to say of each key: removed, or a value, or an addition to what is below. */
+/** What a buffer must say about each key: removed, a value, or an addition to the value below. */
 type Word = { readonly value?: bigint; readonly delta?: bigint };
 
 const texts = ["", "a", "a\0", "a\xff", "aa", "ab", "b", "ba", "\xfe", ..."cdefghijklmnop"];
@@ -103,7 +103,7 @@ Deno.test("a body that looks at a range after each of many writes finds them in 
     const text = String(number * 7919 % 1009);
     own.putWrite(buffer, bytesOf(text), undefined);
     seen.push(text);
-    // Now and then more come than are put in one by one.
+    // Occasionally more keys are added between two looks than are inserted one by one.
     if (number % 5 !== 0 || (number > 200 && number < 400)) continue;
     const within = own.writesWithin(buffer, everything).map(({ key }) => textOf(key));
     assert.deepEqual(within, [...seen].sort());

@@ -1,4 +1,4 @@
-/** The counter that makes nodes forget. */
+/** The counter that makes nodes drop their caches. */
 
 import { equal } from "node:assert/strict";
 import { bumpAccessVersion } from "../../../src/store/access/access_version.ts";

@@ -1,4 +1,4 @@
-/** Where API keys are kept, and where they no longer are. */
+/** Where API keys are stored, and where they no longer are. */
 
 import { deepEqual, equal, notDeepEqual } from "node:assert/strict";
 import type { Engine } from "../../../src/kv/engine.ts";
@@ -56,7 +56,7 @@ Deno.test("listApiKeyRecords() gives a tenant's keys by id, and no other tenant'
 
 Deno.test("removeApiKey() leaves nothing of the key in the store", async () => {
   await withTemporaryEngine(async (engine) => {
-    // Beyond are the engine's own marks of commits.
+    // The engine's own markers of commits lie beyond.
     const everything = { begin: new Uint8Array(0), end: new Uint8Array([0xfe]) };
     const key = stored("key_1", "0f");
     await store(engine, key);

@@ -1,4 +1,4 @@
-/** Accounts and the tries at them. */
+/** Accounts and their login attempts. */
 
 import { deepEqual, equal } from "node:assert/strict";
 import { keys } from "../../../src/store/keys.ts";

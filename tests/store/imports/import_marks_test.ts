@@ -1,4 +1,4 @@
-/** The mark of an import under way, and what it brought. */
+/** The mark of an import under way, and what it has imported. */
 
 import assert from "node:assert/strict";
 import { keys } from "../../../src/store/keys.ts";

@@ -1,4 +1,6 @@
-/** What an import keeps back: moved to the queues in bounded steps, entries before timers. */
+/**
+ * Work that an import holds back: moved to the queues in bounded steps, entries before timers.
+ */
 
 import assert from "node:assert/strict";
 import type { EmitEntry, OutboxPlace } from "../../../src/domain/reaction/outbox_entry.ts";

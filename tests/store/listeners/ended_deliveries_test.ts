@@ -1,4 +1,4 @@
-/** Deliveries that are over are kept for their time, and as many as there may be. */
+/** Ended deliveries are kept for their retention, and up to their maximum number. */
 
 import assert from "node:assert/strict";
 import type {
@@ -43,7 +43,7 @@ async function store(engine: Engine, all: readonly EndedDelivery[], at = AT): Pr
   }
 }
 
-/** A whole round; gives how many went. */
+/** A whole round; returns how many were removed. */
 async function sweep(engine: Engine, limit: number): Promise<number> {
   let removed = 0;
   let after: EndedDeliveryPlace | undefined;

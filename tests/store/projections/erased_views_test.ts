@@ -1,4 +1,7 @@
-/** What was shown of a stream is gone from every row, and comes again as the stream is now. */
+/**
+ * Data of an erased stream disappears from every row, and rows are recomputed from what is
+ * left.
+ */
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -53,7 +56,7 @@ for (
         assert.deepEqual(data, isShown(at) ? null : before[at]!.data, `row ${at}`);
       }
       await settleViews(service);
-      // The events are the same here: so each row is what it was.
+      // The events are unchanged here, so each row is what it was.
       const refreshed = await storedRows(engine, test);
       assert.deepEqual(refreshed.map(({ data }) => data), before.map(({ data }) => data));
     }, { spec: shopSpec() });

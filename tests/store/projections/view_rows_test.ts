@@ -1,4 +1,4 @@
-/** Rows of views: kept whole however large, found by what they show, told of when they change. */
+/** Rows of projections: whole however large, found by their sources, logged when they change. */
 
 import assert from "node:assert/strict";
 import type { ViewPlace } from "../../../src/domain/projection/view.ts";

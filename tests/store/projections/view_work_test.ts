@@ -1,4 +1,4 @@
-/** Work about versions of projections: walks that are asked for again, tries that wait. */
+/** Work on versions of projections: repeated walks, and attempts that wait. */
 
 import assert from "node:assert/strict";
 import type { ViewPlace } from "../../../src/domain/projection/view.ts";

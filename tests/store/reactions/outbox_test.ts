@@ -1,4 +1,4 @@
-/** The outbox: entries in the order of their events, taken out once, large ones in pieces. */
+/** The outbox: entries in the order of their events, taken out once, large ones split. */
 
 import assert from "node:assert/strict";
 import type {
@@ -55,7 +55,7 @@ async function put(engine: Engine, place: OutboxPlace, waiting = waitingEntry())
   await engine.transact((tx) => Promise.resolve(putEntry(tx, place, value)));
 }
 
-/** All entries of one shard, a page of `limit` after the other. */
+/** All entries of one shard, read in pages of `limit`. */
 async function listAll(engine: Engine, shard: number, limit: number): Promise<OutboxWork[]> {
   const all: OutboxWork[] = [];
   let start: Bytes | undefined;
@@ -67,7 +67,7 @@ async function listAll(engine: Engine, shard: number, limit: number): Promise<Ou
   return all;
 }
 
-/** Everything under the tenant: pieces of large values. */
+/** Everything under the tenant: parts of large values. */
 function tenantKeys(engine: Engine) {
   return engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT)));
 }
@@ -184,7 +184,7 @@ Deno.test("a page of large entries ends early, and the next one goes on behind i
     assert.ok(page.next !== undefined);
     const all = await listAll(engine, shard, 100);
     assert.deepEqual(all.map(({ place }) => place.index), Array.from({ length: 30 }, (_, n) => n));
-    // Each is more than a page may have, and alone on its own.
+    // Each is larger than a page may be, so it is alone on its page.
     const alone = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 100, 1));
     assert.equal(alone.works.length, 1);
     assert.ok(alone.next !== undefined);

@@ -1,4 +1,4 @@
-/** What was given up is kept for people to look at, and not for ever. */
+/** Parked work is kept for people to look at, but not forever. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";

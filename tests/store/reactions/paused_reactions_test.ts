@@ -1,4 +1,4 @@
-/** Pauses of environments, and the timers that wait aside for their end. */
+/** Pauses of environments, and the timers that are set aside until they end. */
 
 import assert from "node:assert/strict";
 import type { Engine, Transaction } from "../../../src/kv/engine.ts";

@@ -1,4 +1,4 @@
-/** Records of roots and counters of hours, from the first write to the sweeper. */
+/** Records of roots and hourly counters, from the first write to the sweeper. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";

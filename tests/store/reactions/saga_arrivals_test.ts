@@ -1,4 +1,4 @@
-/** Awaited events that are written but not shown yet. */
+/** Awaited events that are written but not yet shown to their saga. */
 
 import assert from "node:assert/strict";
 import { type OutboxEntry, type WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
@@ -15,7 +15,7 @@ function shown(eventType: string): OutboxEntry {
   return { kind: "sagas", eventType, requestId: "r" };
 }
 
-/** An event to be written: one so large that it is kept in pieces. */
+/** An event to be written, so large that it is split. */
 const LARGE: OutboxEntry = {
   kind: "emit",
   emission: {

@@ -1,4 +1,4 @@
-/** Scheduled events in the store: with their timer and the rules that cancel them. */
+/** Scheduled events in the store, with their timer and the rules that cancel them. */
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";

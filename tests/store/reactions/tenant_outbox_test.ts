@@ -1,4 +1,4 @@
-/** The outbox of one tenant: all its entries and no other's, in an order without shards. */
+/** The outbox of one tenant: all its entries and no others, in an order without shards. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Who waits for what: read by every write, and so never missed by one that commits later. */
+/** Who waits for which types: every write reads this, so no later commit can miss it. */
 
 import assert from "node:assert/strict";
 import type { Engine, Transaction } from "../../../src/kv/engine.ts";

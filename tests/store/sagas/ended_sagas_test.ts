@@ -1,4 +1,4 @@
-/** Sagas that have ended are kept for their time; those that run are never touched. */
+/** Ended sagas are kept for their retention; running ones are never touched. */
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
@@ -46,7 +46,7 @@ async function saveAll(engine: Engine, records: readonly SagaRecord[]): Promise<
   });
 }
 
-/** A whole round in steps of `limit`; gives how many went, and in how many steps. */
+/** A whole round in steps of `limit`; returns how many were removed, and in how many steps. */
 async function sweepRound(engine: Engine, limit: number) {
   let removed = 0;
   let after: EndedSagaPlace | undefined;

@@ -1,4 +1,4 @@
-/** Sagas as they are kept: the record, the lists, the waits, the definitions. */
+/** Sagas in the store: the record, the lists, the waits, the definitions. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -61,7 +61,7 @@ Deno.test("saveSaga() keeps a saga of any size, and a smaller one in its place",
     assert.equal(bytes, JSON.stringify(small).length);
     assert.deepEqual(await engine.snapshot((tx) => readSaga(tx, TENANT, "s1")), small);
     const left = await engine.snapshot((tx) =>
-      // All but the cluster engine's markers of commits.
+      // Everything except the FoundationDB engine's markers of commits.
       tx.getRange({ begin: new Uint8Array([0]), end: new Uint8Array([0xfe]) })
     );
     assert.equal(left.length, 3, "the record and two entries of lists");

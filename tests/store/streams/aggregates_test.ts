@@ -26,7 +26,7 @@ Deno.test("listAggregateIds() pages through all ids of one type in byte-wise ord
           found.push(...page);
           start = page.at(-1);
         }
-        // All these ids are ASCII, where the order of UTF-16 units is that of bytes.
+        // All these ids are ASCII, where UTF-16 units and bytes sort alike.
         assert.deepEqual(found, [...ids].sort((a, b) => a < b ? -1 : 1));
       });
     }),

@@ -37,7 +37,7 @@ function write(engine: Engine, ...streams: StreamKey[]): Promise<void> {
   });
 }
 
-/** Ends the epoch; gives the cut. */
+/** Ends the epoch; returns the cut. */
 function cut(engine: Engine): Promise<number> {
   return engine.transact(async (tx) => {
     const epoch = await readEpoch(tx, TENANT);

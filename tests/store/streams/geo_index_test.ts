@@ -1,4 +1,4 @@
-/** The index of points: what is in a cell, in order, from any place on. */
+/** The index of points: the content of a cell, in order, from any place on. */
 
 import assert from "node:assert/strict";
 import { cellsAround, centerOf, childrenOf, placeOf } from "../../../src/domain/geo/cells.ts";

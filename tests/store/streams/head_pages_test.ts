@@ -1,4 +1,4 @@
-/** The heads of all streams, page by page: each once, whatever is between them. */
+/** The heads of all streams, page by page: each once, whatever lies between them. */
 
 import assert from "node:assert/strict";
 import { encodeEvent } from "../../../src/domain/event.ts";
@@ -11,7 +11,7 @@ import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 const TENANT = 3;
 const OTHER = 4;
 
-/** So many events of that size in the stream of one type and that name. */
+/** Appends this many events of this size to one stream. */
 async function fill(engine: Engine, tenant: number, id: string, events: number, bytes = 10) {
   await engine.transact(async (tx) => {
     const stream = (await openStreams(tx, tenant, [streamKey("order", id)]))[0]!;
@@ -22,7 +22,7 @@ async function fill(engine: Engine, tenant: number, id: string, events: number, 
   });
 }
 
-/** All heads as lines, and how many bytes were read for them. */
+/** All heads as lines, with the number of pages and bytes read for them. */
 async function readAll(engine: Engine) {
   const lines: string[] = [];
   let bytes = 0;
@@ -64,7 +64,7 @@ Deno.test("listHeads() has each stream once, short or long, and nothing of the n
     for (let number = 0; number < 400; number++) {
       lengths.set(`s${String(number).padStart(3, "0")}`, 1 + number % 3);
     }
-    // Alone longer than a page: in the middle, side by side, and at the end.
+    // Each is longer than a page on its own: in the middle, side by side, and at the end.
     for (const id of ["s100-long", "s200-long", "s200-longer", "z-long"]) lengths.set(id, 400);
     for (const [id, length] of lengths) {
       await fill(engine, TENANT, id, length, length === 400 ? 1_000 : 900);

@@ -1,4 +1,4 @@
-/** The lists of what the background has to fold. */
+/** The lists of what the background must fold. */
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -77,7 +77,7 @@ Deno.test("streams wait in all shards, each always in the same one", async () =>
       counts.push((await engine.snapshot((tx) => listStreamRebuilds(tx, shard, 400))).length);
     }
     assert.equal(counts.reduce((sum, count) => sum + count), 400);
-    // 25 are expected in each: far from that would be a shard that does most of the work.
+    // 25 are expected in each: far from that, one shard would do most of the work.
     assert.ok(Math.min(...counts) >= 8 && Math.max(...counts) <= 50, `${counts}`);
   });
 });

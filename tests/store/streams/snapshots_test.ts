@@ -1,4 +1,4 @@
-/** Folded states kept beside their streams. */
+/** Snapshots: folded states stored beside their streams. */
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -64,7 +64,7 @@ Deno.test("loadSnapshot() takes a snapshot with a missing part for none", async 
   });
 });
 
-/** Runs `meanwhile` once, between the first two transactions of what is done with the engine. */
+/** Runs `meanwhile` once, between the first two transactions on the engine. */
 function interrupted(engine: Engine, meanwhile: () => Promise<unknown>): Engine {
   let calls = 0;
   return {

@@ -1,4 +1,4 @@
-/** Reading streams, against a plain list. */
+/** Reading streams, compared with a plain list. */
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
@@ -17,11 +17,11 @@ import { append, heldBy, STREAM as stream, TENANT } from "../../support/stored_s
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const MiB = 1024 * 1024;
-/** Below and above a segment, and above what one value of the engine holds. */
+/** Smaller and larger than a segment, and larger than one value of the engine. */
 const MIXED = [[1, 2, 3], [70_000], [5], [102_000, 4, 102_000], [6], [7], [6, 7, 64_000, 8]];
 const HELD = [0, 1, 2, 3];
 
-/** Of a stream that ends with so many events in its head. */
+/** Runs `use` with a stream whose head holds its last `held` events. */
 async function withMixedStream(
   held: number,
   use: (engine: Engine, raws: string[]) => Promise<void>,

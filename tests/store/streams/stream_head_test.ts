@@ -32,7 +32,7 @@ Deno.test("decodeHead() and tailOf() give back all that encodeHead() was given",
     peaks: fc.array(hash, { minLength: 53, maxLength: 53 }),
     place: fc.option(place, { nil: undefined }),
   }, { noNullPrototype: true }).map((drawn) => {
-    // As many peaks as bits are set in the length.
+    // There are as many peaks as bits set in the length.
     const bits = drawn.length.toString(2).replaceAll("0", "").length;
     return { ...drawn, peaks: drawn.peaks.slice(0, bits) };
   });
@@ -74,7 +74,7 @@ Deno.test("of a stream of up to 4,095 events the largest head is kept among the 
 Deno.test("decodeHead() refuses a generation or an epoch with a bit flipped", () => {
   const head = { ...EMPTY_HEAD, length: 1, tip: HASH, peaks: [HASH], generation: 5, epoch: 9 };
   const stored = encodeHead(head);
-  // Format, four doubles; then generation, epoch and their sum.
+  // Format and four doubles come first; then generation, epoch and their sum.
   for (let at = 33; at < 45; at++) {
     for (let bit = 0; bit < 8; bit++) {
       const flipped = Uint8Array.from(stored);

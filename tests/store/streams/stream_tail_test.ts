@@ -13,7 +13,7 @@ import {
   tailCount,
 } from "../../../src/store/streams/stream_tail.ts";
 
-/** What a held event takes beside its text: see the layouts of tail and segment. */
+/** The bytes of a held event besides its text: see the layouts of tail and segment. */
 const EVENT_BYTES = 5 + 4 + 32;
 
 function chained(raw: string, number = 0) {

@@ -1,4 +1,8 @@
+<<<<<<< HEAD:tests/store/streams/streams_test.ts
 /** Appending to streams: heads and segments. See docs/reference/audit.md. */
+=======
+/** Appending to streams: heads and segments. See docs/reference/audit.md for the chain hash. */
+>>>>>>> prose7:tests/store/streams_test.ts
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
@@ -58,7 +62,7 @@ Deno.test("openStreams() keeps the head of what was appended: length, bytes, tim
 Deno.test("linkAhead() changes no hash, whatever is appended to a stream next", async () => {
   const others = [1, 2, 3, 4].map((number) => streamKey("order", `other${number}`));
   const [first, second, third, fourth] = [event(0), event(1), event(2), event(3)];
-  /** What is foreseen of each, and what is appended then, one after the other. */
+  /** The event that is expected for each stream, and what is then appended, in order. */
   const cases = [
     { foreseen: first, appended: [[first]] },
     { foreseen: first, appended: [[second], [first]] },

@@ -1,11 +1,11 @@
-/** A runner that takes memory until there is none: of the engine, of buffers, or of SQLite. */
+/** A runner that allocates until memory runs out: the engine's, buffers', or SQLite's. */
 
 import { DatabaseSync } from "node:sqlite";
 import { serveRequests } from "../../../src/runners/serve_requests.ts";
 import type { AnswerMessage } from "../../../src/runners/runner_process.ts";
 
 const MEBIBYTE = 1024 * 1024;
-/** Far beyond every limit: where this much is there, nothing limits. */
+/** Far beyond every limit: a runner that gets this much is not limited. */
 const ENOUGH_MEBIBYTES = 2_048;
 
 interface HogRequest {

@@ -1,6 +1,6 @@
 /**
- * Starts a runner that never answers, prints its process id and waits. For tests of what becomes of
- * the runner when this process is killed.
+ * Starts a runner that never answers, prints its process id and waits. For tests of what
+ * happens to the runner when this process is killed.
  */
 
 import { limits } from "../../../src/domain/limits.ts";

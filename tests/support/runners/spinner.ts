@@ -1,4 +1,4 @@
-/** A runner that never answers: its thread is busy for ever, as that of an endless statement is. */
+/** A runner that never answers: its thread spins forever, as in an endless SQL statement. */
 
 import { serveRequests } from "../../../src/runners/serve_requests.ts";
 

@@ -1,7 +1,7 @@
 /**
- * Builds the modules of `src/wasm/examples` by the commands that their README prints. A language
- * whose compiler is not on this machine is named with the reason. Nothing is downloaded but the
- * compiler of AssemblyScript, which is an npm package.
+ * Builds the modules of `src/wasm/examples` with the commands that their README prints. A
+ * language whose compiler is missing on this machine is listed with the reason. Only the
+ * AssemblyScript compiler, an npm package, is downloaded.
  */
 
 import assert from "node:assert/strict";
@@ -12,7 +12,7 @@ export interface Example {
   readonly language: string;
   /** Why it cannot be built here. */
   readonly missing?: string;
-  /** The module, before any check. Rejects with what the compiler says. */
+  /** Returns the module before any check. Rejects with the compiler's output. */
   build(): Promise<Uint8Array<ArrayBuffer>>;
 }
 
@@ -40,7 +40,7 @@ export async function findExamples(): Promise<Example[]> {
   ];
 }
 
-/** The README's one command that calls this compiler. */
+/** Returns the only command in the README that calls this compiler. */
 function printedCommand(compiler: string): string {
   const commands = fencedBlocks(readText(EXAMPLES_README)).filter(({ language, text }) =>
     language === "sh" && text.split(" ").includes(compiler)
@@ -50,8 +50,9 @@ function printedCommand(compiler: string): string {
 }
 
 /**
- * The compiler is in no import map, for then every server would download it, 100 MB. So `npx`
- * becomes `deno run` with a lock of its own, which fits the version that the README names.
+ * The compiler is in no import map, because then every server would download its 100 MB. So
+ * `npx` becomes `deno run` with a lock of its own, which fits the version that the README
+ * names.
  */
 async function buildAssemblyScript(copy: string): Promise<Uint8Array<ArrayBuffer>> {
   const lock = fileURLToPath(new URL("assemblyscript.lock", import.meta.url));
@@ -82,7 +83,7 @@ async function buildRust(copy: string): Promise<Uint8Array<ArrayBuffer>> {
   return await Deno.readFile(`${copy}/target/${RUST_TARGET}/release/order.wasm`);
 }
 
-/** With the first folder of the search path whose `rustc` has the target's library in front. */
+/** Puts the first folder of the search path whose `rustc` has the target's library in front. */
 async function rustEnvironment(): Promise<Environment | undefined> {
   const path = Deno.env.get("PATH") ?? "";
   for (const folder of path.split(":")) {
@@ -92,7 +93,10 @@ async function rustEnvironment(): Promise<Environment | undefined> {
   }
 }
 
-/** Whether the crates are there: in the user's own cache, or else from Debian's packages. */
+/**
+ * Returns whether the crates are available: in the user's cache, or else from Debian's
+ * packages.
+ */
 async function fetchCrates(copy: string, environment: Environment): Promise<boolean> {
   if ((await run("cargo fetch", copy, environment)).success) return true;
   if (!await isThere(DEBIAN_CRATES)) return false;
@@ -117,7 +121,7 @@ async function buildZig(copy: string): Promise<Uint8Array<ArrayBuffer>> {
   return await Deno.readFile(`${copy}/order.wasm`);
 }
 
-/** With the sources of a language in a folder of their own, where a build may leave its files. */
+/** Copies a language's sources to a temporary folder, where a build may leave its files. */
 async function inCopy<T>(name: string, body: (copy: string) => Promise<T>): Promise<T> {
   const copy = await Deno.makeTempDir({ prefix: "daybook_example_" });
   try {

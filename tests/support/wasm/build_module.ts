@@ -1,8 +1,8 @@
-/** WebAssembly modules from readable source: text in, bytes out. The tool is WABT. */
+/** Assembles WebAssembly modules from text with WABT. */
 
 import wabtFactory from "wabt";
 
-/** What every module needs beside its entrypoint: a memory, and a `malloc` that bumps. */
+/** What every module needs besides its entrypoint: a memory, and a `malloc` that only bumps. */
 const FRAME = `
   (memory (export "memory") 2)
   (global $top (mut i32) (i32.const 4096))
@@ -14,7 +14,7 @@ const FRAME = `
 
 let wabt: Awaited<ReturnType<typeof wabtFactory>> | undefined;
 
-/** The binary of a module in the text format. Throws with the place where the text is wrong. */
+/** Assembles a module in the text format. Throws with the position of a mistake in the text. */
 export async function assemble(source: string): Promise<Uint8Array<ArrayBuffer>> {
   wabt ??= await wabtFactory();
   const features = { exceptions: true, threads: true, tail_call: true, memory64: true, gc: true };
@@ -27,17 +27,17 @@ export async function assemble(source: string): Promise<Uint8Array<ArrayBuffer>>
   }
 }
 
-/** A file of `modules/`, by its name without the ending. */
+/** Assembles a file of `modules/`, named without its extension. */
 export async function moduleFile(name: string): Promise<Uint8Array<ArrayBuffer>> {
   return await assemble(await Deno.readTextFile(new URL(`modules/${name}.wat`, import.meta.url)));
 }
 
-/** A module with a memory of two pages and a `malloc`, and what else is given. */
+/** A module with a memory of two pages and a `malloc`, plus `rest`. */
 export function framed(rest: string): Promise<Uint8Array<ArrayBuffer>> {
   return assemble(`(module ${FRAME} ${rest})`);
 }
 
-/** An entrypoint `apply_handler` that returns this text, from address 16 on. */
+/** An entrypoint `apply_handler` that returns this text, stored at address 16. */
 export function returning(text: string): string {
   const bytes = new TextEncoder().encode(text);
   return `${dataAt(16, bytes)} ${handler(`(i64.const ${packed(16, bytes.length)})`)}`;
@@ -48,13 +48,13 @@ export function dataAt(address: number, bytes: Uint8Array): string {
   return `(data (i32.const ${address}) "${escaped}")`;
 }
 
-/** `apply_handler` with this body, which leaves an i64. */
+/** An `apply_handler` with this body, which leaves an i64. */
 export function handler(body: string): string {
   return `(func $handler (export "apply_handler") (param $pointer i32) (param $length i32)
     (result i64) ${body})`;
 }
 
-/** `(output_ptr << 32) | output_len`, both taken as numbers without a sign. */
+/** `(output_ptr << 32) | output_len`, both unsigned. */
 export function packed(pointer: number, length: number): bigint {
   return (BigInt(pointer) << 32n) | BigInt(length);
 }

@@ -1,5 +1,5 @@
 /**
- * Modules that may be uploaded and then misbehave, each in its own way, and how calls of them end.
+ * Modules that pass the upload check and then misbehave, each with the expected end of a call.
  */
 
 import type { WasmFailureKind } from "../../../src/domain/wasm/failure.ts";
@@ -12,7 +12,7 @@ export interface HostileModule {
   readonly source: string;
   /** How each call of its `apply_handler` ends. */
   readonly kind: WasmFailureKind;
-  /** What the failure's message holds. */
+  /** Text that the failure's message contains. */
   readonly says: string;
   readonly timeoutMs?: number;
 }
@@ -30,7 +30,7 @@ function inFrame(rest: string): string {
     (func (export "malloc") (param i32) (result i32) (i32.const 4096)) ${rest})`;
 }
 
-/** `apply_handler` says that its output is there. */
+/** An `apply_handler` that claims its output is at this address. */
 function outputAt(pointer: number, length: number): string {
   return inFrame(handler(`(i64.const ${packed(pointer, length)})`));
 }
@@ -127,7 +127,7 @@ export const HOSTILE_MODULES: readonly HostileModule[] = [
   },
   {
     name: "grows its memory for ever",
-    // memory.grow gives -1 beyond the maximum; a module that does not look writes where nothing is.
+    // memory.grow returns -1 beyond the maximum; a module that ignores it writes out of bounds.
     source: inFrame(handler(`(loop
       (i32.store8 (i32.shl (memory.grow (i32.const 64)) (i32.const 16)) (i32.const 1)) (br 0))
       (i64.const 0)`)),

@@ -1,4 +1,4 @@
-/** A service whose test environment has modules, and a spec that calls them. */
+/** A service whose test environment has modules and a spec that calls them. */
 
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import type { Outcome } from "../../../src/domain/refusal.ts";
@@ -25,15 +25,15 @@ export interface ModuleWorld extends ServiceFixture {
   readonly tenant: Tenant;
   upload(name: string, file: Bytes): Promise<Outcome<BlobVersion>>;
   deploy(spec: JsonObject): Promise<Outcome<DeployedSpec>>;
-  /** Events of these types, with empty data, to one aggregate `show`. */
+  /** Writes events of these types, with empty data, to one `show` aggregate. */
   write(id: string, types: readonly string[], change?: Partial<WriteRequest>): Promise<
     Outcome<Written>
   >;
-  /** The state of an aggregate `show`, or what kept it from being read. */
+  /** The state of a `show` aggregate, or the refusal to read it. */
   stateOf(id: string, synchronous?: boolean): Promise<unknown>;
 }
 
-/** A spec with the types `show`, whose events are given, and `audit`, which takes notes. */
+/** A spec with the type `show`, whose events are given, and `audit`, which takes notes. */
 export function showSpec(events: EventTypes): JsonObject {
   const definitions = Object.entries(events).map(([name, value]) => {
     const isWhole = typeof value === "object" && value !== null && "handler" in value;
@@ -71,7 +71,7 @@ export async function withModules(
   }, options);
 }
 
-/** The same hold on another service over the store of `fixture`. */
+/** The same helpers for another service over the store of `fixture`. */
 export function moduleWorld(service: Service, fixture: ServiceFixture): ModuleWorld {
   const tenant = fixture.tenants.test;
   return {
@@ -101,11 +101,11 @@ export function showWrite(
   return { form, targets, metadata: { actor: ACTOR }, requestId: "request-1", ...change };
 }
 
-/** A module whose entrypoint, by default the one of implications, returns this value. */
+/** A module whose entrypoint, by default the one for implications, returns this value. */
 export function answering(value: JsonValue, entrypoint = "compute_implications"): Promise<Bytes> {
   const bytes = new TextEncoder().encode(JSON.stringify(value));
   const pages = Math.ceil(bytes.length / 65_536);
-  // Its input is put behind what it returns.
+  // The input goes behind the output in memory.
   return assemble(`(module
     (memory (export "memory") ${pages + 4})
     ${dataAt(0, bytes)}
@@ -113,7 +113,7 @@ export function answering(value: JsonValue, entrypoint = "compute_implications")
     (func (export "${entrypoint}") (param i32 i32) (result i64) (i64.const ${bytes.length})))`);
 }
 
-/** An `apply_handler` that does this instead of answering. */
+/** An `apply_handler` with this body, which does not answer. */
 export function misbehaving(body: string): Promise<Bytes> {
   return framed(`(func (export "apply_handler") (param i32 i32) (result i64) ${body})`);
 }

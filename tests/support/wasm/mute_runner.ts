@@ -1,4 +1,4 @@
-/** A runner that says it is ready and never answers: what it does is its argument. */
+/** A runner that reports ready and never answers; its argument says what it does instead. */
 
 import { encodeFrame } from "../../../src/runners/frame.ts";
 

@@ -7,7 +7,7 @@ import { openWasmPool, type WasmPool, type WasmPoolSettings } from "../../../src
 
 export const TENANT = "tenant";
 
-/** Runs `test` with a pool of three runners and closes it, whatever happens. */
+/** Runs `test` with a pool of three runners and closes the pool, whatever happens. */
 export async function withPool(
   test: (pool: WasmPool) => Promise<void>,
   settings: Partial<WasmPoolSettings> = {},
@@ -20,7 +20,7 @@ export async function withPool(
   }
 }
 
-/** Checks the module as an upload does, and gives its `apply_handler`. */
+/** Checks the module as an upload does and returns its `apply_handler`. */
 export async function upload(
   pool: WasmPool,
   bytes: Uint8Array<ArrayBuffer>,
@@ -34,7 +34,7 @@ export async function upload(
   return { module, entrypoint, timeoutMs };
 }
 
-/** One event, folded onto an empty state. */
+/** Folds one event onto an empty state. */
 export function callOnce(
   pool: WasmPool,
   target: WasmTarget,
@@ -43,7 +43,7 @@ export function callOnce(
   return pool.foldEvents(TENANT, "{}", [{ target, eventJson }]);
 }
 
-/** `ok`, or the kind of what stopped the call. */
+/** `ok`, or the kind of failure that stopped the call. */
 export function kindOf(outcome: WasmOutcome<unknown>): string {
   if (outcome.ok) return "ok";
   return outcome.stop.kind === "failed" ? outcome.stop.failure.kind : outcome.stop.kind;

@@ -1,5 +1,5 @@
 /**
- * Where a value matches no form of a choice: the choice first, then the form it comes nearest to.
+ * Faults of a value that matches no form of a choice: the choice first, then the nearest form.
  */
 
 import assert from "node:assert/strict";

@@ -11,7 +11,10 @@ import { findReferences } from "../../../../src/domain/spec/schema/references.ts
 import { createFaultList } from "../../../../src/domain/spec/fault_list.ts";
 import { openCompiler } from "../../../support/compile_schema.ts";
 
-/** Functions 1 and 2 are in a resource each, which both have "x"; 0 and 3 are in none. */
+/**
+ * Functions 1 and 2 belong to one resource each, and both resources have "x"; 0 and 3 have
+ * none.
+ */
 const plan = {
   anchorsOf: [undefined, new Map([["x", 1]]), new Map([["x", 2], ["y", 2]]), undefined],
 };

@@ -1,6 +1,6 @@
 /**
- * `embedSchema()`: a schema means the same inside a larger document as it does alone. The judge of
- * both is a validator that resolves references by its own reading of them.
+ * `embedSchema()`: a schema means the same inside a larger document as it does alone. The judge
+ * of both is a validator that resolves references by its own reading of them.
  */
 
 import assert from "node:assert/strict";

@@ -1,4 +1,4 @@
-/** What of an array is evaluated: charged for, and told as a fault. */
+/** Evaluated items of an array: what recording them costs, and how faults report them. */
 
 import assert from "node:assert/strict";
 import { newBudget } from "../../../../src/domain/budget.ts";

@@ -1,4 +1,4 @@
-/** Multiples in the digits as written. */
+/** Multiples are decided on the decimal digits as written. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** Data of which all is wrong: the first faults are told, in order, and no more are looked for. */
+/** Data that is wrong throughout: the first faults are reported in order, then checking stops. */
 
 import assert from "node:assert/strict";
 import { newBudget } from "../../../../src/domain/budget.ts";

@@ -1,4 +1,4 @@
-/** Schemas that are compiled as several functions mean what they meant as one. */
+/** Schemas that are compiled into several functions mean the same as in one function. */
 
 import assert from "node:assert/strict";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
@@ -98,7 +98,8 @@ Deno.test("a choice of hundreds of branches, and hundreds of patterns, mean what
   };
   for (const more of MORE) {
     assert.deepEqual(pathsOf({ ...all, ...more }, { k0: 0, k249: 249 }), []);
-    // A schema that does not hold has evaluated nothing: where that is asked, it is a second fault.
+    // A schema that does not hold has evaluated nothing: where that matters, it is a second
+    // fault.
     const paths = pathsOf({ ...all, ...more }, { k0: 0, k249: 248 });
     assert.deepEqual([...new Set(paths)], ["data.k249"]);
   }

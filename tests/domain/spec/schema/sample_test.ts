@@ -1,4 +1,4 @@
-/** Samples: what they show is valid, and where they cannot know, there is none. */
+/** Samples of schemas: every sample is valid, and there is none where validity is uncertain. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

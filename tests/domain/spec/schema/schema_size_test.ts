@@ -1,4 +1,4 @@
-/** Parts of a schema, and what the caps on them say. */
+/** Counting the parts of a schema, and the messages of the limits on them. */
 
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../../src/domain/json.ts";

@@ -1,6 +1,6 @@
 /**
- * Statements that mean harm, or ask for too much: each is refused or stopped, with a reason, and
- * leaves nothing behind. The table is `tests/golden/sql/hostile.json`.
+ * Statements that mean harm or ask for too much: each is refused or stopped with a reason. They
+ * leave nothing behind. The table is `tests/golden/sql/hostile.json`.
  */
 
 import assert from "node:assert/strict";
@@ -19,7 +19,10 @@ interface Case {
   /** Texts, and how often each is repeated. */
   readonly parts?: readonly (readonly [text: string, times: number])[];
   readonly params?: SqlArguments;
-  /** The kind of the refusal; `either` where it depends on the machine what is reached first. */
+  /**
+   * The kind of the refusal; `either` if it depends on the machine which limit is reached
+   * first.
+   */
   readonly end: "sql_not_allowed" | "sql_timeout" | "either";
   /** Part of its text. */
   readonly says: string;
@@ -32,7 +35,7 @@ const SECRETS = {
   select: { word: "$.order.status" },
 };
 const SHOWN_CHARACTERS = 120;
-/** What is to end anyway need not take five seconds for each. */
+/** Statements that must be stopped anyway need not take five seconds each. */
 const TIMEOUT_MS = 700;
 const ORDERS_PLACED = 60;
 

@@ -1,4 +1,6 @@
-/** SQL over views as the service answers it: rows and their types, limits, lag, shares, faults. */
+/**
+ * SQL over projections as the service answers it: rows and types, limits, lag, shares, faults.
+ */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/domain/json.ts";
@@ -17,7 +19,7 @@ import {
   withQueries,
 } from "../../../support/view_queries.ts";
 
-/** A query that finds a process free takes some ten milliseconds, more on a busy machine. */
+/** A query that finds a free process takes about ten milliseconds, more on a busy machine. */
 const QUICK_MS_MAX = 250;
 const ENDLESS =
   "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT max(n) FROM r";
@@ -81,7 +83,7 @@ Deno.test("a failure in the middle of a statement is told, however its rows are 
   await withQueries(async ({ place, query }) => {
     await place([[1, { lines: 1 }], [2, { lines: 2 }], [3, { lines: 3 }]]);
     const failing = "CASE lines WHEN 3 THEN abs(-9223372036854775808) ELSE lines END";
-    // The second takes no LIMIT at its end, so its rows are had one by one.
+    // The second statement cannot take a LIMIT at its end, so its rows are fetched one by one.
     for (
       const sql of [
         `SELECT ${failing} AS n FROM orders`,
@@ -125,7 +127,7 @@ Deno.test("writes that the views do not show yet are told as lag", async () => {
   });
 });
 
-/** An engine on which the changes of a view are read only when the test lets them be. */
+/** An engine that reads the changes of a projection only when the test lets it. */
 function holdingChanges(): { wrap: (engine: Engine) => Engine; prefix: string; go(): void } {
   const { promise, resolve: go } = Promise.withResolvers<void>();
   const held = { prefix: "none", go, wrap };
@@ -184,7 +186,7 @@ Deno.test("instances that ask without end in all their environments leave others
     const each = limits.sqlWaitingPerTenantMax / 2 + 10;
     const flood = [tenants.production, tenants.test, second].flatMap((tenant) =>
       Array.from({ length: each }, (_, number) =>
-        // Another text each time, by which no pause is found.
+        // A different text each time, so that none of them is found paused.
         service.sql.query(tenant, { sql: `${ENDLESS} -- ${number}`, params: [] }))
     );
     const sql = "SELECT count(*) AS n FROM orders";
@@ -198,7 +200,7 @@ Deno.test("instances that ask without end in all their environments leave others
     const ends = (await Promise.all(flood)).map((outcome) => refusalText(outcome).split(":")[0]);
     const counts = Map.groupBy(ends, (end) => end);
     assert.deepEqual([...counts.keys()].sort(), ["sql_timeout", "sql_unavailable"]);
-    // The first may have to wait until somebody unknown has made room, and a process has started.
+    // The first may wait until an unknown tenant has made room and a process has started.
     const later = waitsMs.slice(2).sort((one, another) => one - another);
     assert.ok(later[Math.floor(later.length / 2)]! < QUICK_MS_MAX, `${waitsMs}`);
   }, { timeoutMs: 600 });
@@ -244,7 +246,7 @@ Deno.test("a query does not wait for a copy longer than its limit, and says how 
     await place(orders(3_000, { total: 1 }));
     const asked = query(SUM);
     await until(() => service.sql.measure().filling > 0);
-    // Once for tables to be current, once for them to be there.
+    // Once for tables to be current, once for them to exist.
     for (let wait = 0; wait < 2; wait++) {
       host.timeMs += limits.sqlFillWaitMsMax;
       await new Promise((resolve) => setTimeout(resolve, 0));
@@ -264,7 +266,7 @@ async function until(holds: () => boolean): Promise<void> {
   assert.fail("it did not come to that");
 }
 
-/** Of this test alone: they name its folder. */
+/** The processes of this test alone: they name its folder. */
 function processesWith(argument: string): number[] {
   return Array.from(Deno.readDirSync("/proc"), ({ name }) => Number(name)).filter((pid) => {
     if (!Number.isInteger(pid)) return false;

@@ -1,6 +1,6 @@
 /**
- * Statements made at random. Those by the grammar give what SQLite gives elsewhere (Python's, on
- * tables that the test makes itself); a soup of words is always answered, and changes nothing.
+ * Random statements. Those from the grammar give what another SQLite gives (Python's, on tables
+ * that the test makes itself). A soup of words is always answered, and changes nothing.
  */
 
 import assert from "node:assert/strict";
@@ -14,10 +14,10 @@ import { parseReply, refusalText, withQueries } from "../../../support/view_quer
 const RUNS = Number(Deno.env.get("SQL_FUZZ_RUNS") ?? 400);
 const SEED = Number(Deno.env.get("SQL_FUZZ_SEED") ?? Math.floor(Math.random() * 2 ** 31));
 const TIMEOUT_MS = 4_000;
-/** Sums of older versions are rounded in another way. */
+/** Older versions round sums differently. */
 const TOLERANCE = 1e-9;
 
-/** Numbers of which sums are exact. */
+/** Numbers whose sums are exact. */
 const ORDERS: readonly JsonObject[] = [
   { status: "open", total: 10, lines: 1, paid: true, placed_at: 0, tags: ["a", 1], note: "x" },
   { status: "open", total: 2.5, lines: 2, paid: false, tags: {}, note: 7 },
@@ -39,7 +39,7 @@ const TYPES = [
   ["note", ""],
 ] as const;
 
-/** The row of an order as somebody would insert it who reads the reference. */
+/** The row of an order as a reader of the reference would insert it. */
 function inserted(order: JsonObject, index: number): JsonValue[] {
   const { status, total, lines, paid, placed_at: placed, tags, note } = order;
   return [

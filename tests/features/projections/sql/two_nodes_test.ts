@@ -1,4 +1,4 @@
-/** Two processes on one store, each with a copy of its own: the same query, the same answer. */
+/** Two processes on one store, each with its own copy: the same query, the same answer. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
@@ -24,11 +24,11 @@ Deno.test("two nodes give the same answer to the same query, however their copie
           return [number, { status, total: n / 3, lines: n % 5, note: [n, round] }];
         });
         await place(orders);
-        // The other node makes its copy later, and takes up two rounds at once.
+        // The other node makes its copy later, and catches up on two rounds at once.
         assert.ok((await query("SELECT count(*) FROM orders")).ok);
         if (round % 2 === 0) continue;
         for (const { sql, params } of fc.sample(statement, STATEMENTS)) {
-          // Without an order too, where rows come as the table has them.
+          // Also without ORDER BY, where rows come in the table's order.
           for (const text of [sql, sql.replace(/ ORDER BY [^)]*$/, "")]) {
             const one = await query(text, params);
             const two = await other.query(tenant, { sql: text, params });

@@ -1,6 +1,6 @@
 /**
- * The copy of the views is never the truth: whatever becomes of its file, queries give what the
- * views have, or say that they cannot.
+ * An SQL copy is never the truth: queries give what the projections have, or refuse. This holds
+ * whatever happens to the copy's file.
  */
 
 import assert from "node:assert/strict";
@@ -34,7 +34,7 @@ function fileOf({ folder, tenant }: QueryFixture): string {
   return `${folder}/${tenant.number}.db`;
 }
 
-/** All bytes of the copy, with what SQLite has beside it. */
+/** All bytes of the copy, including SQLite's WAL. */
 function bytesOf(fixture: QueryFixture): string {
   const decoder = new TextDecoder("latin1");
   return ["", "-wal"].map((suffix) => {
@@ -82,7 +82,7 @@ Deno.test("what queries see of two views never goes back while both change", asy
   await withQueries(async ({ place, rows, service, tenant, host }) => {
     await deployView(service, tenant, { ...ORDERS, name: "twins" });
     await place(orders(40));
-    // Queries wait for the views by this clock.
+    // Queries wait for the projections by this clock.
     const clock = setInterval(() => host.timeMs += 5, 5);
     const seen: JsonObject[] = [];
     let isOver = false;
@@ -98,7 +98,7 @@ Deno.test("what queries see of two views never goes back while both change", asy
     const asking = ask();
     for (let round = 2; round < 12; round++) {
       await place(orders(40, round));
-      // Most changes come while an answer is made; some wait for one, however fast they are.
+      // Most changes happen during an answer; some wait for an answer, however fast they are.
       const isAnswered = () => seen.length >= round / 3;
       if (round % 3 === 0) await Promise.race([asking, until(isAnswered, "an answer")]);
     }
@@ -128,7 +128,7 @@ Deno.test("a projection that is deployed anew has its new columns, one that is d
   });
 });
 
-/** What may become of a file while nobody looks. */
+/** What may happen to a file between two processes. */
 const DAMAGES: Record<string, (file: string) => void> = {
   "is removed": (file) => Deno.removeSync(file),
   "is empty": (file) => Deno.truncateSync(file),
@@ -155,7 +155,7 @@ function change(file: string, sql: string): void {
   database.close();
 }
 
-/** Answers within a few tries: the first may say that the copy is being made. */
+/** Answers within a few tries: the first may report that the copy is being made. */
 async function sumAgain({ query, rows }: QueryFixture): Promise<JsonObject> {
   for (let tries = 0; tries < 5; tries++) {
     const outcome = await query(SUM);

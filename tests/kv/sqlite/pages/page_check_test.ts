@@ -1,4 +1,4 @@
-/** Pages that a disk has lost: each is found by its sum, and nothing else is ever reported. */
+/** Pages that a disk has lost: checksums find each of them, and nothing else is ever reported. */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
@@ -43,14 +43,14 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
-/** Pages of the newer file that are there with another content in the older one. */
+/** Pages of the newer file that exist with another content in the older one. */
 function changedPages(older: Uint8Array, newer: Uint8Array): number[] {
   const pages = Math.min(older.length, newer.length) / PAGE_BYTES;
   return Array.from({ length: pages }, (_, index) => index + 1)
     .filter((page) => !isSame(pageOf(older, page), pageOf(newer, page)));
 }
 
-/** As SQLite's file format says; those that hold no cells are of long values, or free. */
+/** By SQLite's file format; pages without cells belong to long values, or are free. */
 const KINDS: Readonly<Record<number, string>> = {
   0x02: "inner page of an index",
   0x05: "inner page of a table",
@@ -63,7 +63,7 @@ function kindOf(file: Uint8Array, page: number): string {
   return KINDS[pageOf(file, page)[0]!] ?? "page of a long value, or free";
 }
 
-/** The numbers that the report names. */
+/** The page numbers that the report names. */
 function pagesNamed(faults: readonly string[]): number[] {
   return faults.flatMap((fault) => {
     const found = /^page (\d+) is not what was last written there/.exec(fault);
@@ -76,7 +76,7 @@ interface Life {
   readonly sums: Uint8Array;
 }
 
-/** The files of one store after each of its lives, each closed. */
+/** The files of one store after each of its lives, each ended by a close. */
 async function someLives(path: string, random: Random): Promise<Life[]> {
   const lives: Life[] = [];
   for (let life = 0; life < LIVES; life++) {
@@ -86,12 +86,12 @@ async function someLives(path: string, random: Random): Promise<Life[]> {
   return lives;
 }
 
-/** Puts pages of the older file into the newer one. Gives their numbers, in order. */
+/** Puts pages of the older file into the newer one. Returns their numbers, in order. */
 function lose(random: Random, older: Uint8Array, newer: Uint8Array): number[] {
   const changed = changedPages(older, newer);
   if (random.chance(0.15)) return changed;
   const kinds = Map.groupBy(changed, (page) => kindOf(newer, page));
-  // A kind is drawn first, for there are few inner pages.
+  // Draws a kind first, because there are few inner pages.
   const drawOne = () => random.pick(random.pick([...kinds.values()]));
   const count = random.chance(0.6) ? 1 : 2 + random.below(6);
   return [...new Set(Array.from({ length: count }, drawOne))].sort((a, b) => a - b);
@@ -250,10 +250,10 @@ Deno.test("no page is reported of a store whose log was moved by another program
     const lifeOf = () => ({ seed: random.below(2 ** 31), end: "kill", killMs: 200 } as const);
     for (let turn = 0; turn < 3; turn++) {
       await startLife(path, lifeOf());
-      // As a process does that is killed before it has noted what it moved.
+      // Like a process that is killed before it has recorded what it moved.
       const other = new DatabaseSync(path);
       other.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
-      // SQLite takes all of the log for moved, and so begins it anew with the next commit.
+      // SQLite considers the whole WAL moved, and so restarts it with the next commit.
       await startLife(path, lifeOf());
       const { faults, pages, unknown } = checkPages(path);
       assert.deepEqual(faults, [], `turn ${turn} of seed ${SEED}`);
@@ -268,7 +268,7 @@ Deno.test("of a store that was killed the pages are compared that its log does n
     const random = createRandom(SEED).fork(6);
     await liveOnce(path, random, 4 * COMMITS_OF_LIFE);
     const sound = Deno.readFileSync(path);
-    // Long enough for some passes, too short for every page to be in the log.
+    // Long enough for some passes, too short for every page to be in the WAL.
     await startLife(path, { seed: 1, end: "kill", killMs: 5 });
     const { faults } = checkPages(path);
     assert.deepEqual(faults, []);

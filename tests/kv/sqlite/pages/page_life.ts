@@ -1,12 +1,12 @@
 /**
- * One life of a store, as a process that may be killed: writes at random, with readers that hold
- * old versions and calls of `forget()` between, in sizes so small that SQLite's log is moved and
- * begins anew many times in a second. Says `ready` when it has begun.
+ * One life of a store, as a process that may be killed: random writes and reads. Readers hold
+ * old versions, and `forget()` is called in between. The sizes are so small that SQLite's WAL
+ * is moved and restarted many times a second. Prints `ready` when it has begun.
  *
  *     deno run -A page_life.ts <store> <seed> <commits> <end>
  *
- * `end`: `exit` ends the process with the store open; `drain` lets it end by itself, where
- * the runtime closes the connections; `throw` has it end by an error; `run` goes on for ever.
+ * `end`: `exit` ends the process with the store open; `drain` lets it end by itself, where the
+ * runtime closes the connections; `throw` ends it with an error; `run` goes on forever.
  */
 
 import type { Engine } from "../../../../src/kv/engine.ts";
@@ -15,7 +15,7 @@ import { createRandom, type Random } from "../../../crash/random.ts";
 import { SMALL_SIZES } from "../../../power_cut/store_program.ts";
 
 const KEYS = 300;
-/** So long that the index has more than one level. */
+/** Long enough for the index to have more than one level. */
 const KEY_BYTES = 40;
 const encoder = new TextEncoder();
 
@@ -68,18 +68,18 @@ export async function live(engine: Engine, random: Random, commits: number): Pro
   await Promise.all(reading);
 }
 
-/** How a life may end without a close; `kill` is by `kill -9`. */
+/** How a life may end without a close; `kill` is `kill -9`. */
 export const KILL_ENDS = ["kill", "kill", "kill", "kill", "exit", "drain", "throw"] as const;
 const COMMITS_MAX = 1_200;
 
 export interface LifePlan {
   readonly seed: number;
   readonly end: typeof KILL_ENDS[number];
-  /** After its first commit, for one that is killed. */
+  /** How long after its first commit the process is killed. */
   readonly killMs: number;
 }
 
-/** Resolves when a process that lived so has ended. */
+/** Resolves when a process with this life has ended. */
 export async function startLife(path: string, { seed, end, killMs }: LifePlan): Promise<void> {
   const commits = createRandom(seed).fork(1).below(COMMITS_MAX);
   const ending = end === "kill" ? "run" : end;

@@ -1,4 +1,4 @@
-/** The file of the sums of pages: what is in it, and that it never stands in the store's way. */
+/** The file of page checksums: its content, and that it never obstructs the store. */
 
 import assert from "node:assert/strict";
 import { crc32 } from "node:zlib";
@@ -46,7 +46,7 @@ function sumsOf(path: string, pages: readonly number[]): (number | undefined)[] 
   return pages.map((page) => stored.of(page));
 }
 
-/** CRC-32 of each page of a file, by Python; where there is none by a loop of this test's own. */
+/** CRC-32 of each page of a file, by Python or, without Python, by a loop of this test. */
 async function crcsOf(path: string): Promise<number[]> {
   const program = "import sys,zlib\nd=open(sys.argv[1],'rb').read()\n" +
     `print(*[zlib.crc32(d[i:i+${PAGE_BYTES}]) for i in range(0,len(d),${PAGE_BYTES})])`;
@@ -209,7 +209,7 @@ Deno.test("where the file of sums cannot be written the store goes on, is told o
     await fill(engine, 1);
     assert.deepEqual(told, []);
     Deno.removeSync(pageSumsPath(path));
-    // Neither can be opened as a file, nor removed.
+    // It can neither be opened as a file nor removed.
     Deno.mkdirSync(`${pageSumsPath(path)}/in the way`, { recursive: true });
     await fill(engine, 2);
     assert.equal(told.length, 1);
@@ -232,7 +232,7 @@ Deno.test("sums that cannot be kept are removed, with one word to the operator, 
     const engine = openSqliteEngine({ path, sizes, onUnnoted });
     await fill(engine, 1);
     Deno.removeSync(pageSumsPath(path));
-    // Has no room for a byte, and cannot be cut.
+    // A file that has no room for a byte and cannot be truncated.
     Deno.symlinkSync("/dev/full", pageSumsPath(path));
     await fill(engine, 2);
     await engine.close();

@@ -1,4 +1,4 @@
-/** Host names: RFC 1123, and RFC 5890 to 5893 beyond what the official suite asks for. */
+/** Host names: RFC 1123, and RFC 5890 to 5893 beyond what the official suite covers. */
 
 import assert from "node:assert/strict";
 import {
@@ -57,7 +57,7 @@ Deno.test("a name has at most 253 characters as it is sent, a label 63", () => {
   assert(isHostname(name + "b".repeat(61)));
   assert(!isHostname(name + "b".repeat(62)));
   assert(!isHostname("a".repeat(64)));
-  // "é" takes more room than it seems to.
+  // "é" takes more room in its encoded form.
   assert(isIdnHostname(name + "é".repeat(30)));
   assert(!isIdnHostname(name + "é".repeat(60)));
 });

@@ -1,4 +1,4 @@
-/** Labels from right to left: the rule of RFC 5893, section 2. */
+/** Right-to-left labels: the rule of RFC 5893, section 2. */
 
 import assert from "node:assert/strict";
 import { isBidiName } from "../../../../../src/domain/spec/schema/formats/idn_bidi.ts";

@@ -30,7 +30,7 @@ const CONTEXTS: readonly [label: string, isAllowed: boolean][] = [
   ["क्\u200c", true],
   ["ي\u200cب", true],
   ["ي\u0300\u200c\u0300ب", true],
-  // A letter that does not join to what follows it, and one that joins to nothing.
+  // A letter that does not join to the next one, and a letter that joins to nothing.
   ["ا\u200cب", false],
   ["ي\u200cء", false],
   ["ي\u200c", false],

@@ -1,4 +1,4 @@
-/** Punycode against the samples of RFC 3492, section 7.1, and against the URLs of the platform. */
+/** Punycode against the samples of RFC 3492, section 7.1, and against the platform's URLs. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

@@ -1,4 +1,4 @@
-/** `format: regex` against the language's own reading of the whole text. */
+/** `format: regex` against JavaScript's own parsing of the whole text. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

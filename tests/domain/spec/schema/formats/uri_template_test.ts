@@ -1,4 +1,4 @@
-/** URI templates: the examples of RFC 6570, section 1.2, and what its grammar leaves out. */
+/** URI templates: the examples of RFC 6570, section 1.2, and what its grammar excludes. */
 
 import assert from "node:assert/strict";
 import { isUriTemplate } from "../../../../../src/domain/spec/schema/formats/uri_template.ts";

@@ -1,4 +1,4 @@
-/** URIs and IRIs: the examples of RFC 3986 and RFC 3987, and what these grammars leave out. */
+/** URIs and IRIs: the examples of RFC 3986 and RFC 3987, and what these grammars exclude. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

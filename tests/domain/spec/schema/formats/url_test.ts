@@ -1,4 +1,4 @@
-/** `format: url` against the expression of ajv-formats, which says the same in quadratic time. */
+/** `format: url` against the regular expression of ajv-formats, which takes quadratic time. */
 
 import assert from "node:assert/strict";
 import { fullFormats } from "ajv-formats/dist/formats.js";

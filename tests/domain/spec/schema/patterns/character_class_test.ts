@@ -1,4 +1,4 @@
-/** Sets of code points: the language's own classes are the oracle. */
+/** Sets of code points: JavaScript's own classes are the oracle. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,4 +1,4 @@
-/** What matching a pattern is charged: little on the way it knows, much on a new one. */
+/** What matching a pattern is charged: little for known states, much for new ones. */
 
 import assert from "node:assert/strict";
 import { BudgetSpent, newBudget } from "../../../../../src/domain/budget.ts";
@@ -10,7 +10,7 @@ function mustCompile(source: string) {
   return compiled.pattern;
 }
 
-/** No automaton has a short way through these: each step is a state that was not there before. */
+/** No automaton has a shortcut through this text: each step reaches a new state. */
 function irregular(length: number): string {
   let text = "";
   for (let seed = 1; text.length < length;) {

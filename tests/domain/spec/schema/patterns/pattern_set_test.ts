@@ -1,4 +1,4 @@
-/** The patterns of one spec: bounded together in size and in what matching keeps. */
+/** The patterns of one spec: bounded together in size and in what matching caches. */
 
 import assert from "node:assert/strict";
 import { newBudget } from "../../../../../src/domain/budget.ts";
@@ -35,7 +35,7 @@ Deno.test("createPatternSet() forgets what matching keeps when it grows beyond t
   for (let count = 60; count < 76; count++) {
     const result = patterns.compile(`[ab]*a[ab]{${count}}[cd]`);
     assert(result.ok);
-    // Few texts are worse: each step through them is a state that was not there before.
+    // Few texts are worse: each step through this one reaches a new state.
     let text = "";
     for (let at = 0, seed = count; at < 4_000; at++) {
       seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;

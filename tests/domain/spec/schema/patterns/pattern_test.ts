@@ -1,4 +1,4 @@
-/** ECMA-262 patterns on the linear engine: the language's own engine is the oracle. */
+/** ECMA-262 patterns on the linear engine: JavaScript's own engine is the oracle. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

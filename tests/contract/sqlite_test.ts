@@ -1,6 +1,6 @@
 /**
  * The embedded engine joins the contract. For what only it promises see
- * `tests/kv/sqlite_test.ts`.
+ * `tests/kv/sqlite/engine_test.ts`.
  */
 
 import { join } from "node:path";

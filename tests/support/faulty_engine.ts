@@ -1,7 +1,7 @@
 /**
  * An engine that fails on demand, over any engine. Without faults it behaves exactly like the
  * engine below. After a lost reply it does what a network client library would: it runs the
- * body again, and `src/kv/exactly_once.ts` finds out whether the commit landed.
+ * body again, and `src/kv/foundationdb/exactly_once.ts` finds out whether the commit landed.
  */
 
 import { type Engine, EngineUnavailable, type Transaction } from "../../src/kv/engine.ts";

@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/domain/limits/load_test.ts
-/** How many requests are let in, by `src/domain/limits/load.ts`: a server in a time of its own. */
-=======
-/** How many requests are admitted, by `src/domain/load.ts`: a server in simulated time. */
->>>>>>> prose7:tests/domain/load_test.ts
+/** How many requests are admitted, by `src/domain/limits/load.ts`: a server in simulated time. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/domain/limits/plan_test.ts
-/** Tiers of `src/domain/limits/plan.ts`, number by number as docs/reference/limits.md has them. */
-=======
-/** The tiers of `src/domain/plan.ts`, number by number. See docs/reference/limits.md. */
->>>>>>> prose7:tests/domain/plan_test.ts
+/** The tiers of `src/domain/limits/plan.ts`, number by number. See docs/reference/limits.md. */
 
 import assert from "node:assert/strict";
 import { TIERS } from "../../../src/domain/access/access.ts";

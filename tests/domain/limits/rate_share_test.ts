@@ -1,8 +1,7 @@
-<<<<<<< HEAD:tests/domain/limits/rate_share_test.ts
-/** Parts of a shared window, by `src/domain/limits/rate_share.ts`: exact amounts and times. */
-=======
-/** Shares of a window that processes divide, by `src/domain/rate_share.ts`: exact numbers. */
->>>>>>> prose7:tests/domain/rate_share_test.ts
+/**
+ * Shares of a window that processes divide, by `src/domain/limits/rate_share.ts`: exact
+ * numbers.
+ */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

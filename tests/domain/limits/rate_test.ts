@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/domain/limits/rate_test.ts
-/** The window of `src/domain/limits/rate.ts`, held against every request that there was. */
-=======
-/** The window of `src/domain/rate.ts`, compared with a list of every request. */
->>>>>>> prose7:tests/domain/rate_test.ts
+/** The window of `src/domain/limits/rate.ts`, compared with a list of every request. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";

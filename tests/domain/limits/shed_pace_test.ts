@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/domain/limits/shed_pace_test.ts
-/** When refusals are told, by `src/domain/limits/shed_pace.ts`: clients in a time of their own. */
-=======
-/** When refusals are sent, by `src/domain/shed_pace.ts`: clients in simulated time. */
->>>>>>> prose7:tests/domain/shed_pace_test.ts
+/** When refusals are sent, by `src/domain/limits/shed_pace.ts`: clients in simulated time. */
 
 import assert from "node:assert/strict";
 import {

@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/domain/write/metadata_test.ts
-/** The metadata that a client may write, and every refusal of it: docs/reference/writing.md. */
-=======
 /** Metadata that clients may write, and every check on it. See docs/reference/writing.md. */
->>>>>>> prose7:tests/domain/metadata_test.ts
 
 import assert from "node:assert/strict";
 import { checkMetadata } from "../../../src/domain/write/metadata.ts";

@@ -1,11 +1,7 @@
-<<<<<<< HEAD:tests/domain/write/occ_test.ts
-/** Optimistic concurrency control: small enough to try all of it. */
-=======
 /**
  * Optimistic concurrency control, small enough to test exhaustively. See
  * docs/reference/writing.md.
  */
->>>>>>> prose7:tests/domain/occ_test.ts
 
 import assert from "node:assert/strict";
 import { meetsExpectedLength } from "../../../src/domain/write/occ.ts";

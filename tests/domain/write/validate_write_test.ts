@@ -1,11 +1,7 @@
-<<<<<<< HEAD:tests/domain/write/validate_write_test.ts
-/** The checks of a write, in their order: types, id, metadata, data. */
-=======
 /**
  * The checks before a write is stored, in the order types, id, metadata, data. See
  * docs/reference/writing.md.
  */
->>>>>>> prose7:tests/domain/validate_write_test.ts
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";

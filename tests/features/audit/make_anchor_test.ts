@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/audit/make_anchor_test.ts
- * Cuts beside writes, processes that die while they make an anchor, and two that make one at once.
- * See docs/decisions/0018-anchors-cut-by-epoch.md.
-=======
  * Cuts beside writes, processes that die while making an anchor, and two that make one at once.
  * See docs/reference/audit.md.
->>>>>>> prose7:tests/commands/audit/make_anchor_test.ts
  */
 
 import assert from "node:assert/strict";

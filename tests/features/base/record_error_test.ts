@@ -1,11 +1,7 @@
-<<<<<<< HEAD:tests/features/base/record_error_test.ts
-/** Error records: stored at a 5xx, found for 24 hours, then 404. See docs/reference/errors.md. */
-=======
 /**
  * Error records: stored at a 5xx, retrievable for 24 hours, then 404. See
  * docs/reference/errors.md.
  */
->>>>>>> prose7:tests/commands/record_error_test.ts
 
 import assert from "node:assert/strict";
 import type { Engine } from "../../../src/kv/engine.ts";

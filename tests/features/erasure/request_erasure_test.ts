@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/erasure/request_erasure_test.ts
- * Asking for an erasure: what is refused, the grace, and taking it back.
- * See docs/reference/erasure.md.
-=======
  * Requesting an erasure: refusals, the grace period, and cancelling. See
  * docs/reference/erasure.md.
->>>>>>> prose7:tests/commands/erasure/request_erasure_test.ts
  */
 
 import assert from "node:assert/strict";

@@ -1,12 +1,7 @@
 /**
-<<<<<<< HEAD:tests/features/imports/import_effects_test.ts
- * Imported events set nothing off: no implications, sagas or listeners (docs/reference/imports.md).
- * What is made of events sees them all the same; and modules judge them as they judge writes.
-=======
  * Imports trigger no implications, sagas or deliveries. Everything derived from events still
  * includes imported ones, and modules judge them as they judge writes. See
  * docs/reference/imports.md.
->>>>>>> prose7:tests/commands/import/import_effects_test.ts
  */
 
 import assert from "node:assert/strict";

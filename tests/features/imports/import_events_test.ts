@@ -1,13 +1,7 @@
 /**
-<<<<<<< HEAD:tests/features/imports/import_events_test.ts
- * Imports of events: every line is checked like a write, order within a stream is kept, and a rerun
- * with the same `import_id` resumes without duplicates, whatever ended the first run.
- * See docs/reference/imports.md.
-=======
  * Imports check every line like a write and keep the order within a stream. A rerun with the
  * same `import_id` resumes without duplicates, whatever ended the first run. See
  * docs/reference/imports.md.
->>>>>>> prose7:tests/commands/import/import_events_test.ts
  */
 
 import assert from "node:assert/strict";

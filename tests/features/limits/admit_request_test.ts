@@ -1,8 +1,7 @@
-<<<<<<< HEAD:tests/features/limits/admit_request_test.ts
-/** Rate limits of `src/features/limits/admit_request.ts`: exact numbers, by a clock set by hand. */
-=======
-/** Rate limits of `src/commands/admit_request.ts`: exact numbers, with a clock set by hand. */
->>>>>>> prose7:tests/commands/admit_request_test.ts
+/**
+ * Rate limits of `src/features/limits/admit_request.ts`: exact numbers, with a clock set by
+ * hand.
+ */
 
 import assert from "node:assert/strict";
 import { createRequestAdmission } from "../../../src/features/limits/admit_request.ts";

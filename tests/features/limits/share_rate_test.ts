@@ -1,14 +1,8 @@
 /**
-<<<<<<< HEAD:tests/features/limits/share_rate_test.ts
- * Several processes with one limit, in a time of their own: how far what they admit together is
- * from what one process would admit, whatever their clocks say and however the load is spread.
- * Across nodes the total stays within 5% of the limit (docs/reference/limits.md).
-=======
  * Several processes share one rate limit, in simulated time: how far their total is off. It is
  * compared with what one process would admit, whatever the clocks say and however the load is
  * spread. Across nodes the total must stay within 5% of the limit. See
  * docs/reference/limits.md.
->>>>>>> prose7:tests/commands/share_rate_test.ts
  */
 
 import assert from "node:assert/strict";

@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/features/listeners/replay_deliveries_test.ts
-/** Deliveries that are over and are asked for again. See docs/reference/listeners.md. */
-=======
 /** Ended deliveries that are requested again. See docs/reference/listeners.md. */
->>>>>>> prose7:tests/commands/replay_deliveries_test.ts
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";

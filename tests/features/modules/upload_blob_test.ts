@@ -1,9 +1,5 @@
 /**
-<<<<<<< HEAD:tests/features/modules/upload_blob_test.ts
- * Blobs: versions, pins and the moment of switching. The same bytes again give the
-=======
  * Blobs: versions, pins and the moment of switching. Uploading the same bytes again returns the
->>>>>>> prose7:tests/commands/upload_blob_test.ts
  * same version. See docs/reference/modules.md.
  */
 

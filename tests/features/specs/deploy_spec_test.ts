@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/features/specs/deploy_spec_test.ts
-/** Deploying a spec, and its versions. See docs/reference/specs.md. */
-=======
 /** Deploys and versions of specs. See docs/reference/specs.md. */
->>>>>>> prose7:tests/commands/deploy_spec_test.ts
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";

@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/states/find_nearby_test.ts
- * `nearby` against a real store: what all vans were last seen at, measured one by one, is what it
- * finds, whatever they did before. See docs/reference/geo.md.
-=======
  * `nearby` against a real store: it finds what measuring every van's last point finds. This
  * holds whatever the vans did before. See docs/reference/geo.md.
->>>>>>> prose7:tests/queries/find_nearby_test.ts
  */
 
 import assert from "node:assert/strict";

@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/states/fold_steps_test.ts
- * Folds by modules in steps: bounded in time, and what was folded is kept; each event once,
- * whatever the steps. See docs/reference/modules.md.
-=======
  * Folds by modules in steps: bounded in time, without losing what was folded. Each event is
  * folded once, whatever the steps. See docs/reference/reading.md.
->>>>>>> prose7:tests/queries/fold_steps_test.ts
  */
 
 import assert from "node:assert/strict";

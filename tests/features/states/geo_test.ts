@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/states/geo_test.ts
- * Points of events through the whole service: every way of writing stores and indexes them, in the
- * write's own transaction; races, lost replies and redeploys included. See
-=======
  * Points of events through the whole service: every way of writing stores and indexes them.
  * This happens in the write's own transaction, through races, lost replies and redeploys. See
->>>>>>> prose7:tests/service/geo_test.ts
  * docs/reference/geo.md.
  */
 

@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/features/states/list_aggregates_test.ts
-/** Listings of aggregates: `GET /{aggregate_type}` in docs/reference/reading.md. */
-=======
 /** `GET /{aggregate_type}`: listing aggregates. See docs/reference/reading.md. */
->>>>>>> prose7:tests/queries/list_aggregates_test.ts
 
 import assert from "node:assert/strict";
 import type { ListAggregatesRequest } from "../../../src/domain/reading.ts";

@@ -1,11 +1,7 @@
-<<<<<<< HEAD:tests/features/states/read_aggregate_test.ts
-/** Reads of one aggregate: caches, the budget, `?at=`. See docs/reference/reading.md. */
-=======
 /**
  * `GET /{aggregate_type}/{aggregate_id}`: caches, budget, `?at=`. See
  * docs/reference/reading.md.
  */
->>>>>>> prose7:tests/queries/read_aggregate_test.ts
 
 import assert from "node:assert/strict";
 import type { JsonValue } from "../../../src/domain/json.ts";

@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/features/states/read_events_test.ts
-/** Pages of the events of a stream, against a plain list. See docs/reference/reading.md. */
-=======
 /** `GET .../events`, every rule, against a plain list. See docs/reference/reading.md. */
->>>>>>> prose7:tests/queries/read_events_test.ts
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";

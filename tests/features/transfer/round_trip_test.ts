@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/transfer/round_trip_test.ts
- * An environment before and after it was moved: every reply is the same, to the byte, and so
- * are the tips of all chains, between engines too. See docs/reference/transfer.md.
-=======
  * An environment before and after its transfer: every reply is the same, to the byte. Chain
  * tips are equal, between the engines too. See docs/reference/transfer.md.
->>>>>>> prose7:tests/commands/transfer/round_trip_test.ts
  */
 
 import assert from "node:assert/strict";

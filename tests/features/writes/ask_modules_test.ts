@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/writes/ask_modules_test.ts
- * Implications that modules compute, from the write that sets them off to the events implied.
- * See docs/reference/reactions.md and docs/reference/modules.md.
-=======
  * Implications computed by modules, from the triggering write to the implied events. See
  * docs/reference/reactions.md and docs/reference/modules.md.
->>>>>>> prose7:tests/commands/ask_modules_test.ts
  */
 
 import assert from "node:assert/strict";

@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/writes/ask_outside_test.ts
- * Sagas whose events modules have a say in: a handler that refuses fails the step, and what modules
- * imply follows. See docs/reference/sagas.md and docs/reference/modules.md.
-=======
  * Sagas whose events are judged by modules: a refusal fails the step, and implications follow.
  * See docs/reference/sagas.md and docs/reference/modules.md.
->>>>>>> prose7:tests/commands/ask_outside_test.ts
  */
 
 import assert from "node:assert/strict";

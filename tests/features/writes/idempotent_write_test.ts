@@ -1,11 +1,7 @@
-<<<<<<< HEAD:tests/features/writes/idempotent_write_test.ts
-/** The life of an idempotency key through the service. See docs/reference/writing.md. */
-=======
 /**
  * The life cycle of an idempotency key, every case, through the service. See
  * docs/reference/writing.md.
  */
->>>>>>> prose7:tests/commands/idempotent_write_test.ts
 
 import assert from "node:assert/strict";
 import type { Tenant } from "../../../src/domain/tenant.ts";

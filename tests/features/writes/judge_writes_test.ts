@@ -1,13 +1,7 @@
 /**
-<<<<<<< HEAD:tests/features/writes/judge_writes_test.ts
- * A module that is a handler runs at write time on the current state, and its `error` object
- * refuses the write with 422. Whatever races, each stored event was accepted on the state that it
- * follows. See docs/reference/modules.md.
-=======
  * A handler judges a write against the current state and may refuse it. Whatever races, each
  * stored event was accepted on the state that it follows. See docs/reference/handlers.md and
  * docs/reference/modules.md.
->>>>>>> prose7:tests/commands/judge_writes_test.ts
  */
 
 import assert from "node:assert/strict";

@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/writes/write_emission_test.ts
- * Implied and scheduled events that a module's handler judges. An implied event that fails
- * validation becomes an error record; its trigger stays. See docs/reference/reactions.md.
-=======
  * Implied and scheduled events that a module's handler judges. One that fails becomes an error
  * record; its trigger stays. See docs/reference/reactions.md.
->>>>>>> prose7:tests/commands/write_emission_test.ts
  */
 
 import assert from "node:assert/strict";

@@ -1,11 +1,6 @@
 /**
-<<<<<<< HEAD:tests/features/writes/write_events_test.ts
- * Single, batch and atomic writes, with OCC and idempotency inside of the transaction.
- * See docs/reference/writing.md.
-=======
  * Single, batch and atomic writes; OCC and idempotency inside the transaction. See
  * docs/reference/writing.md.
->>>>>>> prose7:tests/commands/write_events_test.ts
  */
 
 import assert from "node:assert/strict";

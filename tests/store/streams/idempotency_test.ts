@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/store/streams/idempotency_test.ts
-/** The life of an idempotency key: the ledger's part of it. See docs/reference/writing.md. */
-=======
 /** The ledger's part in the life cycle of an idempotency key. See docs/reference/writing.md. */
->>>>>>> prose7:tests/store/idempotency_test.ts
 
 import assert from "node:assert/strict";
 import type { Written } from "../../../src/domain/write/write.ts";

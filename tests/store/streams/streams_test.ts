@@ -1,8 +1,4 @@
-<<<<<<< HEAD:tests/store/streams/streams_test.ts
-/** Appending to streams: heads and segments. See docs/reference/audit.md. */
-=======
 /** Appending to streams: heads and segments. See docs/reference/audit.md for the chain hash. */
->>>>>>> prose7:tests/store/streams_test.ts
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";

@@ -8,7 +8,6 @@
  */
 
 import { RE2JS } from "re2js";
-import type { Budget } from "../../../budget.ts";
 import { classText, propertyRanges, type Range, SHORTHANDS } from "./character_class.ts";
 import { chargedPattern, type LinearPattern } from "./pattern_charge.ts";
 import { createUnrolledSize, type UnrolledSize } from "./unrolled_size.ts";

@@ -1,121 +1,16 @@
 /**
- * Fails on imports that break the one direction of imports. Only the table below says which
- * layer may import which.
+ * Fails on imports that break the one direction of imports. Only `checks/layer_table.ts` says
+ * which layer, and which room of the features, may import which.
  *
- * It also fails if a relative import leads to no file, or if sibling folders import each other
- * in a circle. Prints `file:line: [rule] message`, and exits with 1 if there are faults.
+ * It also fails if a row of the table is not used, if a relative import leads to no file, or if
+ * files or sibling folders import each other in a circle. Prints `file:line: [rule] message`, and
+ * exits with 1 if there are faults.
  */
 
 import { type Import, importsOf, resolveImport } from "./checks/imports.ts";
+import { type Edge, fileCycles, folderCycles } from "./checks/import_cycles.ts";
+import { type Layer, LAYERS, ROOMS } from "./checks/layer_table.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
-
-interface Layer {
-  /** Our files and folders that may be imported; the layer itself always may be. */
-  readonly imports: readonly string[];
-  /** Our files and folders from which only types may be imported, with `import type`. */
-  readonly types?: readonly string[];
-  /** Packages and built-in modules, each with the files or folders that may import it. */
-  readonly packages?: Readonly<Record<string, readonly string[]>>;
-}
-
-/** The table. The longest row that is a prefix of a file's path is the file's layer. */
-export const LAYERS: Readonly<Record<string, Layer>> = {
-  "src/domain": {
-    imports: [],
-    packages: {
-      "ajv": ["src/domain/spec"],
-      "ajv-formats": ["src/domain/spec"],
-      "re2js": ["src/domain/spec"],
-      "s2js": ["src/domain/geo/cells.ts"],
-      "ipaddr.js": ["src/domain/listener"],
-      "lru-cache": ["src/domain/recent_map.ts"],
-      "@noble/ed25519": ["src/domain/audit"],
-      "@noble/hashes": ["src/domain"],
-      "node:crypto": ["src/domain"],
-      "node:buffer": ["src/domain"],
-    },
-  },
-  "src/kv": {
-    imports: [],
-    packages: {
-      "node:sqlite": ["src/kv"],
-      "node:zlib": ["src/kv"],
-      "lru-cache": ["src/kv/sqlite/recent_values.ts"],
-      "node:worker_threads": ["src/kv"],
-      "node:path": ["src/kv"],
-      "node:buffer": ["src/kv"],
-      "fdb-tuple": ["src/kv/tuple.ts"],
-      "foundationdb": ["src/kv/foundationdb/binding.ts"],
-    },
-  },
-  "src/store": {
-    imports: ["src/domain", "src/kv/tuple.ts", "src/kv/slab.ts", "src/kv/engine.ts"],
-    packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
-  },
-  "src/runners": { imports: [] },
-  "src/wasm": {
-    imports: ["src/domain", "src/runners"],
-    packages: { "node:vm": ["src/wasm/time_limit.ts"] },
-  },
-  "src/sql": {
-    imports: ["src/domain", "src/runners"],
-    packages: {
-      "node:sqlite": ["src/sql"],
-      "node:fs": ["src/sql/disk_space.ts"],
-    },
-  },
-  "src/compute": { imports: ["src/domain", "src/runners"] },
-  "src/webhook": {
-    imports: ["src/domain"],
-    types: ["src/host.ts"],
-    packages: {
-      "node:http": ["src/webhook/sender.ts"],
-      "node:https": ["src/webhook/sender.ts"],
-      "node:dns": ["src/webhook/sender.ts"],
-      "node:net": ["src/webhook/guard.ts"],
-      "node:buffer": ["src/webhook"],
-    },
-  },
-  "src/event_loop.ts": { imports: [] },
-  "src/host.ts": {
-    imports: ["src/event_loop.ts"],
-    types: ["src/domain/measures/tracer.ts"],
-    packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
-  },
-  "src/telemetry.ts": {
-    imports: ["src/domain"],
-    packages: { "@opentelemetry/api": ["src/telemetry.ts"] },
-  },
-  "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
-  // What the service does. Rooms below say which of its folders may import which.
-  "src/features": {
-    imports: ["src/domain", "src/store", "src/wasm", "src/sql", "src/compute"],
-    types: ["src/host.ts", "src/kv/engine.ts"],
-    packages: {
-      "jose": ["src/features/access"],
-      "lru-cache": ["src/features"],
-      "node:crypto": ["src/features"],
-      "node:buffer": ["src/features"],
-    },
-  },
-  "src/private_files.ts": { imports: [], types: ["src/features/access", "src/host.ts"] },
-  "src/workers": { imports: ["src/domain"], types: ["src/features/service.ts", "src/host.ts"] },
-  "src/http": {
-    imports: ["src/domain"],
-    types: ["src/features", "src/host.ts", "src/config.ts"],
-    packages: {
-      "hono": ["src/http"],
-      "ipaddr.js": ["src/http"],
-      "prom-client": ["src/http/metrics"],
-      "node:crypto": ["src/http"],
-      "node:buffer": ["src/http"],
-      "node:zlib": ["src/http/compress.ts", "src/http/conditional.ts"],
-    },
-  },
-  // Composition: what each command starts, and with what.
-  "src/cli": { imports: ["src"] },
-  "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },
-};
 
 /** Returns every fault of the product sources. `exists` says whether a path is a file. */
 export function checkLayers(
@@ -138,11 +33,68 @@ export function checkLayers(
         ? { rule: "import_missing", message: `there is no file ${target}` }
         : name === undefined
         ? undefined
-        : breach(name, source.path, imported, target, layers);
+        : breach(name, source.path, imported, target, layers) ?? roomBreach(source.path, target);
       if (fault !== undefined) faults.push({ path: source.path, line: imported.line, ...fault });
     }
   }
-  return [...faults, ...folderCycles(edges)];
+  return [...faults, ...folderCycles(edges), ...fileCycles(edges)];
+}
+
+/** Returns a fault for each row of the tables that no import of the product needs. */
+export function checkUnused(
+  sources: readonly Source[],
+  layers: Readonly<Record<string, Layer>> = LAYERS,
+  rooms: Readonly<Record<string, readonly string[]>> = ROOMS,
+): Fault[] {
+  const used = new Set(sources.flatMap((source) => rowsUsed(source, layers)));
+  const rows = [
+    ...Object.entries(layers).flatMap(([name, { imports, types = [], packages = {} }]) => [
+      ...[...imports, ...types].map((place) => `${name}: ${place}`),
+      ...Object.entries(packages).flatMap(([one, places]) =>
+        places.map((place) => `${name}: ${one} in ${place}`)
+      ),
+    ]),
+    ...Object.entries(rooms).flatMap(([from, all]) => all.map((to) => `room ${from}: ${to}`)),
+  ];
+  return rows.filter((row) => !used.has(row)).map((row) => {
+    const message = `no import needs the row "${row}": remove it`;
+    return { path: "scripts/checks/layer_table.ts", line: 1, rule: "layer_unused", message };
+  });
+}
+
+function rowsUsed(source: Source, layers: Readonly<Record<string, Layer>>): string[] {
+  const name = layerOf(source.path, layers);
+  if (name === undefined) return [];
+  const { imports, types = [], packages = {} } = layers[name]!;
+  return importsOf(source).flatMap(({ specifier }) => {
+    const target = resolveImport(source.path, specifier);
+    if (target === undefined) {
+      const one = packageName(specifier);
+      const places = packages[one] ?? [];
+      return places.filter((place) => isWithin(source.path, place))
+        .map((place) => `${name}: ${one} in ${place}`);
+    }
+    const places = [...imports, ...types].filter((place) => isWithin(target, place));
+    return [
+      ...places.map((place) => `${name}: ${place}`),
+      `room ${roomOf(source.path)}: ${roomOf(target)}`,
+    ];
+  });
+}
+
+function roomBreach(path: string, target: string | undefined) {
+  const from = roomOf(path);
+  if (from === undefined || target === undefined || !isWithin(target, "src/features")) {
+    return undefined;
+  }
+  const to = roomOf(target);
+  if (to === from || (to !== undefined && ROOMS[from]?.includes(to))) return undefined;
+  return { rule: "room_import", message: `the room ${from} may not import ${target}` };
+}
+
+/** The folder of `src/features` that has the file; undefined elsewhere. */
+function roomOf(path: string): string | undefined {
+  return /^src\/features\/([^/]+)\//.exec(path)?.[1];
 }
 
 function breach(
@@ -182,83 +134,11 @@ function packageName(specifier: string): string {
   return specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }
 
-interface Edge {
-  readonly from: string;
-  readonly to: string;
-  readonly line: number;
-}
-
-/** Checks for every folder that its sub-folders do not import each other in a circle. */
-function folderCycles(edges: readonly Edge[]): Fault[] {
-  const siblings = new Map<string, Map<string, Map<string, Edge>>>();
-  for (const edge of edges) {
-    const place = divergence(edge.from, edge.to);
-    if (place === undefined) continue;
-    const graph = siblings.get(place.parent) ?? new Map<string, Map<string, Edge>>();
-    siblings.set(place.parent, graph);
-    const targets = graph.get(place.from) ?? new Map<string, Edge>();
-    graph.set(place.from, targets);
-    if (!targets.has(place.to)) targets.set(place.to, edge);
-  }
-  return [...siblings.values()].flatMap(cyclesOf);
-}
-
-/** The first folders in which two paths differ; undefined if either is a file at that depth. */
-function divergence(
-  from: string,
-  to: string,
-): { parent: string; from: string; to: string } | undefined {
-  const a = from.split("/");
-  const b = to.split("/");
-  let depth = 0;
-  while (a[depth] === b[depth] && depth < a.length) depth++;
-  if (depth >= a.length - 1 || depth >= b.length - 1) return undefined;
-  const parent = a.slice(0, depth).join("/");
-  return { parent, from: `${parent}/${a[depth]}`, to: `${parent}/${b[depth]}` };
-}
-
-function cyclesOf(graph: ReadonlyMap<string, ReadonlyMap<string, Edge>>): Fault[] {
-  const faults: Fault[] = [];
-  for (const [from, targets] of graph) {
-    for (const [to, edge] of targets) {
-      const back = pathBetween(graph, to, from);
-      if (back === undefined) continue;
-      const message = `circle of folders: ${[from, ...back].join(" -> ")}`;
-      faults.push({ path: edge.from, line: edge.line, rule: "folder_cycle", message });
-    }
-  }
-  return faults;
-}
-
-function pathBetween(
-  graph: ReadonlyMap<string, ReadonlyMap<string, Edge>>,
-  start: string,
-  goal: string,
-): string[] | undefined {
-  const cameFrom = new Map<string, string | undefined>([[start, undefined]]);
-  const queue = [start];
-  for (let node = queue.shift(); node !== undefined; node = queue.shift()) {
-    if (node === goal) {
-      const path: string[] = [];
-      for (let at: string | undefined = node; at !== undefined; at = cameFrom.get(at)) {
-        path.unshift(at);
-      }
-      return path;
-    }
-    for (const next of graph.get(node)?.keys() ?? []) {
-      if (cameFrom.has(next)) continue;
-      cameFrom.set(next, node);
-      queue.push(next);
-    }
-  }
-  return undefined;
-}
-
 if (import.meta.main) {
   const product = await readSources(["main.ts", "src"]);
   const rest = await readSources(["scripts", "tests"]);
   const known = new Set([...product, ...rest].map((source) => source.path));
-  const faults = checkLayers(product, (path) => known.has(path));
+  const faults = [...checkLayers(product, (path) => known.has(path)), ...checkUnused(product)];
   for (const source of rest) {
     for (const imported of importsOf(source)) {
       const target = resolveImport(source.path, imported.specifier);

@@ -595,4 +595,9 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     test: "tests/features/service_test.ts",
     reason: "calls of the background, bound to one engine",
   },
+  {
+    place: "src/workers/workers.ts",
+    test: "tests/workers/outbox_test.ts",
+    reason: "a table; each worker has a test of its own in that folder",
+  },
 ];

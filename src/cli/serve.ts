@@ -28,21 +28,24 @@ import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
 import { createService, type Service } from "../features/service.ts";
-import { anchorWorker } from "../workers/anchors.ts";
 import type { Tracer } from "../domain/measures/tracer.ts";
 import { openTelemetry } from "../telemetry.ts";
 import { webhookSender } from "../webhook/sender.ts";
 import { traceSender } from "../webhook/traced_sender.ts";
-import { deliveryWorker } from "../workers/deliveries.ts";
-import { erasureWorker } from "../workers/erasures.ts";
-import { leaseWorker } from "../workers/leases.ts";
-import { memoryWorker } from "../workers/memory.ts";
-import { outboxWorker } from "../workers/outbox.ts";
-import { snapshotWorker } from "../workers/snapshots.ts";
-import { sweeper } from "../workers/sweeper.ts";
-import { timerWorker } from "../workers/timers.ts";
-import { viewCopyWorker } from "../workers/view_copies.ts";
-import { viewBuildWorker, viewWorker } from "../workers/views.ts";
+import {
+  anchorWorker,
+  deliveryWorker,
+  erasureWorker,
+  leaseWorker,
+  memoryWorker,
+  outboxWorker,
+  snapshotWorker,
+  sweeper,
+  timerWorker,
+  viewBuildWorker,
+  viewCopyWorker,
+  viewWorker,
+} from "../workers/workers.ts";
 import { watchThread } from "../workers/thread_watch.ts";
 import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
 import { print } from "./print.ts";

@@ -12,7 +12,7 @@ import type { Engine, Watch } from "../../src/kv/engine.ts";
 import { signalOutbox } from "../../src/store/reactions/outbox.ts";
 import { readHead } from "../../src/store/streams/streams.ts";
 import { openWatchedTypes, watchTypes } from "../../src/store/reactions/watched_types.ts";
-import { outboxWorker } from "../../src/workers/outbox.ts";
+import { outboxWorker } from "../../src/workers/workers.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { heldEngine } from "../support/held_engine.ts";
 import { idsOfOneShard, readLog, timesSeenOf } from "../support/log_reader.ts";

@@ -1,7 +1,7 @@
 /** The layer check: each rule with a tree that keeps it and one that breaks it. */
 
 import assert from "node:assert/strict";
-import { checkLayers } from "../../scripts/check_layers.ts";
+import { checkLayers, checkUnused } from "../../scripts/check_layers.ts";
 import { importsOf, resolveImport } from "../../scripts/checks/imports.ts";
 import { parseSource } from "../../scripts/checks/source_tree.ts";
 
@@ -17,7 +17,7 @@ Deno.test("checkLayers() accepts imports that go down the table", () => {
     "src/domain/occ.ts": `import { a } from "./event.ts";`,
     "src/domain/event.ts": `export const a = 1;`,
     "src/kv/engine.ts": `export interface Engine {}`,
-    "src/kv/tuple.ts": `import { pack } from "fdb-tuple";`,
+    "src/kv/foundationdb/binding.ts": `import { open } from "foundationdb";`,
     "src/store/streams.ts":
       `import type { Engine } from "../kv/engine.ts";\nimport { a } from "../domain/event.ts";`,
     "src/features/writes/write_events.ts": `import { x } from "../../store/streams.ts";`,
@@ -112,11 +112,8 @@ Deno.test("checkLayers() refuses folders that import each other in a circle", ()
     ...files,
     "src/domain/handler/b.ts": `import { c } from "../audit/c.ts";\nexport const b = 1;`,
   };
-  assert.deepEqual(faultsOf(circle).map((fault) => fault.split(" ")[1]), [
-    "folder_cycle",
-    "folder_cycle",
-    "folder_cycle",
-  ]);
+  const rules = faultsOf(circle).map((fault) => fault.split(" ")[1]);
+  assert.deepEqual(rules.filter((rule) => rule === "folder_cycle").length, 3);
 });
 
 Deno.test("importsOf() is not misled by comments and strings", () => {
@@ -128,4 +125,57 @@ Deno.test("resolveImport() gives paths from the root, and undefined for packages
   assert.equal(resolveImport("src/http/routes/write.ts", "../app.ts"), "src/http/app.ts");
   assert.equal(resolveImport("main.ts", "./src/service.ts"), "src/service.ts");
   assert.equal(resolveImport("main.ts", "hono"), undefined);
+});
+
+Deno.test("checkLayers() lets a room import those below it, and not the files that join them", () => {
+  const files = {
+    "src/features/service.ts": `import { w } from "./writes/w.ts";\nexport const s = 1;`,
+    "src/features/writes/w.ts": `import { r } from "../states/r.ts";\nexport const w = 1;`,
+    "src/features/states/r.ts": `export const r = 1;`,
+  };
+  assert.deepEqual(faultsOf(files), []);
+  const upwards = { ...files, "src/features/states/r.ts": `import { l } from "../audit/l.ts";` };
+  assert.deepEqual(
+    faultsOf({ ...upwards, "src/features/audit/l.ts": "export const l = 1;" }),
+    ["src/features/states/r.ts:1 room_import"],
+  );
+  const joined = { ...files, "src/features/base/b.ts": `import { s } from "../service.ts";` };
+  assert.deepEqual(faultsOf(joined), ["src/features/base/b.ts:1 room_import"]);
+});
+
+Deno.test("checkLayers() refuses files that import each other in a circle, be it for types", () => {
+  const files = {
+    "src/domain/a.ts": `import type { B } from "./b.ts";\nexport type A = 1;`,
+    "src/domain/b.ts": `import type { C } from "./c.ts";\nexport type B = 1;`,
+    "src/domain/c.ts": `export type C = 1;`,
+    "src/domain/d.ts": `import type { A } from "./a.ts";`,
+  };
+  assert.deepEqual(faultsOf(files), []);
+  const circle = { ...files, "src/domain/c.ts": `import type { A } from "./a.ts";` };
+  assert.deepEqual(faultsOf(circle), [
+    "src/domain/a.ts:1 file_cycle",
+    "src/domain/b.ts:1 file_cycle",
+    "src/domain/c.ts:1 file_cycle",
+  ]);
+});
+
+Deno.test("checkUnused() finds the rows that no import needs, and keeps those that one does", () => {
+  const layers = {
+    "src/domain": { imports: [], packages: { ajv: ["src/domain/spec"], lodash: ["src/domain"] } },
+    "src/store": { imports: ["src/domain"], types: ["src/kv"] },
+  };
+  const rooms = { writes: ["base", "states"] };
+  const files = {
+    "src/domain/spec/a.ts": `import ajv from "ajv";`,
+    "src/store/s.ts": `import { a } from "../domain/spec/a.ts";`,
+    "src/features/writes/w.ts": `import { b } from "../base/b.ts";`,
+  };
+  const sources = Object.entries(files).map(([path, text]) => parseSource(path, text));
+  const told = checkUnused(sources, { ...layers, "src/features": { imports: [] } }, rooms)
+    .map(({ message }) => /"(.*)"/.exec(message)![1]);
+  assert.deepEqual(told, [
+    "src/domain: lodash in src/domain",
+    "src/store: src/kv",
+    "room writes: states",
+  ]);
 });

@@ -12,13 +12,16 @@ import { createAddressNet } from "../../src/http/middleware/address_net.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Keyed } from "../../src/kv/key_bytes.ts";
 import type { WebhookSender } from "../../src/domain/listener/sender.ts";
-import { anchorWorker } from "../../src/workers/anchors.ts";
-import { deliveryWorker } from "../../src/workers/deliveries.ts";
-import { leaseWorker } from "../../src/workers/leases.ts";
-import { memoryWorker } from "../../src/workers/memory.ts";
-import { outboxWorker } from "../../src/workers/outbox.ts";
-import { timerWorker } from "../../src/workers/timers.ts";
-import { viewBuildWorker, viewWorker } from "../../src/workers/views.ts";
+import {
+  anchorWorker,
+  deliveryWorker,
+  leaseWorker,
+  memoryWorker,
+  outboxWorker,
+  timerWorker,
+  viewBuildWorker,
+  viewWorker,
+} from "../../src/workers/workers.ts";
 import { type RunningWorker, runWorker, type Worker } from "../../src/workers/worker.ts";
 import type { Random } from "../crash/random.ts";
 import { fakeHost } from "../support/fake_host.ts";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { verifyPlatformAnchor } from "../../src/domain/audit/anchor.ts";
 import { merkleRoot } from "../../src/domain/audit/merkle.ts";
-import { anchorWorker } from "../../src/workers/anchors.ts";
+import { anchorWorker } from "../../src/workers/workers.ts";
 import { leaveCut } from "../support/anchor_fixtures.ts";
 import {
   noteWrite,

@@ -1,7 +1,7 @@
 /** The delivery worker: what is written is sent without delay. */
 
 import assert from "node:assert/strict";
-import { deliveryWorker } from "../../src/workers/deliveries.ts";
+import { deliveryWorker } from "../../src/workers/workers.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { note, told, withListeners } from "../support/listener_fixtures.ts";
 import { uuid } from "../support/service_fixture.ts";

@@ -1,8 +1,7 @@
 /** The erasure worker: does what is due, and nothing earlier. */
 
 import assert from "node:assert/strict";
-import { erasureWorker } from "../../src/workers/erasures.ts";
-import { timerWorker } from "../../src/workers/timers.ts";
+import { erasureWorker, timerWorker } from "../../src/workers/workers.ts";
 import { erasureOf, eventsOf } from "../support/erasure_fixtures.ts";
 import { noteWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
 

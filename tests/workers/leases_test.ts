@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { LEASE_LIFETIME_MS, LEASE_RENEWAL_MS } from "../../src/domain/fairness/lease.ts";
 import { readLeases } from "../../src/store/leases.ts";
-import { leaseWorker } from "../../src/workers/leases.ts";
+import { leaseWorker } from "../../src/workers/workers.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 import { startNode, stopNode } from "../support/two_nodes.ts";

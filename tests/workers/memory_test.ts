@@ -1,7 +1,7 @@
 /** The memory worker drives the saving of what only this process knows. */
 
 import assert from "node:assert/strict";
-import { memoryWorker } from "../../src/workers/memory.ts";
+import { memoryWorker } from "../../src/workers/workers.ts";
 import { orderWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 Deno.test("memoryWorker() saves what a read has folded, and then finds nothing", async () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { signalOutbox } from "../../src/store/reactions/outbox.ts";
 import { createService } from "../../src/features/service.ts";
-import { outboxWorker } from "../../src/workers/outbox.ts";
+import { outboxWorker } from "../../src/workers/workers.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";

@@ -1,7 +1,7 @@
 /** The snapshot worker drives the service's background folding. */
 
 import assert from "node:assert/strict";
-import { snapshotWorker } from "../../src/workers/snapshots.ts";
+import { snapshotWorker } from "../../src/workers/workers.ts";
 import { orderWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 Deno.test("snapshotWorker() folds a stream that has grown, and then finds nothing", async () => {

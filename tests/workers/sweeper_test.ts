@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { keys } from "../../src/store/keys.ts";
-import { sweeper } from "../../src/workers/sweeper.ts";
+import { sweeper } from "../../src/workers/workers.ts";
 import { noteWrite, uuid, valueOf, withService } from "../support/service_fixture.ts";
 
 Deno.test("sweeper() comes round to every ledger and removes what has ended", async () => {

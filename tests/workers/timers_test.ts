@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { runWorker } from "../../src/workers/worker.ts";
-import { timerWorker } from "../../src/workers/timers.ts";
+import { timerWorker } from "../../src/workers/workers.ts";
 import { eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 

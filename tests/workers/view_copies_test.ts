@@ -1,7 +1,7 @@
 /** The worker that keeps the SQL copies up to date with the projections. */
 
 import assert from "node:assert/strict";
-import { viewCopyWorker } from "../../src/workers/view_copies.ts";
+import { viewCopyWorker } from "../../src/workers/workers.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { withQueries } from "../support/view_queries.ts";
 

@@ -1,7 +1,7 @@
 /** The loops that keep projections up to date and build them. */
 
 import assert from "node:assert/strict";
-import { viewBuildWorker, viewWorker } from "../../src/workers/views.ts";
+import { viewBuildWorker, viewWorker } from "../../src/workers/workers.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 import { ORDERS_SEEN, storedRows, writeShop } from "../support/shop_views.ts";

@@ -19,7 +19,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import type { PassAnswer, PassRequest } from "./checkpoints.ts";
+import type { PassAnswer, PassRequest } from "./checkpoint_pass.ts";
 import { openPageNotes, type PageNote } from "./pages/page_notes.ts";
 import type { StoreMoment } from "./pages/page_sums.ts";
 import { prepareMoment } from "./store_row.ts";

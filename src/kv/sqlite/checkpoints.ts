@@ -8,6 +8,7 @@
  * before it begins and only the database is synced, once.
  */
 
+import type { PassAnswer, PassRequest } from "./checkpoint_pass.ts";
 import { Worker } from "node:worker_threads";
 import { EngineUnavailable } from "../engine.ts";
 import { giveUpSums } from "./pages/page_notes.ts";
@@ -74,20 +75,6 @@ interface Emptying {
   resolve(): void;
   reject(error: Error): void;
 }
-
-/** A request to the worker, and the worker's answer. */
-export type PassRequest = "pass" | "finish";
-export type PassAnswer =
-  /** Pages of the WAL that are in the database now. */
-  | {
-    readonly moved: number;
-    /** Why their checksums could not be kept; see `page_notes.ts`. */
-    readonly unnoted?: string;
-  }
-  /** Nothing is lost: the WAL only grows, and the next pass tries again. */
-  | { readonly failure: string }
-  /** Pages were moved, and it is unknown whether they are on disk. */
-  | { readonly unsynced: string };
 
 /** The worker's program; tests pass one that dies. */
 const WORKER_PROGRAM = new URL("./checkpoint_worker.ts", import.meta.url);

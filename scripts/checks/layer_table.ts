@@ -1,0 +1,131 @@
+/** Who may import whom: the layers of the product, and the rooms of its features. */
+
+export interface Layer {
+  /** Our files and folders that may be imported; the layer itself always may be. */
+  readonly imports: readonly string[];
+  /** Our files and folders from which only types may be imported, with `import type`. */
+  readonly types?: readonly string[];
+  /** Packages and built-in modules, each with the files or folders that may import it. */
+  readonly packages?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The table. The longest row that is a prefix of a file's path is the file's layer. */
+export const LAYERS: Readonly<Record<string, Layer>> = {
+  "src/domain": {
+    imports: [],
+    packages: {
+      "ajv": ["src/domain/spec"],
+      "ajv-formats": ["src/domain/spec"],
+      "re2js": ["src/domain/spec"],
+      "s2js": ["src/domain/geo/cells.ts"],
+      "ipaddr.js": ["src/domain/listener"],
+      "lru-cache": ["src/domain/recent_map.ts"],
+      "@noble/ed25519": ["src/domain/audit"],
+      "node:crypto": ["src/domain"],
+      "node:buffer": ["src/domain"],
+    },
+  },
+  "src/kv": {
+    imports: [],
+    packages: {
+      "node:sqlite": ["src/kv"],
+      "node:zlib": ["src/kv"],
+      "lru-cache": ["src/kv/sqlite/recent_values.ts"],
+      "node:worker_threads": ["src/kv"],
+      "node:path": ["src/kv"],
+      "node:buffer": ["src/kv"],
+      "foundationdb": ["src/kv/foundationdb/binding.ts"],
+    },
+  },
+  "src/store": {
+    imports: ["src/domain", "src/kv/tuple.ts", "src/kv/slab.ts", "src/kv/engine.ts"],
+    packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
+  },
+  "src/runners": { imports: [] },
+  "src/wasm": {
+    imports: ["src/domain", "src/runners"],
+    packages: { "node:vm": ["src/wasm/time_limit.ts"] },
+  },
+  "src/sql": {
+    imports: ["src/domain", "src/runners"],
+    packages: {
+      "node:sqlite": ["src/sql"],
+      "node:fs": ["src/sql/disk_space.ts"],
+    },
+  },
+  "src/compute": { imports: ["src/domain", "src/runners"] },
+  "src/webhook": {
+    imports: ["src/domain"],
+    types: ["src/host.ts"],
+    packages: {
+      "node:http": ["src/webhook/sender.ts"],
+      "node:https": ["src/webhook/sender.ts"],
+      "node:dns": ["src/webhook/sender.ts"],
+      "node:net": ["src/webhook/guard.ts"],
+      "node:buffer": ["src/webhook"],
+    },
+  },
+  "src/event_loop.ts": { imports: [] },
+  "src/host.ts": {
+    imports: ["src/event_loop.ts"],
+    types: ["src/domain/measures/tracer.ts"],
+    packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
+  },
+  "src/telemetry.ts": {
+    imports: ["src/domain"],
+    packages: { "@opentelemetry/api": ["src/telemetry.ts"] },
+  },
+  "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
+  // What the service does. Rooms below say which of its folders may import which.
+  "src/features": {
+    imports: ["src/domain", "src/store", "src/wasm", "src/sql", "src/compute"],
+    types: ["src/host.ts", "src/kv/engine.ts"],
+    packages: {
+      "jose": ["src/features/access"],
+      "lru-cache": ["src/features"],
+      "node:crypto": ["src/features"],
+      "node:buffer": ["src/features"],
+    },
+  },
+  "src/private_files.ts": { imports: [], types: ["src/features/access", "src/host.ts"] },
+  "src/workers": { imports: ["src/domain"], types: ["src/features/service.ts", "src/host.ts"] },
+  "src/http": {
+    imports: ["src/domain"],
+    types: ["src/features", "src/host.ts"],
+    packages: {
+      "hono": ["src/http"],
+      "ipaddr.js": ["src/http"],
+      "prom-client": ["src/http/metrics"],
+      "node:buffer": ["src/http"],
+      "node:zlib": ["src/http/compress.ts", "src/http/conditional.ts"],
+    },
+  },
+  // Composition: what each command starts, and with what.
+  "src/cli": { imports: ["src"] },
+  "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },
+};
+
+/**
+ * The rooms of `src/features`, from the ground up: which of its folders each may import. The files
+ * beside the rooms put them together.
+ */
+export const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  errors: [],
+  limits: [],
+  checks: [],
+  access: ["base"],
+  audit: ["base"],
+  modules: ["base"],
+  listeners: ["base", "writes"],
+  specs: ["base", "modules"],
+  states: ["base", "modules"],
+  projections: ["base", "states"],
+  writes: ["base", "modules", "states"],
+  imports: ["base", "writes"],
+  erasure: ["base"],
+  sagas: ["base", "writes"],
+  reactions: ["base", "sagas", "writes"],
+  transfer: ["access", "base", "projections", "sagas", "specs"],
+  work: ["base", "erasure", "listeners", "reactions", "sagas", "states", "writes"],
+};

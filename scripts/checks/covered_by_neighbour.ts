@@ -231,11 +231,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "one try, seen by its receiver",
   },
   {
-    place: "src/features/listeners/fire_delivery_timers.ts",
-    test: "tests/features/listeners/deliver_events_test.ts",
-    reason: "a few lines between the timers and the lanes",
-  },
-  {
     place: "src/features/listeners/work_lane.ts",
     test: "tests/features/listeners/delivery_order_test.ts",
     reason: "the order within a lane",

@@ -250,7 +250,7 @@ Deno.test("an engine that is still noting lets the next one wait, who then write
     const first = openPageSums(path, PAGE_BYTES);
     const program = `
       import { openPageSums } from ${
-      JSON.stringify(import.meta.resolve("../../src/kv/page_sums.ts"))
+      JSON.stringify(import.meta.resolve("../../../../src/kv/sqlite/pages/page_sums.ts"))
     };
       console.log("begins");
       const file = openPageSums(Deno.args[0], ${PAGE_BYTES});

@@ -35,6 +35,7 @@ const MODULE_TESTS: readonly string[] = [
   "tests/features/writes/judge_writes_test.ts",
   "tests/features/transfer/blobs_test.ts",
   "tests/features/modules/upload_blob_test.ts",
+  "tests/features/states/fold_steps_test.ts",
   "tests/features/writes/write_emission_test.ts",
 ];
 

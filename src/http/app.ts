@@ -12,6 +12,7 @@ import type { Service } from "../features/service.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
 import { withoutBody } from "./answer.ts";
+import { checkQueryNames } from "./known_query.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
@@ -249,13 +250,17 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
     return answerRefused(edge, call, { kind: "server_stopping" });
   }
   const header = call.request.headers.get("authorization");
+  const named = checkQueryNames(call);
   switch (route.access) {
     case "health":
     case "metrics":
+      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
       return await route.run(edge, call);
     case "open": {
       const net = limitAddress(edge, call);
-      return net.ok ? await route.run(edge, call) : sendRefusal(call.requestId, net.refusal);
+      if (!net.ok) return sendRefusal(call.requestId, net.refusal);
+      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
+      return await route.run(edge, call);
     }
     case "operator": {
       const caller = await authenticateCaller(access, header);
@@ -263,6 +268,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       if (!net.ok) return sendRefusal(call.requestId, net.refusal);
       if (!caller.ok) return sendRefusal(call.requestId, caller.refusal);
       call.owner = caller.value.subject;
+      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
       return await route.run(edge, call, caller.value);
     }
     case "read":
@@ -278,6 +284,7 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       call.tenant = holder.value.tenant;
       call.owner = holder.value.tenant.instanceId;
       call.tier = holder.value.instance.tier;
+      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
       return await route.run(edge, call, holder.value.tenant);
     }
   }

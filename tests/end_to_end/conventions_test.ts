@@ -228,9 +228,16 @@ testCases("a path", [
     answer: { ok: true, length: 1 },
   },
   {
-    name: "may have parameters nobody knows in its query",
+    name: "may not have parameters in its query that nobody knows",
     call: "GET /note/global/length?utm=1",
-    status: 200,
+    status: 400,
+    answer: {
+      ok: false,
+      error: "Unknown query parameter 'utm'",
+      error_type: "bad_request",
+      path: "utm",
+      hint: "This call takes no query parameters",
+    },
   },
 ]);
 

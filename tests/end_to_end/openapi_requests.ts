@@ -225,10 +225,14 @@ async function delivered(world: World): Promise<void> {
 }
 
 /** Stores an error record and returns its id. */
-function keepError({ service, tenants, host }: World): Promise<string> {
+/** Once a later write is durable, the store has the record, so a read of it needs the store. */
+async function keepError(world: World): Promise<string> {
+  const { service, tenants, host } = world;
   const record = { error_type: "internal", message: "a", context: {}, request_id: "r" };
   host.timeMs += 1;
-  return Promise.resolve(service.data.recordError(tenants.test, record));
+  const id = service.data.recordError(tenants.test, record);
+  await placed(world);
+  return id;
 }
 
 const BACKDATED = {

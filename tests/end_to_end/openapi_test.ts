@@ -147,8 +147,9 @@ function replaced(ask: Ask, body: () => unknown): Ask {
   };
 }
 
+/** A query that the route refuses: a parameter of its own with a wrong value, or an unknown one. */
 function withBadQuery([path, body, options]: Asked, { query = {} }: Operation): Asked {
-  const [name = ""] =
+  const [name = "no_such_parameter"] =
     Object.entries(query).find(([, { type, enum: values }]) =>
       type !== "string" || values !== undefined
     ) ?? [];

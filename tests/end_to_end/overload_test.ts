@@ -58,7 +58,8 @@ Deno.test("what is one too many is 503 after a pause; health and metrics are ans
       assert.deepEqual([status, body.error_id], [503, shed.body.error_id], path);
     }
     assert.equal((await send("GET", "/health/live")).status, 200);
-    assert.equal((await send("GET", "/health/ready?x=1")).status, 200);
+    assert.equal((await send("GET", "/health/ready")).status, 200);
+    assert.equal((await send("GET", "/health/ready?x=1")).status, 400, "judged, not shed");
     const { text } = await send("GET", "/metrics", { token: operator });
     assert.match(text, /daybook_http_requests_under_way 1000\n/);
     assert.match(text, /daybook_http_requests_under_way_max 1000\n/);

@@ -414,6 +414,16 @@ Deno.test("dry_run answers as a deploy would, and deploys nothing", () =>
     assert.equal((await deploy(world, withType("x"), { dry_run: true })).status, 422);
   }, { spec: null }));
 
+Deno.test("dry_run in the query is refused, and deploys nothing: it belongs in the body", () =>
+  withWorld(async (world) => {
+    const path = `/api/instances/${world.instanceId}/spec`;
+    const body = { environment: "test", spec: small() };
+    const told = await world.send("POST", `${path}?dry_run=true`, { body });
+    assert.equal(told.status, 400);
+    assert.equal(told.body.error, "Unknown query parameter 'dry_run'");
+    assert.equal((await world.send("GET", path)).status, 404);
+  }, { spec: null }));
+
 Deno.test("GET .../spec is the current document, GET .../specs the history, each of its environment", () =>
   withWorld(async (world) => {
     const path = `/api/instances/${world.instanceId}`;

@@ -1,4 +1,4 @@
-/** Decodes query parameters of reads: flags, counts and cursors. Unknown parameters are ignored. */
+/** Decodes query parameters of reads: flags, counts and cursors. */
 
 import { MILLISECONDS_FROM } from "../../domain/write/metadata.ts";
 import type { ListAggregatesRequest, ReadEventsRequest } from "../../domain/reading.ts";

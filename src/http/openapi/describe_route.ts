@@ -25,13 +25,15 @@ const SECURITY: Partial<Record<Route["access"], readonly JsonObject[]>> = {
 };
 
 const THROWN: readonly ErrorName[] = ["internal", "store_away", "server_stopping", "no_room"];
-const CALLERS: readonly ErrorName[] = ["rate_limited", ...THROWN];
+/** Unknown query parameters are refused on every route. */
+const BY_QUERY: readonly ErrorName[] = ["bad_request"];
+const CALLERS: readonly ErrorName[] = ["rate_limited", ...BY_QUERY, ...THROWN];
 const HOLDERS: readonly ErrorName[] = ["unauthorized", "forbidden", ...CALLERS];
 
 /** The refusals that any call of a kind may get. */
 const BY_ACCESS: Readonly<Record<Route["access"], readonly ErrorName[]>> = {
-  health: [],
-  metrics: [],
+  health: BY_QUERY,
+  metrics: BY_QUERY,
   open: CALLERS,
   read: HOLDERS,
   write: HOLDERS,
@@ -50,14 +52,10 @@ const KNOWN_TAG: FieldSchemas = {
   "If-None-Match?": { type: "string", description: "The ETag of what the client has" },
 };
 
-/** All refusals that a call may get: those of its row, its access, its body and its query. */
+/** All refusals that a call may get: those of its row, its access and its body. */
 export function errorsOf(access: Route["access"], operation: Operation): ReadonlySet<ErrorName> {
-  const { body, query = {}, errors = [] } = operation;
-  const isChecked = Object.values(query).some(({ type, enum: values }) =>
-    type !== "string" || values !== undefined
-  );
+  const { body, errors = [] } = operation;
   return new Set([
-    ...(isChecked ? ["bad_request" as const] : []),
     ...(body === undefined ? [] : BY_BODY),
     ...BY_ACCESS[access],
     ...errors,

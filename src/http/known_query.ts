@@ -1,9 +1,10 @@
 /**
  * Refuses query parameters that a route does not have.
  *
- * A misspelt or misplaced parameter would change nothing, and the client would not notice: a deploy
- * that was meant as a dry run would take place. The row of a route in `openapi/operations/` declares
- * its parameters, so a parameter without a row cannot be used. See docs/reference/basics.md.
+ * A misspelt or misplaced parameter would change nothing, and the client would not notice: a
+ * deploy that was meant as a dry run would take place. The row of a route in `openapi/operations/`
+ * declares its parameters, so a parameter without a row cannot be used. See
+ * docs/reference/basics.md.
  */
 
 import { nameHint } from "../domain/nearest_name.ts";

@@ -227,12 +227,10 @@ async function delivered(world: World): Promise<void> {
 /** Stores an error record and returns its id. */
 /** Once a later write is durable, the store has the record, so a read of it needs the store. */
 async function keepError(world: World): Promise<string> {
-  const { service, tenants, host } = world;
   const record = { error_type: "internal", message: "a", context: {}, request_id: "r" };
-  host.timeMs += 1;
-  const id = service.data.recordError(tenants.test, record);
-  await placed(world);
-  return id;
+  world.host.timeMs += 1;
+  const id = world.service.data.recordError(world.tenants.test, record);
+  return await placed(world).then(() => id);
 }
 
 const BACKDATED = {

@@ -73,6 +73,13 @@ export const WAYS: readonly Way[] = [
     env: crash,
   },
   {
+    name: "recorded power cuts",
+    unit: "disks",
+    path: "tests/power_cut/power_cut_test.ts",
+    cases: 400,
+    env: under("POWER_CUT_SEED", "POWER_CUTS"),
+  },
+  {
     name: "hostile requests",
     unit: "requests",
     path: "tests/fuzz/http_fuzz_test.ts",

@@ -29,7 +29,12 @@ import { applyGroup } from "./group_change.ts";
 import { judgeGroup } from "./judge_group.ts";
 import { refuseExpired } from "../size_limits.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./file.ts";
-import { SqliteSnapshot, type TransactionHome } from "./reading.ts";
+import {
+  type SqliteReading,
+  SqliteSnapshot,
+  type TransactionHome,
+  type Unsynced,
+} from "./reading.ts";
 import { SqliteTransaction } from "./transaction.ts";
 import { openViews, type SqliteViews } from "./versions.ts";
 import { CommitsLost } from "./writer.ts";
@@ -44,6 +49,8 @@ export interface SqliteEngineOptions extends SqliteFileOptions {
   /** Starts the worker of the checkpoints now. Tests and commands hardly ever need one. */
   readonly isServing?: boolean;
 }
+
+type Body<T> = (tx: Transaction) => Promise<T>;
 
 /** Where a commit conflicts, as the text of a key; undefined when it took place. */
 type Conflict = string | undefined;
@@ -64,8 +71,7 @@ const expirationsMax = 3;
  * @throws {StoreInUse} when another process or engine has it open.
  */
 export function openSqliteEngine(options: SqliteEngineOptions): Engine {
-  const { nowMs = () => performance.now(), yieldBriefly = nextTurn, isServing = false } = options;
-  return new SqliteEngine(openSqliteFile(options), nowMs, yieldBriefly, isServing);
+  return new SqliteEngine(openSqliteFile(options), options);
 }
 
 class SqliteEngine implements Engine {
@@ -86,6 +92,7 @@ class SqliteEngine implements Engine {
    */
   #durableVersion: number;
   #syncing: Promise<void> | undefined;
+  #unsynced: Unsynced | undefined;
   /** The running sync of the WAL, for commits that only the redo log makes durable so far. */
   #behind: Promise<void> | undefined;
   /** Set when a sync failed: the content of the disk is unknown then, so nothing goes on. */
@@ -98,12 +105,8 @@ class SqliteEngine implements Engine {
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor(
-    file: SqliteFile,
-    nowMs: () => number,
-    yieldBriefly: () => Promise<void>,
-    isServing: boolean,
-  ) {
+  constructor(file: SqliteFile, options: SqliteEngineOptions) {
+    const { nowMs = () => performance.now(), yieldBriefly = nextTurn } = options;
     this.#file = file;
     this.#nowMs = nowMs;
     this.#yieldBriefly = yieldBriefly;
@@ -119,21 +122,24 @@ class SqliteEngine implements Engine {
       onBroken: (cause) => this.#break(cause),
       onUnnoted: (reason) => file.onUnnoted(reason),
     });
-    this.#home = { views: this.#views, nowMs, isClosed: () => this.#isClosed };
-    if (isServing) this.#checkpoints.startWorker();
+    this.#home = {
+      views: this.#views,
+      nowMs,
+      isClosed: () => this.#isClosed,
+      unsynced: () => this.#unsynced,
+    };
+    if (options.isServing) this.#checkpoints.startWorker();
     if (file.hasLeftLog) this.#syncLeftLog();
   }
 
   /** A commit that another process left in a log is not revealed before it is on disk. */
   #syncLeftLog(): void {
     this.#durableVersion = -1;
+    this.#unsynced = { version: 0, written: undefined };
     this.#syncing = this.#sync(this.#version, [], occ.openWrittenGroup());
   }
 
-  transact<T>(
-    body: (tx: Transaction) => Promise<T>,
-    { owner }: TransactOptions = {},
-  ): Promise<T> {
+  transact<T>(body: Body<T>, { owner }: TransactOptions = {}): Promise<T> {
     return this.#calls.run(() => this.#transact(body, owner));
   }
 
@@ -145,8 +151,7 @@ class SqliteEngine implements Engine {
     const snapshot = new SqliteSnapshot(this.#home);
     try {
       const value = await body(snapshot);
-      const { readsAt } = snapshot.reading;
-      if (!isUnsynced && !this.#isDurable(readsAt)) await this.#untilDurable();
+      if (!isUnsynced && this.#mayBeLost(snapshot.reading)) await this.#untilDurable();
       return value;
     } finally {
       snapshot.reading.end();
@@ -190,10 +195,7 @@ class SqliteEngine implements Engine {
     await this.#file.close().catch((cause) => this.#break(cause));
   }
 
-  async #transact<T>(
-    body: (tx: Transaction) => Promise<T>,
-    owner: number | undefined,
-  ): Promise<T> {
+  async #transact<T>(body: Body<T>, owner: number | undefined): Promise<T> {
     const startedMs = this.#nowMs();
     let expirations = 0;
     let endTurn: (() => void) | undefined;
@@ -208,7 +210,7 @@ class SqliteEngine implements Engine {
           isSubmitted = true;
           conflict = await this.#commit(tx, owner);
           if (conflict === undefined) {
-            if (!this.#isDurable(tx.readsAt)) await this.#untilDurable();
+            if (this.#mayBeLost(tx)) await this.#untilDurable();
             return value;
           }
         }
@@ -226,11 +228,10 @@ class SqliteEngine implements Engine {
         continue;
       }
       if (this.#nowMs() - startedMs > conflictsMaxMs) {
-        throw new EngineUnavailable(
-          `The transaction lost against others ${attempt} times in ${
-            conflictsMaxMs / 1000
-          } seconds`,
-        );
+        const seconds = conflictsMaxMs / 1000;
+        const message =
+          `The transaction lost against others ${attempt} times in ${seconds} seconds`;
+        throw new EngineUnavailable(message);
       }
       endTurn = await this.#turns.take(conflict);
     }
@@ -298,7 +299,9 @@ class SqliteEngine implements Engine {
     if (failure !== undefined) { for (const one of accepted) one.reject(failure); }
     // Readers see a commit that landed although it threw, so it is synced all the same.
     const acknowledged = failure === undefined ? accepted : [];
-    if (this.#version === version) this.#syncing = this.#sync(version, acknowledged, written);
+    if (this.#version !== version) return;
+    this.#unsynced = { version, written };
+    this.#syncing = this.#sync(version, acknowledged, written);
   }
 
   /** Never rejects: a failed sync breaks the engine. */
@@ -310,6 +313,7 @@ class SqliteEngine implements Engine {
     try {
       await this.#file.sync();
       this.#durableVersion = version;
+      this.#unsynced = undefined;
     } catch (cause) {
       this.#break(cause);
     }
@@ -365,9 +369,9 @@ class SqliteEngine implements Engine {
     this.#breaking.resolve(this.#broken);
   }
 
-  /** Whether a read at this version may leave the engine: its commit must not still be syncing. */
-  #isDurable(version: number | undefined): boolean {
-    return version === undefined || version <= this.#durableVersion;
+  /** Whether what was read may be lost: it is of a commit that is still being synced. */
+  #mayBeLost({ readsAt = 0, seesUnsynced }: Pick<SqliteReading, "readsAt" | "seesUnsynced">) {
+    return seesUnsynced && readsAt > this.#durableVersion;
   }
 
   async #untilDurable(): Promise<void> {

@@ -20,13 +20,23 @@ import { mergeRange } from "../transaction/range_merge.ts";
 import { checkKey, refuseExpired } from "../size_limits.ts";
 import type { StoredPairs } from "./pairs.ts";
 import type { SqliteViews, View } from "./versions.ts";
+import { isKeyWritten, isRangeWritten, type WrittenGroup } from "../transaction/conflict_log.ts";
 import { emptyWriteBuffer, type WriteBuffer } from "../transaction/write_buffer.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 
+/** The commit that is being synced. */
+export interface Unsynced {
+  readonly version: number;
+  /** What it wrote; undefined if that is not known. */
+  readonly written: WrittenGroup | undefined;
+}
+
 /** What a transaction needs from its engine. */
 export interface TransactionHome {
   readonly views: SqliteViews;
+  /** Undefined while everything is on disk. */
+  unsynced(): Unsynced | undefined;
   nowMs(): number;
   isClosed(): boolean;
 }
@@ -37,6 +47,7 @@ export class SqliteReading {
   #startedMs = 0;
   #view: View | undefined;
   #isRefused = false;
+  #seesUnsynced = false;
   /** Set once its body has returned or thrown. */
   #isOver = false;
 
@@ -47,7 +58,16 @@ export class SqliteReading {
   /** The version it reads at; fixes it if nothing was read yet. */
   version(): number {
     this.pairs();
+    if (this.#unsynced() !== undefined) this.#seesUnsynced = true;
     return this.#view!.version;
+  }
+
+  /**
+   * Whether something was read that the commit being synced wrote, or the version that it made.
+   * All else is the same as before that commit, so it may be told before the commit is on disk.
+   */
+  get seesUnsynced(): boolean {
+    return this.#seesUnsynced;
   }
 
   /** The version it reads at; undefined if nothing was read yet. */
@@ -67,6 +87,11 @@ export class SqliteReading {
   /** The value stored under a key with this hash. */
   find(key: Bytes, hash: number): Bytes | undefined {
     const pairs = this.pairs();
+    const unsynced = this.#unsynced();
+    if (unsynced !== undefined) {
+      const { written } = unsynced;
+      this.#seesUnsynced = written === undefined || isKeyWritten(written, key, hash);
+    }
     try {
       return pairs.get(key, hash);
     } catch (error) {
@@ -77,6 +102,11 @@ export class SqliteReading {
   /** A range with writes laid over it. */
   findRange(range: TextRange, limit: number, options: RangeOptions, over: WriteBuffer) {
     const pairs = this.pairs();
+    const unsynced = this.#unsynced();
+    if (unsynced !== undefined) {
+      const { written } = unsynced;
+      this.#seesUnsynced = written === undefined || isRangeWritten(written, range);
+    }
     const { reverse = false, bytesMax = Infinity, keysOnly = false } = options;
     try {
       const rows = pairs.scan(range, { reverse, limit, bytesMax, keysOnly });
@@ -84,6 +114,13 @@ export class SqliteReading {
     } catch (error) {
       throw unreadable(error);
     }
+  }
+
+  /** The commit being synced, if this reads behind it and has not seen anything of it yet. */
+  #unsynced(): Unsynced | undefined {
+    if (this.#seesUnsynced) return undefined;
+    const unsynced = this.#home.unsynced();
+    return unsynced !== undefined && this.#view!.version >= unsynced.version ? unsynced : undefined;
   }
 
   /** The pairs at the version, which the first call fixes. */

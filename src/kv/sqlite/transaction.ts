@@ -55,6 +55,11 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
     return this.#reading.readsAt;
   }
 
+  /** Whether what was read is of a commit that may not be on disk yet. */
+  get seesUnsynced(): boolean {
+    return this.#reading.seesUnsynced;
+  }
+
   /** Rows that the commit sets or clears one by one. */
   get rows(): number {
     return this.buffer.writes.size + this.buffer.stamped.length;

@@ -7,6 +7,7 @@
  */
 
 import { lowerBound, textOf, type TextRange } from "../byte_text.ts";
+import type { Bytes } from "../engine.ts";
 import { isWithin, type Keyed } from "../key_bytes.ts";
 import { KeyMap, KeySet, type KnownKeys } from "../key_map.ts";
 
@@ -136,6 +137,21 @@ export function recordGroup(
     drop++;
   }
   if (drop > 0) log.groups.splice(0, drop);
+}
+
+/** More keys than this are not compared with a range: it counts as written. */
+const COMPARED_KEYS_MAX = 2_000;
+
+/** Whether the key was written or cleared. */
+export function isKeyWritten({ keys, ranges }: WrittenGroup, key: Bytes, hash: number): boolean {
+  return keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
+}
+
+/** Whether something in the range may have been written. */
+export function isRangeWritten({ keys, ranges }: WrittenGroup, range: TextRange): boolean {
+  if (ranges.some(({ begin, end }) => begin < range.end && range.begin < end)) return true;
+  if (keys.size > COMPARED_KEYS_MAX) return true;
+  return keys.entries.some(({ key }) => isWithin(key, range));
 }
 
 /** @param holds whether keys of the range were written. */

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { StatementSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
-import type { Bytes, Engine } from "../../../src/kv/engine.ts";
+import type { Bytes, Engine, ReadTransaction, Transaction } from "../../../src/kv/engine.ts";
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 
 interface Disk {
@@ -107,6 +107,60 @@ Deno.test("a read that saw a commit still being synced answers after that sync",
     assert.equal(await seenInTransaction, "b");
     await second;
   });
+});
+
+/** What a read beside the unsynced commit of the key `k` gives; undefined while it waits. */
+async function readBeside(
+  read: (tx: ReadTransaction) => Promise<unknown>,
+  change: (tx: Transaction) => void = (tx) => tx.set(key, bytes("b")),
+): Promise<unknown> {
+  let told: unknown;
+  await withHeldDisk(async ({ engine, syncs }) => {
+    const first = engine.transact((tx) => {
+      for (const name of ["a", "k", "z"]) tx.set(bytes(name), bytes("a"));
+      return Promise.resolve();
+    });
+    await isSettled(first);
+    syncs[0]!.resolve();
+    await first;
+    const second = engine.transact((tx) => Promise.resolve(change(tx)));
+    await isSettled(second);
+    const reading = engine.snapshot(async (tx) => [await read(tx)]);
+    const transacting = engine.transact(async (tx) => [await read(tx)]);
+    const waits = !await isSettled(reading);
+    assert.equal(
+      !await isSettled(transacting),
+      waits,
+      "a transaction that only reads does as well",
+    );
+    if (!waits) [told] = await reading;
+    syncs[1]!.resolve();
+    await Promise.all([second, reading, transacting]);
+  });
+  return told;
+}
+
+const range = (begin: string, end: string) => ({ begin: bytes(begin), end: bytes(end) });
+const keysIn = (begin: string, end: string) => async (tx: ReadTransaction) =>
+  (await tx.getRange(range(begin, end))).map(({ key }) => new TextDecoder().decode(key));
+
+Deno.test("a read of what an unsynced commit has not changed is answered at once", async () => {
+  assert.deepEqual(await readBeside((tx) => tx.get(bytes("a"))), bytes("a"));
+  assert.deepEqual(await readBeside(keysIn("a", "k")), ["a"]);
+  assert.deepEqual(await readBeside(keysIn("l", "zz")), ["z"]);
+});
+
+Deno.test("a read of what an unsynced commit has changed, or of its version, waits for its sync", async () => {
+  const clear = (tx: Transaction) => tx.clear(key);
+  const clearRange = (tx: Transaction) => tx.clearRange(range("j", "l"));
+  const add = (tx: Transaction) => tx.add(key, 1n);
+  for (const change of [undefined, clear, clearRange, add]) {
+    assert.equal(await readBeside((tx) => tx.get(key), change), undefined);
+    assert.equal(await readBeside(keysIn("a", "zz"), change), undefined);
+  }
+  assert.equal(await readBeside((tx) => tx.readVersion()), undefined);
+  const both = async (tx: ReadTransaction) => [await tx.get(key), await tx.get(bytes("a"))];
+  assert.equal(await readBeside(both), undefined, "once seen, it stays seen");
 });
 
 Deno.test("a read that may be of an unsynced commit waits for nothing, and what it leads to for both", async () => {

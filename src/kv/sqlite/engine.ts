@@ -51,10 +51,8 @@ export interface SqliteEngineOptions extends SqliteFileOptions {
 }
 
 type Body<T> = (tx: Transaction) => Promise<T>;
-
 /** Where a commit conflicts, as the text of a key; undefined when it took place. */
 type Conflict = string | undefined;
-
 /** A transaction whose body is done and that waits for its commit group. */
 interface Waiting extends Queued {
   readonly tx: SqliteTransaction;
@@ -66,6 +64,7 @@ interface Waiting extends Queued {
 const conflictsMaxMs = 10_000;
 /** How often a body that takes longer than a transaction may last is run. */
 const expirationsMax = 3;
+
 /**
  * Opens the store in the file `path`, creating it if there is none.
  * @throws {StoreInUse} when another process or engine has it open.

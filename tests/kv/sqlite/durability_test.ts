@@ -140,9 +140,15 @@ async function readBeside(
   return told;
 }
 
-const range = (begin: string, end: string) => ({ begin: bytes(begin), end: bytes(end) });
-const keysIn = (begin: string, end: string) => async (tx: ReadTransaction) =>
-  (await tx.getRange(range(begin, end))).map(({ key }) => new TextDecoder().decode(key));
+function range(begin: string, end: string) {
+  return { begin: bytes(begin), end: bytes(end) };
+}
+
+/** A body that reads the keys of a range. */
+function keysIn(begin: string, end: string) {
+  return async (tx: ReadTransaction) =>
+    (await tx.getRange(range(begin, end))).map(({ key }) => new TextDecoder().decode(key));
+}
 
 Deno.test("a read of what an unsynced commit has not changed is answered at once", async () => {
   assert.deepEqual(await readBeside((tx) => tx.get(bytes("a"))), bytes("a"));

@@ -7,6 +7,7 @@
  */
 
 import { join, resolve } from "node:path";
+import { makeFolder } from "../src/kv/sqlite/synced_folder.ts";
 
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,7 +32,7 @@ const PLATFORM_MARK = "/etc/alpine-release";
 
 export function startPermission(asked: Asked, around: Surroundings): string {
   const { env, root, deno } = around;
-  const data = env.DAYBOOK_DATA_DIR || "./data";
+  const data = dataFolder(around);
   const isCluster = env.DAYBOOK_STORE === "foundationdb";
   switch (asked) {
     case "read": {
@@ -83,6 +84,10 @@ function realPathOf(path: string, around: Surroundings): string {
   return join(realPathOf(parent, around), path.slice(parent === "/" ? 1 : parent.length + 1));
 }
 
+function dataFolder({ env }: Surroundings): string {
+  return env.DAYBOOK_DATA_DIR || "./data";
+}
+
 /** The surroundings of this process, for a server with these variables besides its own. */
 export function surroundings(env: Readonly<Record<string, string>> = {}): Surroundings {
   return {
@@ -100,6 +105,18 @@ export function surroundings(env: Readonly<Record<string, string>> = {}): Surrou
   };
 }
 
+/**
+ * Creates the data folder and syncs its name. The server could not: it may not read the folder
+ * above. What cannot be created is reported by the server.
+ */
+function createDataFolder(around: Surroundings): void {
+  try {
+    makeFolder(resolve(around.root, dataFolder(around)));
+  } catch {
+    return;
+  }
+}
+
 /** Bypasses the console, which `OTEL_DENO_CONSOLE=replace` would redirect. */
 function tell(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
   to.writeSync(new TextEncoder().encode(text));
@@ -112,7 +129,9 @@ if (import.meta.main) {
     Deno.exit(2);
   }
   try {
-    tell(Deno.stdout, startPermission(asked, surroundings()));
+    const around = surroundings();
+    if (asked === "write") createDataFolder(around);
+    tell(Deno.stdout, startPermission(asked, around));
   } catch (error) {
     tell(Deno.stderr, `${(error as Error).message}\n`);
     Deno.exit(1);

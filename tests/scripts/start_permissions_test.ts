@@ -91,6 +91,32 @@ Deno.test("the shell of the task gives the server these options, each as one wor
   assert.deepEqual(lines, ASKED.map((asked) => startPermission(asked, surroundings(env))));
 });
 
+Deno.test("whoever asks for the right to write gets a data folder, for its owner alone", async () => {
+  const above = await Deno.makeTempDir({ prefix: "daybook_permissions_" });
+  try {
+    const folder = `${above}/new/data`;
+    const command = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        "-q",
+        "--no-config",
+        "--no-lock",
+        "scripts/start_permissions.ts",
+        "write",
+      ],
+      cwd: new URL("../../", import.meta.url),
+      env: { DAYBOOK_DATA_DIR: folder },
+    });
+    const { code, stdout } = await command.output();
+    assert.equal(code, 0);
+    assert.equal(new TextDecoder().decode(stdout), `--allow-write=${folder}`);
+    assert.equal((await Deno.stat(folder)).mode! & 0o777, 0o700);
+  } finally {
+    await Deno.remove(above, { recursive: true });
+  }
+});
+
 Deno.test("a server whose data folder is a link with a blank in it starts and stops", async () => {
   const folder = await Deno.makeTempDir({ prefix: "daybook a link " });
   await Deno.mkdir(`${folder}/real`);

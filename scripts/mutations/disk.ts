@@ -5,6 +5,7 @@ import { changesOf, type Mutation } from "./mutation.ts";
 const REDO_LOG = "tests/kv/sqlite/redo_log_test.ts";
 const WRITER = "tests/kv/sqlite/writer_test.ts";
 const DURABILITY = "tests/kv/sqlite/durability_test.ts";
+const COMMIT_GROUP = "tests/kv/sqlite/commit_group_test.ts";
 const CHECKPOINTS = "tests/kv/sqlite/checkpoints_test.ts";
 const SYNCED_FILES = "tests/kv/sqlite/synced_files_test.ts";
 const SYNCED_FOLDER = "tests/kv/sqlite/synced_folder_test.ts";
@@ -337,12 +338,17 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a read tells of a commit that is one newer than what is durable",
-      "version <= this.#durableVersion;",
-      "version <= this.#durableVersion + 1;",
+      "readsAt > this.#durableVersion;",
+      "readsAt > this.#durableVersion + 1;",
     ],
     [
       "a transaction that only read tells of what is not durable",
-      "if (!this.#isDurable(tx.readsAt)) await this.#untilDurable();",
+      "if (this.#mayBeLost(tx)) await this.#untilDurable();",
+      "",
+    ],
+    [
+      "a commit being synced is not known to those who read",
+      "this.#unsynced = { version, written };",
       "",
     ],
     [
@@ -362,6 +368,44 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "failure",
       DURABILITY,
     ],
+  ]),
+  ...changesOf("src/kv/sqlite/reading.ts", DURABILITY, [
+    [
+      "a version that is not on disk is told",
+      "if (this.#unsynced() !== undefined) this.#seesUnsynced = true;",
+      "",
+    ],
+    [
+      "a key that is not on disk is told",
+      "this.#seesUnsynced = written === undefined || isKeyWritten(written, key, hash);",
+      "this.#seesUnsynced = written === undefined;",
+    ],
+    [
+      "a range that is not on disk is told",
+      "this.#seesUnsynced = written === undefined || isRangeWritten(written, range);",
+      "this.#seesUnsynced = written === undefined;",
+    ],
+    [
+      "what was seen of an unsynced commit is forgotten with the next read",
+      "if (this.#seesUnsynced) return undefined;",
+      "",
+    ],
+    [
+      "what a killed process left is told where nobody knows what it is",
+      "written === undefined || isKeyWritten",
+      "written !== undefined && isKeyWritten",
+    ],
+  ]),
+  ...changesOf("src/kv/sqlite/commit_group.ts", COMMIT_GROUP, [
+    ["a group has no limit in rows", "rows + one.rows > GROUP_ROWS_MAX", "false"],
+    ["a large transaction goes with others", "!isLarge(one)", "true"],
+    [
+      "every group may be a large one",
+      "isLargeNext = false;\n    return queue.splice(queue.findIndex",
+      "return queue.splice(queue.findIndex",
+    ],
+    ["large ones never have their turn", "isLargeNext = queue.some(isLarge);", ""],
+    ["owners do not take turns", "({ owner }) => owner", "() => 0"],
   ]),
   ...changesOf("src/kv/sqlite/synced_folder.ts", SYNCED_FOLDER, [
     ["a folder is not synced", "folder.syncSync();", ""],

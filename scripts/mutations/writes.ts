@@ -142,6 +142,16 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ]),
   ...changesOf("src/features/writes/gather_writes.ts", GATHER, [
     [
+      "writes wait until nobody has a transaction",
+      'return now - besideMs < CHANGE_MS_MAX ? "next_change" : commit();',
+      'return "next_change";',
+    ],
+    [
+      "the time of writes that wait is never over",
+      "besideMs ??= now;",
+      "besideMs = now;",
+    ],
+    [
       "one writer more than there are is waited for",
       "if (waiting >= expected) {",
       "if (waiting > expected) {",

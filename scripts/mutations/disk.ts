@@ -275,7 +275,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     [
       "a worker that dies in a finish does not break the engine",
       "if (isHeld) home.onBroken(cause);",
-      "void cause;",
+      "if (isHeld) void cause;",
     ],
     [
       "pages are moved of a log that may be lost",

@@ -36,7 +36,7 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
     const taken = new Set<T>();
     let lines = linesOf(queue);
     let rows = 0;
-    // Bounded: by the queue, which has at most one transaction for each request under way.
+    // Bounded: by the queue, which has the transactions of requests and background work under way.
     for (let round = 0; lines.length > 0; round++) {
       lines = lines.filter((line) => {
         const one = line[round];
@@ -50,7 +50,8 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
     if (taken.size === 0) return takeLarge(queue);
     isLargeNext = queue.some(isLarge);
     const left = queue.filter((one) => !taken.has(one));
-    queue.splice(0, queue.length, ...left);
+    queue.length = 0;
+    for (const one of left) queue.push(one);
     return [...taken];
   }
 
@@ -71,7 +72,7 @@ function isLarge({ rows }: Queued): boolean {
 
 function fitsWhole(queue: readonly Queued[]): boolean {
   let rows = 0;
-  // Bounded: by the queue, which has at most one transaction for each request under way.
+  // Bounded: by the queue, as in `takeInTurns`.
   for (const one of queue) rows += one.rows;
   return rows <= GROUP_ROWS_MAX && queue.length <= GROUP_TRANSACTIONS_MAX;
 }

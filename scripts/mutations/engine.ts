@@ -34,8 +34,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a key within a range that was cleared is no conflict",
-      "keys.has(key, hash) || ranges.some((range) => isWithin(key, range));\n    if (isTouched) return",
-      "keys.has(key, hash);\n    if (isTouched) return",
+      "keys.has(key, hash) || ranges.some((range) => isWithin(key, range));",
+      "keys.has(key, hash);",
     ],
     [
       "ranges that meet ranges that were cleared are no conflict",

@@ -143,7 +143,7 @@ export function recordGroup(
 const COMPARED_KEYS_MAX = 2_000;
 
 /** Whether the key was written or cleared. */
-export function isKeyWritten({ keys, ranges }: WrittenGroup, key: Bytes, hash: number): boolean {
+export function isKeyWritten({ keys, ranges }: Written, key: Bytes, hash: number): boolean {
   return keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
 }
 
@@ -156,17 +156,16 @@ export function isRangeWritten({ keys, ranges }: WrittenGroup, range: TextRange)
 
 /** @param holds whether keys of the range were written. */
 function findTouched(
-  { keys, ranges }: Written,
+  written: Written,
   guards: Guards,
   holds: (range: TextRange) => boolean,
 ): string | undefined {
   for (const { key, hash } of guards.keys.entries) {
-    const isTouched = keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
-    if (isTouched) return textOf(key);
+    if (isKeyWritten(written, key, hash)) return textOf(key);
   }
   for (const range of guards.ranges) {
     if (holds(range)) return range.begin;
-    for (const { begin, end } of ranges) {
+    for (const { begin, end } of written.ranges) {
       if (begin < range.end && range.begin < end) return range.begin;
     }
   }

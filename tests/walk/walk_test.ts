@@ -1,0 +1,23 @@
+/**
+ * Keeps the way of a request short: how many files and calls of ours it may pass. A change that
+ * makes the way shorter lowers the numbers here. `deno task walk` prints it.
+ */
+
+import assert from "node:assert/strict";
+import { countCalls, countWalks, type Walks } from "./count_walk.ts";
+
+const LONGEST: Readonly<Record<keyof Walks, { readonly files: number; readonly calls: number }>> = {
+  post: { files: 111, calls: 689 },
+  keyedPost: { files: 113, calls: 848 },
+  cachedGet: { files: 38, calls: 101 },
+};
+
+Deno.test("countWalks() finds no request on a longer way than it may take", async () => {
+  const walks = await countWalks();
+  for (const [name, longest] of Object.entries(LONGEST)) {
+    const walk = walks[name as keyof Walks];
+    assert.ok(walk.some(({ path }) => path === "src/http/app.ts"), `${name} is followed`);
+    assert.ok(walk.length <= longest.files, `${name} passes ${walk.length} files`);
+    assert.ok(countCalls(walk) <= longest.calls, `${name} passes ${countCalls(walk)} calls`);
+  }
+});

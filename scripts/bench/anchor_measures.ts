@@ -5,6 +5,7 @@
  */
 
 import process from "node:process";
+import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import { encodeEvent, encodeMetadata } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
@@ -78,8 +79,8 @@ async function fill({ engine, tenants: { test } }: ServiceFixture, count: number
         const stream = (await openStreams(tx, test.number, [streamKey("order", id)]))[0]!;
         const data = JSON.stringify({ text: `note ${number}` });
         const event = encodeEvent(stream.key, "was_noted", data, METADATA);
-        stream.append([event], TIMESTAMP);
-        stream.flush(epoch);
+        runAtOnce(stream.appendSteps([event], TIMESTAMP));
+        runAtOnce(stream.flushSteps(epoch));
         indexAggregate(tx, test.number, "order", id);
       }
     });

@@ -55,8 +55,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "half of an atomic write: the last of several streams is not written",
     path: "src/features/writes/append_writes.ts",
-    find: "for (const stream of opened) stream",
-    put: "for (const stream of opened.length > 1 ? opened.slice(0, -1) : opened) stream",
+    find: "for (const stream of streams) yield*",
+    put: "for (const stream of streams.length > 1 ? streams.slice(0, -1) : streams) yield*",
     suite: HISTORY,
   },
   {

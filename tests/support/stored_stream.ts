@@ -1,5 +1,6 @@
 /** One stream, filled by appends of given sizes. */
 
+import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import { encodeEvent } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
@@ -27,8 +28,8 @@ export async function append(
   const events = sizes.map((size, index) => event(from + index, size));
   await engine.transact(async (tx) => {
     const appender = (await openStreams(tx, TENANT, [STREAM]))[0]!;
-    appender.append(events, timestamp);
-    appender.flush(0);
+    runAtOnce(appender.appendSteps(events, timestamp));
+    runAtOnce(appender.flushSteps(0));
   });
   return events.map(({ raw }) => raw);
 }

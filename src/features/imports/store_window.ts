@@ -7,6 +7,7 @@
  */
 
 import { count, type Counters } from "../../domain/measures/counters.ts";
+import { runAtOnce } from "../../domain/fairness/pieces.ts";
 import type { FilePlace, ImportRecord } from "../../domain/import/progress.ts";
 import { limits } from "../../domain/limits.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
@@ -145,7 +146,7 @@ async function appendSlices(
     const some = whole ? events : events.slice(from, to);
     const [begin, end] = [timestamps[from]!, timestamps[to - 1]!];
     appendEvents(tx, tenant, appender, stream, some, end, begin);
-    appender.flush(epoch);
+    runAtOnce(appender.flushSteps(epoch));
   }
   // Projections learn of imported events like of any others.
   if (watched.logged.size > 0) logStreams(tx, tenant, watched.logged, streams);

@@ -4,6 +4,7 @@
  * docs/reference/listeners.md.
  */
 
+import type { Steps } from "../../domain/fairness/pieces.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Written } from "../../domain/write/write.ts";
@@ -29,19 +30,20 @@ export interface OwnLanes {
 export const NO_OWN_LANES: OwnLanes = { isOwn: () => false, offer: () => {} };
 
 /** `first` is the index of the target's first event. */
-export function appendDeliveries(
+export function* appendDeliveriesSteps(
   tx: Transaction,
   tenant: number,
   { key: stream, deliveries }: PreparedTarget,
   first: number,
   lanes: OwnLanes,
-): void {
+): Steps<void> {
   if (deliveries === undefined) return;
   const marked = new Set<string>();
   let isOwn = true;
   for (const { offset, listener, value } of deliveries) {
     const lane = { tenant, listener, stream };
     putDelivery(tx, lane, first + offset, value);
+    yield;
     if (marked.has(listener)) continue;
     marked.add(listener);
     markLane(tx, lane);

@@ -15,6 +15,7 @@ import type {
   SagasEntry,
   WaitingEntry,
 } from "../../domain/reaction/outbox_entry.ts";
+import type { Steps } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/stream_key.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
@@ -153,14 +154,14 @@ const NO_REACTIONS: AppendedReactions = {
  * Appends what the events of one target set off. `direct` holds the streams to which implied
  * events may be appended directly.
  */
-export function appendReactions(
+export function* appendReactionsSteps(
   tx: Transaction,
   state: ReactionState,
   write: PreparedWrite,
   target: PreparedTarget,
   first: number,
   direct: DirectStreams,
-): AppendedReactions {
+): Steps<AppendedReactions> {
   const { reactions, key: stream } = target;
   const { cancels, sagas } = state.watched;
   if (reactions === undefined && cancels.size + sagas.size === 0) return NO_REACTIONS;
@@ -181,8 +182,12 @@ export function appendReactions(
       !appendDirect(tx, direct, watched, place, entry)
     );
     directCount += (own?.entries.length ?? 0) - entries.length;
-    works.push(...putEntries(tx, write, place, entries, watched.sagas.has(watchedName) && type));
-    for (const schedule of own?.schedules ?? []) addSchedule(tx, state, schedule, place, type);
+    const sagaType = watched.sagas.has(watchedName) && type;
+    yield* putEntriesSteps(tx, write, place, entries, sagaType, works);
+    for (const schedule of own?.schedules ?? []) {
+      addSchedule(tx, state, schedule, place, type);
+      yield;
+    }
     scheduled += own?.schedules.length ?? 0;
   }
   if (write.ownWaitMs === 0 && works.length > 0) signalOutbox(tx);
@@ -202,33 +207,36 @@ function claimed(
   return claimReactions(claims!, write, own);
 }
 
-/** `sagaType` is the type of the event if it has to be shown to sagas, else false. */
-function putEntries(
+/**
+ * Adds to `works` what it puts. `sagaType` is the type of the event if it has to be shown to
+ * sagas, else false.
+ */
+function* putEntriesSteps(
   tx: Transaction,
   write: PreparedWrite,
   first: OutboxPlace,
   entries: readonly PreparedEntry[],
   sagaType: string | false,
-): OutboxWork[] {
-  const works: OutboxWork[] = [];
-  for (const { entry, sinceMs, waitMs, tries, value: ready } of entries) {
-    const place = { ...first, number: works.length };
+  works: OutboxWork[],
+): Steps<void> {
+  for (const [number, { entry, sinceMs, waitMs, tries, value: ready }] of entries.entries()) {
+    const place = { ...first, number };
     const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries };
     const value = ready ?? encodeEntry(waiting);
     putEntry(tx, place, value);
     works.push({ place, bytes: value.length, ...waiting });
+    yield;
   }
-  if (sagaType === false) return works;
+  if (sagaType === false) return;
   const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = write;
   const root = write.kept ?? (write.impliedCount > 1 ? { first: write.impliedCount } : undefined);
   const plain = { kind: "sagas", eventType: sagaType, requestId } as const;
   const entry: SagasEntry = root === undefined ? plain : { ...plain, root };
   const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries: 0 };
   const value = encodeEntry(waiting);
-  const place = { ...first, number: works.length };
+  const place = { ...first, number: entries.length };
   putEntry(tx, place, value);
   works.push({ place, bytes: value.length, ...waiting });
-  return works;
 }
 
 /** The subject under which a scheduled event is recorded as fired or cancelled. */

@@ -6,6 +6,7 @@
 
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import { meetsExpectedLength } from "../../domain/write/occ.ts";
+import { runAtOnce, runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
@@ -29,9 +30,9 @@ import {
   type StreamAppender,
 } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
-import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
-import { appendEvents } from "./append_events.ts";
-import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
+import { appendDeliveriesSteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
+import { appendEventsSteps } from "./append_events.ts";
+import { appendReactionsSteps, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
 import { type EventMeter, openMeter } from "./meter_events.ts";
 import {
@@ -43,6 +44,8 @@ import {
 import { flushRootClaims } from "./root_claims.ts";
 
 const MS_PER_SECOND = 1000;
+/** Writes of a group that are appended in one step. */
+const WRITES_PER_STEP = 16;
 
 export interface AppendOptions {
   /**
@@ -52,6 +55,8 @@ export interface AppendOptions {
   readonly directStreams?: ReadonlySet<StreamKey>;
   /** The delivery lanes that this process works on. */
   readonly lanes?: OwnLanes;
+  /** With them, work that is too long for one time slice lets others run; see `pieces.ts`. */
+  readonly turns?: Turns;
 }
 
 /**
@@ -67,7 +72,7 @@ export async function appendWrites(
   tenant: number,
   writes: readonly PreparedWrite[],
   watched: WatchedTypesReader,
-  { directStreams = NO_STREAMS, lanes = NO_OWN_LANES }: AppendOptions = {},
+  { directStreams = NO_STREAMS, lanes = NO_OWN_LANES, turns }: AppendOptions = {},
 ): Promise<Outcome<Written>[]> {
   // All reads share one promise: a rejection that nobody awaits would end the process.
   const [streams, direct, epoch, reactions, meter, readings] = await Promise.all([
@@ -81,18 +86,40 @@ export async function appendWrites(
   const opened = [...streams.values(), ...direct.values()];
   const state = { streams, direct, reactions, meter, lanes };
   linkSingles(writes, streams);
-  const outcomes = writes.map((write, index) =>
-    appendWrite(tx, tenant, write, readings[index], state)
-  );
+  const appending = appendEachSteps(tx, tenant, writes, readings, state);
+  const appended = turns === undefined ? runAtOnce(appending) : runInPieces(appending, turns);
+  const outcomes = appended instanceof Promise ? await appended : appended;
   const spent = reactions.claims === undefined
     ? []
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
-  for (const stream of opened) stream.flush(epoch);
+  const flushing = flushEachSteps(opened, epoch);
+  const flushed = turns === undefined ? runAtOnce(flushing) : runInPieces(flushing, turns);
+  if (flushed instanceof Promise) await flushed;
   const { logged } = reactions.watched;
   if (logged.size > 0) logStreams(tx, tenant, logged, opened);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
+}
+
+function* appendEachSteps(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+  readings: readonly WriteReading[],
+  state: WriteState,
+): Steps<Outcome<Written>[]> {
+  const outcomes: Outcome<Written>[] = [];
+  for (const write of writes) {
+    const reading = readings[outcomes.length];
+    outcomes.push(yield* appendWriteSteps(tx, tenant, write, reading, state));
+    if (outcomes.length % WRITES_PER_STEP === 0) yield;
+  }
+  return outcomes;
+}
+
+function* flushEachSteps(streams: readonly StreamAppender[], epoch: number): Steps<void> {
+  for (const stream of streams) yield* stream.flushSteps(epoch);
 }
 
 /**
@@ -182,13 +209,13 @@ function linkSingles(writes: readonly PreparedWrite[], streams: Streams): void {
   linkAhead(nexts);
 }
 
-function appendWrite(
+function* appendWriteSteps(
   tx: Transaction,
   tenant: number,
   write: PreparedWrite,
   reading: WriteReading,
   { streams, direct, reactions, meter, lanes }: WriteState,
-): Outcome<Written> {
+): Steps<Outcome<Written>> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
   if (reading === false || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
   const entry = typeof reading === "object" ? reading : undefined;
@@ -216,13 +243,15 @@ function appendWrite(
   for (let index = 0; index < targets.length; index++) {
     const target = write.targets[index]!;
     const { key, events } = target;
-    const first = appendEvents(tx, tenant, streams.get(key)!, target, events, write.timestamp);
-    const appended = appendReactions(tx, reactions, write, target, first, direct);
+    const stream = streams.get(key)!;
+    const appending = appendEventsSteps(tx, tenant, stream, target, events, write.timestamp);
+    const first = yield* appending;
+    const appended = yield* appendReactionsSteps(tx, reactions, write, target, first, direct);
     for (const work of appended.works) outbox.push(work);
     directCount += appended.direct;
     scheduledCount += appended.scheduled;
     if (appended.isRootSpent) isRootSpent = true;
-    appendDeliveries(tx, tenant, target, first, lanes);
+    yield* appendDeliveriesSteps(tx, tenant, target, first, lanes);
     eventCount += events.length;
     targets[index] = { key, first, count: events.length };
   }

@@ -94,7 +94,7 @@ export function createCombiner(
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     const writes = [write];
     const outcomes = await engine.transact(
-      (tx) => appendWrites(tx, tenant, writes, watched, { lanes }),
+      (tx) => appendWrites(tx, tenant, writes, watched, { lanes, turns: host }),
       { owner: tenant },
     );
     noteWritten(tenant, writes, outcomes);
@@ -178,6 +178,7 @@ export function createCombiner(
         appendWrites(tx, tenant, writes, watched, {
           directStreams: runs++ === 0 ? direct : NO_STREAMS,
           lanes,
+          turns: host,
         }), { owner: tenant }).finally(() =>
           gathering.end(writes.length, sumWaiting(queues).writes)
         );

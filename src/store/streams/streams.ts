@@ -13,6 +13,7 @@ import {
 } from "../../domain/audit/chain.ts";
 import { addLeaf } from "../../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
+import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
 import { placeOf } from "../../domain/geo/cells.ts";
 import type { GeoPoint } from "../../domain/geo/point.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
@@ -67,12 +68,21 @@ export interface StreamAppender {
   ahead: LinkAhead | undefined;
   /**
    * Returns the index of the first appended event. Timestamps are in Unix seconds: that of the
-   * last event, and that of the first.
+   * last event, and that of the first. Nothing else may use the appender between its steps.
    */
-  append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
+  appendSteps(
+    events: readonly EncodedEvent[],
+    timestamp: number,
+    firstTimestamp?: number,
+  ): Steps<number>;
   /** Writes the result, in the epoch that the transaction has read (`audit_cuts.ts`). */
-  flush(epoch: number): void;
+  flushSteps(epoch: number): Steps<void>;
 }
+
+/** Events that are hashed in one step. */
+const EVENTS_PER_STEP = 16;
+/** An event of more bytes is a step of its own. */
+const STEP_BYTES = 4 * 1024;
 
 /** A link of a chain, made before its event is appended; valid only directly behind `previous`. */
 interface LinkAhead extends ChainLink {
@@ -135,15 +145,15 @@ function appenderTo(
     before,
     head: before,
     ahead: undefined,
-    append,
-    flush,
+    appendSteps,
+    flushSteps,
   };
 
-  function append(
+  function* appendSteps(
     events: readonly EncodedEvent[],
     timestamp: number,
     firstTimestamp = timestamp,
-  ): number {
+  ): Steps<number> {
     const { head, ahead } = appender;
     const first = head.length;
     let { tip, bytes } = head;
@@ -160,6 +170,7 @@ function appenderTo(
       const chained = { raw: event.raw, bytes: event.bytes, hash: tip };
       if (pending === undefined) pending = [chained];
       else pending.push(chained);
+      if (event.bytes > STEP_BYTES || length % EVENTS_PER_STEP === 0) yield;
     }
     appender.head = {
       length,
@@ -175,12 +186,12 @@ function appenderTo(
     return first;
   }
 
-  function flush(epoch: number): void {
+  function* flushSteps(epoch: number): Steps<void> {
     if (pending === undefined) return;
     const { head } = appender;
     markChange(tx, tenant, stream, before, epoch);
     movePoint(tx, tenant, stream, before.place, head.place);
-    const tail = placeBehind(tx, tenant, stream, before, tailOf(stored, before), pending);
+    const tail = yield* placeBehind(tx, tenant, stream, before, tailOf(stored, before), pending);
     tx.set(headKey, encodeHead({ ...head, epoch }, tail));
   }
 
@@ -188,14 +199,14 @@ function appenderTo(
 }
 
 /** Stores events behind the tail. Returns the tail that the head then has; undefined for none. */
-function placeBehind(
+function* placeBehind(
   tx: Transaction,
   tenant: number,
   stream: StreamKey,
   { length, generation }: StreamHead,
   tail: Bytes,
   events: readonly ChainedEvent[],
-): Bytes | undefined {
+): Steps<Bytes | undefined> {
   const extended = events.length === 1 ? extendTail(tail, events[0]!) : undefined;
   if (extended !== undefined) return extended;
   const count = tailCount(tail);
@@ -205,7 +216,7 @@ function placeBehind(
     setLargeValue(tx, tenant, key, sealTail(tail, events));
   } else {
     const all = count === 0 ? events : [...decodeTail(tail), ...events];
-    placeSegments(tx, tenant, stream, generation, first, all);
+    yield* placeSegmentsSteps(tx, tenant, stream, generation, first, all);
   }
   return undefined;
 }
@@ -229,19 +240,24 @@ export function placeEvents(
 }
 
 /** Puts events where no reader sees them until a head has that generation and counts them. */
-export function placeSegments(
+export function placeSegments(...args: Parameters<typeof placeSegmentsSteps>): void {
+  runAtOnce(placeSegmentsSteps(...args));
+}
+
+function* placeSegmentsSteps(
   tx: Transaction,
   tenant: number,
   stream: StreamKey,
   generation: number,
   first: number,
   events: readonly ChainedEvent[],
-): void {
+): Steps<void> {
   let index = first;
   for (const segment of cutIntoSegments(events)) {
     const key = keys.segment(tenant, stream, index, generation);
     setLargeValue(tx, tenant, key, encodeSegment(segment));
     index += segment.length;
+    yield;
   }
 }
 

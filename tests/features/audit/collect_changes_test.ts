@@ -1,6 +1,7 @@
 /** The streams of the first anchor: every stream of the cut, sorted by key. */
 
 import assert from "node:assert/strict";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { collectStreams, type LongStream } from "../../../src/features/audit/collect_changes.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -21,8 +22,8 @@ async function write(engine: Engine, names: readonly (readonly [string, string])
     await engine.transact(async (tx) => {
       for (const [type, id] of names.slice(from, from + 500)) {
         const stream = (await openStreams(tx, TENANT, [streamKey(type, id)]))[0]!;
-        stream.append([encodeEvent(stream.key, "was_noted", "{}", "{}")], 1);
-        stream.flush(epoch);
+        runAtOnce(stream.appendSteps([encodeEvent(stream.key, "was_noted", "{}", "{}")], 1));
+        runAtOnce(stream.flushSteps(epoch));
         indexAggregate(tx, TENANT, type, id);
       }
     });

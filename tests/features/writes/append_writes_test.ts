@@ -9,6 +9,7 @@ import { scheduleCause } from "../../../src/features/work/fire_schedule.ts";
 import { prepareEmission } from "../../../src/features/writes/prepare_write.ts";
 import type { Cause, PreparedWrite } from "../../../src/features/writes/prepared_write.ts";
 import { limits } from "../../../src/domain/limits.ts";
+import { encodeEvent } from "../../../src/domain/event.ts";
 import type { Emission } from "../../../src/domain/reaction/action.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -187,5 +188,65 @@ Deno.test("a write without reactions, where nothing is watched, stores nothing b
     await append(engine, [prepared(emissionOf("global", "was_paid"))]);
     const kept = "its head with the event, its place in the listing, the events of the month";
     assert.equal(await keysOf(), 3, kept);
+  });
+});
+
+/** Turns under a clock of which each look takes a millisecond; `onTurn` runs in each turn. */
+function turnsThat(onTurn: () => Promise<void>) {
+  let nowMs = 0;
+  return { monotonicMs: () => nowMs++, yieldTurn: onTurn };
+}
+
+const LONG_WRITES = [
+  { what: "many events", writeOf: (): PreparedWrite => withEvents(5_000, 10) },
+  { what: "large events", writeOf: (): PreparedWrite => withEvents(10, 50_000) },
+];
+
+function withEvents(count: number, bytes: number): PreparedWrite {
+  const write = cancelling();
+  const [target] = write.targets;
+  const event = encodeEvent(RULE.key, "was_noted", JSON.stringify("a".repeat(bytes)), "{}");
+  return { ...write, targets: [{ ...target!, events: Array(count).fill(event) }] };
+}
+
+for (const { what, writeOf } of LONG_WRITES) {
+  Deno.test(`a write of ${what} lets others run within its transaction, and is whole`, async () => {
+    const [atOnce, paused] = await Promise.all(
+      [undefined, "turns"].map((how) =>
+        withTemporaryEngine(async (engine) => {
+          let turns = 0;
+          const nothing = () => Promise.resolve(void turns++);
+          const options = how === undefined ? {} : { turns: turnsThat(nothing) };
+          await engine.transact((tx) =>
+            appendWrites(tx, TENANT, [writeOf()], openWatchedTypes(), options)
+          );
+          const stored = await engine.snapshot((tx) =>
+            tx.getRange({ begin: new Uint8Array([0]), end: new Uint8Array([255]) })
+          );
+          return { stored, turns };
+        })
+      ),
+    );
+    assert.equal(atOnce!.turns, 0);
+    assert.ok(paused!.turns > 1);
+    assert.deepEqual(paused!.stored, atOnce!.stored);
+  });
+}
+
+Deno.test("a write to the stream in a pause of a long one runs the long one again, behind it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    let isFirst = true;
+    const beside = async () => {
+      if (!isFirst) return;
+      isFirst = false;
+      await append(engine, [cancelling()]);
+    };
+    const outcomes = await engine.transact((tx) =>
+      appendWrites(tx, TENANT, [withEvents(2_000, 10)], openWatchedTypes(), {
+        turns: turnsThat(beside),
+      })
+    );
+    assert.deepEqual(valueOf(outcomes[0]!).targets, [{ key: RULE.key, first: 1, count: 2_000 }]);
+    assert.equal(await lengthOf(engine, "global"), 2_001);
   });
 });

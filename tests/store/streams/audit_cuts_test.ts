@@ -1,6 +1,7 @@
 /** Epochs and marks: what a stream was at a cut, whatever was written since. */
 
 import assert from "node:assert/strict";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
@@ -31,8 +32,12 @@ function write(engine: Engine, ...streams: StreamKey[]): Promise<void> {
     const epoch = await readEpoch(tx, TENANT);
     for (const stream of streams) {
       const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
-      appender.append([encodeEvent(stream, "was_noted", `{"n":${appender.head.length}}`, "{}")], 1);
-      appender.flush(epoch);
+      runAtOnce(
+        appender.appendSteps([
+          encodeEvent(stream, "was_noted", `{"n":${appender.head.length}}`, "{}"),
+        ], 1),
+      );
+      runAtOnce(appender.flushSteps(epoch));
     }
   });
 }

@@ -1,6 +1,7 @@
 /** The heads of all streams, page by page: each once, whatever lies between them. */
 
 import assert from "node:assert/strict";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import type { Bytes, Engine, KeyRange, RangeOptions } from "../../../src/kv/engine.ts";
@@ -17,8 +18,8 @@ async function fill(engine: Engine, tenant: number, id: string, events: number, 
     const stream = (await openStreams(tx, tenant, [streamKey("order", id)]))[0]!;
     const text = JSON.stringify({ text: "x".repeat(bytes) });
     const event = encodeEvent(stream.key, "was_noted", text, "{}");
-    stream.append(Array.from({ length: events }, () => event), 1);
-    stream.flush(0);
+    runAtOnce(stream.appendSteps(Array.from({ length: events }, () => event), 1));
+    runAtOnce(stream.flushSteps(0));
   });
 }
 

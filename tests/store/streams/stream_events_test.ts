@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
@@ -142,8 +143,8 @@ Deno.test("readEvents() gives text beyond ASCII byte for byte, with the hash of 
     );
     await engine.transact(async (tx) => {
       const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
-      appender.append(events, 1);
-      appender.flush(0);
+      runAtOnce(appender.appendSteps(events, 1));
+      runAtOnce(appender.flushSteps(0));
     });
     const window = { from: 0, to: texts.length, bytesMax: MiB };
     const read = await engine.snapshot((tx) => readEvents(tx, TENANT, stream, window));
@@ -164,8 +165,10 @@ Deno.test("streams of other tenants and of names that begin alike are never read
       await engine.transact(async (tx) => {
         const key = name as typeof stream;
         const appender = (await openStreams(tx, tenant, [key]))[0]!;
-        appender.append([encodeEvent(name, "was_noted", `{"t":${tenant}}`, "{}")], 1);
-        appender.flush(0);
+        runAtOnce(
+          appender.appendSteps([encodeEvent(name, "was_noted", `{"t":${tenant}}`, "{}")], 1),
+        );
+        runAtOnce(appender.flushSteps(0));
       });
     }
     for (const [tenant, name] of names) {

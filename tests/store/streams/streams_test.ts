@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -71,7 +72,7 @@ Deno.test("linkAhead() changes no hash, whatever is appended to a stream next", 
       const opened = await openStreams(tx, TENANT, [stream, ...others]);
       linkAhead(cases.map(({ foreseen }, index) => ({ stream: opened[index]!, event: foreseen })));
       for (const [index, { appended }] of cases.entries()) {
-        for (const events of appended) opened[index]!.append(events, 1);
+        for (const events of appended) runAtOnce(opened[index]!.appendSteps(events, 1));
         const raws = appended.flat().map(({ raw }) => raw);
         const tip = raws.reduce((before, raw) => hash("sha256", before + raw, "hex"), "");
         assert.equal(opened[index]!.head.tip, tip, `case ${index}`);
@@ -91,7 +92,7 @@ Deno.test("linkAhead() takes the first of two events for one stream", async () =
       const { raw } = first;
       const link = { previous: undefined, raw, hash: hash("sha256", raw, "hex") };
       assert.deepEqual([appender!.ahead, beside!.ahead], [link, link]);
-      for (const one of [first, second]) appender!.append([one], 1);
+      for (const one of [first, second]) runAtOnce(appender!.appendSteps([one], 1));
       const tip = hash("sha256", hash("sha256", first.raw, "hex") + second.raw, "hex");
       assert.equal(appender!.head.tip, tip);
     });
@@ -103,9 +104,9 @@ Deno.test("openStreams() puts several appends of one transaction into one segmen
     await engine.transact(async (tx) => {
       const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
       for (let index = 0; index < 5; index++) {
-        assert.equal(appender.append([event(index)], 1), index);
+        assert.equal(runAtOnce(appender.appendSteps([event(index)], 1)), index);
       }
-      appender.flush(0);
+      runAtOnce(appender.flushSteps(0));
     });
     const segments = await engine.snapshot((tx) => tx.getRange(keys.segments(TENANT, stream)));
     assert.equal(segments.length, 1);

@@ -119,8 +119,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a cut does not end the epoch of writes",
     path: "src/features/writes/append_writes.ts",
-    find: "stream.flush(epoch);",
-    put: "stream.flush(0);",
+    find: "stream.flushSteps(epoch);",
+    put: "stream.flushSteps(0);",
     suite: "tests/features/audit/audit_service_test.ts",
   },
   {

@@ -17,6 +17,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "ajv": ["src/domain/spec"],
       "ajv-formats": ["src/domain/spec"],
       "re2js": ["src/domain/spec"],
+      "@eslint-community/regexpp": ["src/domain/spec/schema/patterns/pattern.ts"],
       "s2js": ["src/domain/geo/cells.ts"],
       "ipaddr.js": ["src/domain/listener"],
       "lru-cache": ["src/domain/recent_map.ts"],
@@ -95,6 +96,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "hono": ["src/http"],
       "ipaddr.js": ["src/http"],
+      "jsonc-parser": ["src/http/decode/json_fault.ts"],
       "prom-client": ["src/http/metrics"],
       "node:buffer": ["src/http"],
       "node:zlib": ["src/http/compress.ts", "src/http/conditional.ts"],

@@ -3,9 +3,10 @@
  *
  * It finds the first place where a text is malformed, nested too deeply, repeats a key, or
  * holds a number that would change in a double. `json_text.ts` calls it for texts that failed
- * to parse or look suspicious.
+ * to parse or look suspicious. `jsonc-parser` walks through the text.
  */
 
+import { type JSONVisitor, printParseErrorCode, visit } from "jsonc-parser";
 import { limits } from "../../domain/limits.ts";
 import { findNumberFault } from "./number_text.ts";
 
@@ -25,134 +26,118 @@ export interface TextPlace {
   readonly firstIndex: number;
 }
 
-interface Reader {
-  readonly text: string;
-  at: number;
-  readonly path: string[];
-  readonly place: TextPlace;
+type Path = readonly (string | number)[];
+
+/** An object or array that is open. */
+interface Container {
+  /** What must follow its beginning or a comma. */
+  readonly member: string;
+  /** What must follow a member. */
+  readonly next: string;
+  readonly keys: Set<string>;
 }
 
-const WHOLE: TextPlace = { offset: 0, path: [], firstIndex: 0 };
+/** Ends the search; caught in {@link findJsonFault}. */
+class Found extends Error {
+  constructor(readonly fault: JsonFault) {
+    super();
+  }
+}
 
-const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-const WORDS = ["true", "false", "null"];
+const VALUE = "a value";
+const KEY = "a key in double quotes";
+const WHOLE: TextPlace = { offset: 0, path: [], firstIndex: 0 };
 
 /** The first fault of `text`; undefined if a reader that uses doubles loses nothing. */
 export function findJsonFault(text: string, place: TextPlace = WHOLE): JsonFault | undefined {
-  const reader: Reader = { text, at: 0, path: [...place.path], place };
-  const fault = readValue(reader);
-  if (fault !== undefined) return fault;
-  skipSpace(reader);
-  return reader.at < text.length ? malformed(reader, "end of the text expected") : undefined;
-}
-
-function readValue(reader: Reader): JsonFault | undefined {
-  skipSpace(reader);
-  const character = reader.text[reader.at];
-  if (character === "{") return readObject(reader);
-  if (character === "[") return readArray(reader);
-  if (character === '"') return readString(reader);
-  for (const word of WORDS) {
-    if (reader.text.startsWith(word, reader.at)) {
-      reader.at += word.length;
-      return undefined;
-    }
+  try {
+    visit(text, faultFinder(text, place), { disallowComments: true });
+  } catch (error) {
+    if (error instanceof Found) return error.fault;
+    throw error;
   }
-  return readNumber(reader);
+  return undefined;
 }
 
-function readObject(reader: Reader): JsonFault | undefined {
-  if (reader.path.length >= limits.jsonDepthMax) return tooDeep(reader);
-  reader.at++;
-  if (takes(reader, "}")) return undefined;
-  const seen = new Set<string>();
-  do {
-    skipSpace(reader);
-    const start = reader.at;
-    if (reader.text[start] !== '"') return malformed(reader, "a key in double quotes expected");
-    const fault = readString(reader);
-    if (fault !== undefined) return fault;
-    const key: string = JSON.parse(reader.text.slice(start, reader.at));
-    reader.path.push(key);
-    if (seen.has(key)) return { message: `Duplicate key in JSON object: ${key}`, ...here(reader) };
-    seen.add(key);
-    if (!takes(reader, ":")) return malformed(reader, "':' expected");
-    const inner = readValue(reader);
-    if (inner !== undefined) return inner;
-    reader.path.pop();
-  } while (takes(reader, ","));
-  return takes(reader, "}") ? undefined : malformed(reader, "',' or '}' expected");
-}
+/** The library says where a text is malformed; what it expected follows from what came before. */
+function faultFinder(text: string, place: TextPlace): JSONVisitor {
+  const open: Container[] = [];
+  let expected = VALUE;
 
-function readArray(reader: Reader): JsonFault | undefined {
-  if (reader.path.length >= limits.jsonDepthMax) return tooDeep(reader);
-  let index = reader.at === 0 ? reader.place.firstIndex : 0;
-  reader.at++;
-  if (takes(reader, "]")) return undefined;
-  do {
-    reader.path.push(String(index++));
-    const inner = readValue(reader);
-    if (inner !== undefined) return inner;
-    reader.path.pop();
-  } while (takes(reader, ","));
-  return takes(reader, "]") ? undefined : malformed(reader, "',' or ']' expected");
-}
-
-function readString(reader: Reader): JsonFault | undefined {
-  const { text } = reader;
-  reader.at++;
-  while (reader.at < text.length) {
-    const character = text[reader.at]!;
-    if (character === '"') {
-      reader.at++;
-      return undefined;
-    }
-    if (character < " ") return malformed(reader, "a control character must be escaped");
-    if (character === "\\") {
-      ESCAPE.lastIndex = reader.at;
-      if (!ESCAPE.test(text)) return malformed(reader, "unknown escape sequence");
-      reader.at = ESCAPE.lastIndex;
-    } else {
-      reader.at++;
-    }
+  function refuse(message: string, inner: Path): never {
+    const [first] = inner;
+    const begin = typeof first === "number" ? [first + place.firstIndex] : inner.slice(0, 1);
+    const path = [...place.path, ...begin, ...inner.slice(1)].join(".");
+    throw new Found({ message, ...(path !== "" && { path }) });
   }
-  return malformed(reader, "unterminated string");
-}
 
-function readNumber(reader: Reader): JsonFault | undefined {
-  NUMBER.lastIndex = reader.at;
-  const literal = NUMBER.exec(reader.text)?.[0];
-  if (literal === undefined) {
-    const ended = reader.at >= reader.text.length;
-    return malformed(reader, ended ? "unexpected end" : "a value expected");
+  function refuseMalformed(at: number, reason?: string): never {
+    const isCutOff = at === text.length && expected === VALUE;
+    const shown = reason ?? (isCutOff ? "unexpected end" : `${expected} expected`);
+    throw new Found({ message: `Malformed JSON at position ${place.offset + at}: ${shown}` });
   }
-  reader.at += literal.length;
-  const message = findNumberFault(literal);
-  return message === undefined ? undefined : { message, ...here(reader) };
+
+  function enter(member: string, close: string, path: () => Path): void {
+    if (place.path.length + open.length >= limits.jsonDepthMax) {
+      refuse(`JSON is nested deeper than ${limits.jsonDepthMax} levels`, path());
+    }
+    open.push({ member, next: `',' or '${close}'`, keys: new Set() });
+    expected = member;
+  }
+
+  function leave(at: number): void {
+    if (at === text.length) refuseMalformed(at);
+    open.pop();
+    afterValue();
+  }
+
+  function afterValue(): void {
+    expected = open.at(-1)?.next ?? "end of the text";
+  }
+
+  return {
+    onObjectBegin: (_at, _length, _line, _column, path) => enter(KEY, "}", path),
+    onArrayBegin: (_at, _length, _line, _column, path) => enter(VALUE, "]", path),
+    onObjectEnd: leave,
+    onArrayEnd: leave,
+    onObjectProperty(key, _at, _length, _line, _column, path) {
+      const { keys } = open.at(-1)!;
+      if (keys.has(key)) refuse(`Duplicate key in JSON object: ${key}`, [...path(), key]);
+      keys.add(key);
+      expected = "':'";
+    },
+    onSeparator(separator) {
+      expected = separator === ":" ? VALUE : open.at(-1)!.member;
+    },
+    onLiteralValue(value, at, length, _line, _column, path) {
+      if (typeof value === "number") {
+        const message = findNumberFault(text.slice(at, at + length));
+        if (message !== undefined) refuse(message, path());
+      }
+      afterValue();
+    },
+    onError(code, at, length) {
+      if (text[at] === '"' && (expected === VALUE || expected === KEY)) {
+        refuseMalformed(...stringFault(text, at));
+      }
+      const isCutNumber = printParseErrorCode(code) === "UnexpectedEndOfNumber";
+      if (isCutNumber && expected === VALUE) refuseMalformed(at + length, "a digit expected");
+      refuseMalformed(at);
+    },
+  };
 }
 
-function skipSpace(reader: Reader): void {
-  while (" \t\n\r".includes(reader.text[reader.at] ?? "x")) reader.at++;
-}
+/** A string without its closing quote, as far as it is right. */
+const RIGHT_PART = /"(?:[ !#-[\]-\uffff]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y;
 
-/** Skips white space, then consumes `character` if it is next. */
-function takes(reader: Reader, character: string): boolean {
-  skipSpace(reader);
-  if (reader.text[reader.at] !== character) return false;
-  reader.at++;
-  return true;
-}
-
-function here(reader: Reader): { path?: string } {
-  return reader.path.length === 0 ? {} : { path: reader.path.join(".") };
-}
-
-function tooDeep(reader: Reader): JsonFault {
-  return { message: `JSON is nested deeper than ${limits.jsonDepthMax} levels`, ...here(reader) };
-}
-
-function malformed(reader: Reader, reason: string): JsonFault {
-  const position = reader.place.offset + reader.at;
-  return { message: `Malformed JSON at position ${position}: ${reason}` };
+/** The library names the string only, not the place in it. */
+function stringFault(text: string, start: number): [at: number, reason: string] {
+  RIGHT_PART.lastIndex = start;
+  RIGHT_PART.test(text);
+  const at = RIGHT_PART.lastIndex;
+  if (at === text.length) return [at, "unterminated string"];
+  return [
+    at,
+    text[at] === "\\" ? "unknown escape sequence" : "a control character must be escaped",
+  ];
 }

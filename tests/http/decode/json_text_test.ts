@@ -29,6 +29,8 @@ const REFUSED: readonly (readonly [text: string, message: string, path?: string]
   ['{"a":1,}', "Malformed JSON at position 7: a key in double quotes expected"],
   ['{"a":[1 2]}', "Malformed JSON at position 8: ',' or ']' expected"],
   ['{"a":01}', "Malformed JSON at position 6: ',' or '}' expected"],
+  ['{"a":1.}', "Malformed JSON at position 7: a digit expected"],
+  ['{"a":1e', "Malformed JSON at position 7: a digit expected"],
   ['{"a":NaN}', "Malformed JSON at position 5: a value expected"],
   ['{"a":"x', "Malformed JSON at position 7: unterminated string"],
   ['{"a":"\n"}', "Malformed JSON at position 6: a control character must be escaped"],

@@ -7,10 +7,10 @@
  * written that way.
  */
 
+import { type AST, RegExpParser, RegExpSyntaxError } from "@eslint-community/regexpp";
 import { RE2JS } from "re2js";
 import { classText, propertyRanges, type Range, SHORTHANDS } from "./character_class.ts";
 import { chargedPattern, type LinearPattern } from "./pattern_charge.ts";
-import { createUnrolledSize, type UnrolledSize } from "./unrolled_size.ts";
 
 export type PatternCompilation =
   & (
@@ -76,258 +76,141 @@ function compileLinear(text: string): RE2JS {
   }
 }
 
-/** The reading position in the source, and the output so far in both dialects. */
-interface Reader {
-  readonly source: string;
-  at: number;
-  readonly linear: string[];
-  /** The same pattern in strict ECMA-262, which the syntax check uses. */
-  readonly ecma: string[];
-  linearCharacters: number;
-  readonly unrolled: UnrolledSize;
-}
+const parser = new RegExpParser({ ecmaVersion: 2025 });
 
+/** The pattern in the syntax of the linear engine. */
 function translate(source: string): string {
-  const unrolled = createUnrolledSize();
-  const reader: Reader = { source, at: 0, linear: [], ecma: [], linearCharacters: 0, unrolled };
-  while (reader.at < source.length) translateNext(reader);
+  const output: Output = { parts: [], characters: 0 };
+  const size = translateAny(parse(source).alternatives, output);
   // Checked before the engine unrolls the repeats, which may be far too many.
-  if (unrolled.total() > SIZE_MAX) {
+  if (size > SIZE_MAX) {
     throw new PatternFault("is too large once its repeats are unrolled", SMALLER);
   }
-  checkEcmaSyntax(reader.ecma.join(""));
-  return reader.linear.join("");
+  return output.parts.join("");
 }
 
-function checkEcmaSyntax(source: string): void {
+function parse(source: string): AST.Pattern {
+  const strict = strictSource(source);
   try {
-    new RegExp(source, "u");
+    return parser.parsePattern(strict, 0, strict.length, { unicode: true });
   } catch (error) {
-    const reason = (error as Error).message.split(": ").at(-1);
+    if (!(error instanceof RegExpSyntaxError)) throw error;
+    const reason = error.message.split(": ").at(-1);
     throw new PatternFault(`is not a regular expression (${reason})`, ECMA);
   }
 }
 
-function emit(reader: Reader, linear: string, ecma: string): void {
-  reader.linear.push(linear);
-  reader.ecma.push(ecma);
-  reader.linearCharacters += linear.length;
-  if (reader.linearCharacters > LINEAR_CHARACTERS_MAX) {
+/**
+ * What the `u` flag refuses, although it can mean one thing only: a backslash before
+ * punctuation, a hyphen next to a set (`[\w-.]`), or else any other escape, left as it is.
+ */
+const LENIENT = /\\([\0-/:-@[-`{-~])|(\\(?:[dDwWsS]|[pP]\{[^}]*\}))-|-(?=\\[dDwWsSpP])|\\[^]/g;
+
+/** Writes what is read leniently in strict ECMA-262; `\x2d` is a hyphen in a class and outside. */
+function strictSource(source: string): string {
+  return source.replace(LENIENT, (found, punctuation?: string, set?: string) => {
+    if (punctuation !== undefined) return `\\x${hexOf(punctuation.charCodeAt(0)).padStart(2, "0")}`;
+    if (set !== undefined) return `${set}\\x2d`;
+    return found === "-" ? "\\x2d" : found;
+  });
+}
+
+interface Output {
+  readonly parts: string[];
+  characters: number;
+}
+
+function emit(output: Output, text: string): void {
+  output.parts.push(text);
+  output.characters += text.length;
+  if (output.characters > LINEAR_CHARACTERS_MAX) {
     throw new PatternFault("has too many classes of characters", "Use fewer \\p{...} classes.");
   }
 }
 
-function translateNext(reader: Reader): void {
-  const { source, at } = reader;
-  if (!"(){*+?|^$".includes(source[at]!)) reader.unrolled.atom();
-  switch (source[at]) {
-    case "\\":
-      return translateEscape(reader);
-    case "[":
-      return translateClass(reader);
-    case "(":
-      return translateGroup(reader);
-    case "{":
-      return translateRepeat(reader);
-    case ".":
-      reader.at++;
-      return emit(reader, "[^\\n\\r\\x{2028}\\x{2029}]", ".");
-    case ")":
-      reader.unrolled.close();
-      reader.at++;
-      return emit(reader, ")", ")");
-    case "^":
-    case "$":
-    case "|":
-    case "*":
-    case "+":
-    case "?":
-    case "]":
-    case "}":
-      reader.at++;
-      return emit(reader, source[at]!, source[at]!);
-    default: {
-      const point = source.codePointAt(at)!;
-      reader.at += point > 0xffff ? 2 : 1;
-      return emitCodePoint(reader, point);
-    }
+/** Returns how many characters and classes there are once all repeats are unrolled. */
+function translateAny(alternatives: readonly AST.Alternative[], output: Output): number {
+  let size = 0;
+  for (const [index, { elements }] of alternatives.entries()) {
+    if (index > 0) emit(output, "|");
+    for (const element of elements) size += translateElement(element, output);
+  }
+  return size;
+}
+
+function translateElement(element: AST.Element, output: Output): number {
+  switch (element.type) {
+    case "Group":
+    case "CapturingGroup":
+      return translateGroup(element, output);
+    case "Quantifier":
+      return translateQuantifier(element, output);
+    case "Assertion":
+      return translateAssertion(element, output);
+    case "Backreference":
+      throw new PatternFault(
+        "uses a back reference, which cannot be matched in linear time",
+        "Write the repeated part out, or check it in the handler.",
+      );
+    default:
+      emit(output, atomText(element));
+      return 1;
   }
 }
 
-function emitCodePoint(reader: Reader, point: number): void {
-  const hex = point.toString(16);
-  emit(reader, `\\x{${hex}}`, `\\u{${hex}}`);
+function translateGroup(group: AST.Group | AST.CapturingGroup, output: Output): number {
+  if (group.type === "Group" && group.modifiers !== null) {
+    throw new PatternFault("uses an inline flag", ECMA);
+  }
+  // Nothing is ever captured, and plain groups are cheaper.
+  emit(output, "(?:");
+  const size = translateAny(group.alternatives, output);
+  emit(output, ")");
+  return size;
 }
 
-function emitRanges(reader: Reader, ranges: readonly Range[], ecma: string): void {
-  emit(reader, classText(ranges), ecma);
+function translateQuantifier({ element, min, max, raw }: AST.Quantifier, output: Output): number {
+  const times = Math.max(1, min, Number.isFinite(max) ? max : 0);
+  if (times > REPEAT_MAX) throw new PatternFault(`repeats more than ${REPEAT_MAX} times`, SMALLER);
+  const size = translateElement(element, output);
+  emit(output, raw.slice(element.raw.length));
+  return size * times;
 }
 
-function translateGroup(reader: Reader): void {
-  const rest = reader.source.slice(reader.at, reader.at + 4);
-  if (/^\(\?<?[=!]/.test(rest)) {
+function translateAssertion(assertion: AST.Assertion, output: Output): number {
+  if (assertion.kind === "lookahead" || assertion.kind === "lookbehind") {
     throw new PatternFault(
       "uses a lookaround, which cannot be matched in linear time",
       "Say it with several keywords: allOf with several patterns, or not with a pattern.",
     );
   }
-  const name = /^\(\?<[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*>/u
-    .exec(reader.source.slice(reader.at));
-  const opening = name?.[0] ?? (rest.startsWith("(?:") ? "(?:" : "(");
-  if (opening === "(" && rest.startsWith("(?")) {
-    throw new PatternFault("uses an inline flag or an unknown kind of group", ECMA);
-  }
-  reader.at += opening.length;
-  reader.unrolled.open();
-  // Nothing is ever captured, and plain groups are cheaper.
-  emit(reader, "(?:", opening);
+  emit(output, assertion.raw);
+  return assertion.kind === "word" ? 1 : 0;
 }
 
-function translateRepeat(reader: Reader): void {
-  const count = /^\{(\d+)(?:,(\d*))?\}/.exec(reader.source.slice(reader.at, reader.at + 40));
-  if (count === null) {
-    throw new PatternFault(
-      'has a "{" that begins no repeat',
-      "Write \\{ for the character itself.",
-    );
+function atomText(
+  atom: AST.Character | AST.CharacterSet | AST.CharacterClass | AST.ExpressionCharacterClass,
+): string {
+  if (atom.type === "Character") return `\\x{${hexOf(atom.value)}}`;
+  if (atom.type === "CharacterSet") {
+    return atom.kind === "any" ? "[^\\n\\r\\x{2028}\\x{2029}]" : classText(setRanges(atom));
   }
-  if (Number(count[1]) > REPEAT_MAX || Number(count[2] ?? 0) > REPEAT_MAX) {
-    throw new PatternFault(`repeats more than ${REPEAT_MAX} times`, SMALLER);
-  }
-  reader.at += count[0].length;
-  reader.unrolled.repeat(Math.max(1, Number(count[1]), Number(count[2] ?? 0)));
-  emit(reader, count[0], count[0]);
-}
-
-function translateEscape(reader: Reader): void {
-  const next = reader.source[reader.at + 1];
-  if (next === "b" || next === "B") {
-    reader.at += 2;
-    return emit(reader, `\\${next}`, `\\${next}`);
-  }
-  const atom = readEscape(reader);
-  if (typeof atom === "number") emitCodePoint(reader, atom);
-  else emitRanges(reader, atom.ranges, atom.ecma);
-}
-
-interface RangeAtom {
-  readonly ranges: readonly Range[];
-  readonly ecma: string;
-}
-
-const CONTROL: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13 };
-
-/** Reads one escape, inside a class or outside: a code point or a set of them. */
-function readEscape(reader: Reader): number | RangeAtom {
-  const { source, at } = reader;
-  const letter = source[at + 1];
-  if (letter === undefined) throw new PatternFault("ends with a backslash", ECMA);
-  const rest = source.slice(at, at + 80);
-  const shorthand = SHORTHANDS.get(letter);
-  if (shorthand !== undefined) {
-    reader.at += 2;
-    return { ranges: shorthand, ecma: `\\${letter}` };
-  }
-  if (letter === "p" || letter === "P") return readProperty(reader, rest);
-  if (/[1-9k]/.test(letter)) {
-    throw new PatternFault(
-      "uses a back reference, which cannot be matched in linear time",
-      "Write the repeated part out, or check it in the handler.",
-    );
-  }
-  const coded = readCodedEscape(rest);
-  if (coded !== undefined) {
-    reader.at += coded.length;
-    return coded.point;
-  }
-  if (/[A-Za-z0-9]/.test(letter) || letter > "~") {
-    throw new PatternFault(`has the unknown escape \\${letter}`, ECMA);
-  }
-  reader.at += 2;
-  return letter.charCodeAt(0);
-}
-
-function readCodedEscape(rest: string): { point: number; length: number } | undefined {
-  const letter = rest[1]!;
-  if (Object.hasOwn(CONTROL, letter)) return { point: CONTROL[letter]!, length: 2 };
-  if (letter === "0" && !/^[0-9]/.test(rest.slice(2))) return { point: 0, length: 2 };
-  const control = /^\\c([A-Za-z])/.exec(rest);
-  if (control !== null) return { point: control[1]!.charCodeAt(0) % 32, length: 3 };
-  const pair = /^\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})/.exec(rest);
-  if (pair !== null) {
-    const text = String.fromCharCode(parseInt(pair[1]!, 16), parseInt(pair[2]!, 16));
-    return { point: text.codePointAt(0)!, length: 12 };
-  }
-  const hex = /^\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{0*([0-9a-fA-F]{1,6})\})/.exec(rest);
-  if (hex === null) return undefined;
-  const point = parseInt(hex[1] ?? hex[2] ?? hex[3]!, 16);
-  return point > 0x10ffff ? undefined : { point, length: hex[0].length };
-}
-
-function readProperty(reader: Reader, rest: string): RangeAtom {
-  const escape = /^\\[pP]\{[A-Za-z0-9_=]{1,60}\}/.exec(rest)?.[0];
-  const ranges = escape === undefined ? undefined : propertyRanges(escape);
-  if (escape === undefined || ranges === undefined) {
-    throw new PatternFault(
-      "names an unknown Unicode property",
-      "For example \\p{L} or \\p{Script=Greek}.",
-    );
-  }
-  reader.at += escape.length;
-  return { ranges, ecma: escape };
-}
-
-function translateClass(reader: Reader): void {
-  const { source } = reader;
   const ranges: Range[] = [];
-  reader.at++;
-  const negated = source[reader.at] === "^";
-  if (negated) reader.at++;
-  const ecma = [negated ? "[^" : "["];
-  while (source[reader.at] !== "]") {
-    if (reader.at >= source.length) throw new PatternFault('has a "[" that is never closed', ECMA);
-    readClassItem(reader, ranges, ecma);
+  for (const element of (atom as AST.ClassRangesCharacterClass).elements) {
+    if (element.type === "Character") ranges.push([element.value, element.value]);
+    else if (element.type === "CharacterSet") ranges.push(...setRanges(element));
+    else ranges.push([element.min.value, element.max.value]);
   }
-  reader.at++;
-  emit(reader, classText(ranges, negated), ecma.join("") + "]");
+  return classText(ranges, atom.negate);
 }
 
-function readClassItem(reader: Reader, ranges: Range[], ecma: string[]): void {
-  const first = readClassAtom(reader);
-  const { source, at } = reader;
-  const isRange = source[at] === "-" && at + 1 < source.length && source[at + 1] !== "]";
-  if (typeof first !== "number") {
-    // `[\w-.]`: a hyphen next to a set can only mean itself.
-    ranges.push(...first.ranges);
-    ecma.push(first.ecma);
-    return;
-  }
-  if (!isRange) return pushRange([first, first], ranges, ecma);
-  reader.at++;
-  const last = readClassAtom(reader);
-  if (typeof last !== "number") {
-    pushRange([first, first], ranges, ecma);
-    pushRange([0x2d, 0x2d], ranges, ecma);
-    ranges.push(...last.ranges);
-    ecma.push(last.ecma);
-  } else if (last < first) {
-    throw new PatternFault("has a range of characters that is out of order", ECMA);
-  } else pushRange([first, last], ranges, ecma);
+function setRanges({ kind, raw }: AST.CharacterSet): readonly Range[] {
+  const ranges = kind === "property" ? propertyRanges(raw) : SHORTHANDS.get(raw[1]!);
+  if (ranges !== undefined) return ranges;
+  const hint = "For example \\p{L} or \\p{Script=Greek}.";
+  throw new PatternFault("names an unknown Unicode property", hint);
 }
 
-function pushRange(range: Range, ranges: Range[], ecma: string[]): void {
-  ranges.push(range);
-  ecma.push(`\\u{${range[0].toString(16)}}-\\u{${range[1].toString(16)}}`);
-}
-
-function readClassAtom(reader: Reader): number | RangeAtom {
-  const { source, at } = reader;
-  if (source[at] === "\\") {
-    if (source[at + 1] !== "b") return readEscape(reader);
-    reader.at += 2;
-    return 8;
-  }
-  const point = source.codePointAt(at)!;
-  reader.at += point > 0xffff ? 2 : 1;
-  return point;
+function hexOf(point: number): string {
+  return point.toString(16);
 }

@@ -90,6 +90,29 @@ Deno.test("compilePattern() accepts a backslash before any punctuation, as old s
   assert.equal(mustCompile("^[\\w\\-\\.]+\\@[\\w-.]+$").test("a.b-c@d-e.f"), true);
 });
 
+Deno.test("compilePattern() takes a hyphen next to a set for itself", () => {
+  for (const source of ["^[\\w-.]+$", "^[.-\\w]+$", "^[\\w-\\.]+$", "^[\\p{L}-.]+$"]) {
+    const { test } = mustCompile(source);
+    assert.deepEqual([test("a-."), test("-"), test("/"), test("x2d,")], [true, true, false, false]);
+  }
+  assert.equal(mustCompile("^[\\d-a-c]+$").test("1-abc"), true);
+  assert.equal(mustCompile("^[\\\\d-f]+$").test("e\\"), true);
+  assert.equal(mustCompile("^\\d-\\d$").test("1-2"), true);
+});
+
+Deno.test("compilePattern() refuses many long repeats without writing them out", () => {
+  for (const source of ["a{1000}".repeat(280), "((a{50}b){50}c){50}"]) {
+    const result = compilePattern(source);
+    assert(!result.ok && result.message.includes("too large"));
+    assert(result.work < 1_000);
+  }
+});
+
+Deno.test("compilePattern() takes groups as deep as a pattern may be long", () => {
+  const deep = `${"(".repeat(999)}a${")".repeat(999)}`;
+  assert.equal(mustCompile(deep).test("a"), true);
+});
+
 Deno.test("compilePattern() takes syntax of other dialects literally or refuses it", () => {
   assert.equal(mustCompile("^[[:alpha:]$").test("["), true);
   for (

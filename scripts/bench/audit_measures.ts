@@ -1,10 +1,13 @@
 /** Measures in process what auditors do: verify bundles offline and check the chains of streams. */
 
 import { signInstanceAnchor } from "../../src/domain/audit/anchor.ts";
-import { verifyBundleBytes } from "../../src/domain/audit/attestation.ts";
+import {
+  type PageEntry,
+  verifyBundleBytes,
+  verifyPage,
+} from "../../src/domain/audit/attestation.ts";
 import { buildBundle } from "../../src/domain/audit/bundle.ts";
 import { extendChain } from "../../src/domain/audit/chain.ts";
-import { type PageEntry, verifyPage } from "../../src/domain/audit/event_page.ts";
 import { merkleRoot, proveInclusion } from "../../src/domain/audit/merkle.ts";
 import { publicKeyOf } from "../../src/domain/audit/signing_key.ts";
 import { eventData, streamId } from "./requests.ts";

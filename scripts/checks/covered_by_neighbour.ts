@@ -127,11 +127,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/domain/erasure/tombstone.ts",
-    test: "tests/features/erasure/request_erasure_test.ts",
+    test: "tests/features/erasure/tombstones_test.ts",
     reason: "the forms of a request, seen by whoever makes one",
   },
   {
-    place: "src/domain/saga/erased_events.ts",
+    place: "src/domain/saga/instance.ts",
     test: "tests/features/erasure/copies_test.ts",
     reason: "sagas as the store has them, and what becomes of these",
   },
@@ -142,7 +142,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/store/tombstones.ts",
-    test: "tests/features/erasure/request_erasure_test.ts",
+    test: "tests/features/erasure/tombstones_test.ts",
     reason: "records of requests, their lists and their time",
   },
   {
@@ -166,26 +166,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "part of the check of a store",
   },
   {
-    place: "src/features/erasure/read_tombstones.ts",
-    test: "tests/features/erasure/request_erasure_test.ts",
-    reason: "what is told of requests that were made",
-  },
-  {
-    place: "src/features/erasure/erasure_service.ts",
-    test: "tests/features/erasure/erase_due_test.ts",
-    reason: "the calls by which all of it is tested",
-  },
-  {
-    place: "src/features/checks/check_signers.ts",
-    test: "tests/features/checks/check_store_test.ts",
-    reason: "the check of a store is that of its signers and more",
-  },
-  {
-    place: "src/webhook/traced_sender.ts",
-    test: "tests/telemetry_test.ts",
-    reason: "seen by a receiver and by a collector",
-  },
-  {
     place: "src/http/openapi",
     test: "tests/http/openapi/document_test.ts",
     reason: "tables and what joins them, judged as one document, and by real answers end to end",
@@ -199,11 +179,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/http/routes/openapi.ts",
     test: "tests/end_to_end/openapi_test.ts",
     reason: "one document or the other, seen by who asks",
-  },
-  {
-    place: "src/features/checks/check_streams.ts",
-    test: "tests/features/checks/check_store_test.ts",
-    reason: "the check of a store is that of its streams and more",
   },
   {
     place: "src/store/keys.ts",
@@ -286,7 +261,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a few lines for each call, seen by clients",
   },
   {
-    place: "src/features/imports/list_imports.ts",
+    place: "src/features/imports/imports_service.ts",
     test: "tests/end_to_end/imports_test.ts",
     reason: "pages of records, seen by clients",
   },
@@ -294,11 +269,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/features/writes/judge_scene.ts",
     test: "tests/features/writes/judge_writes_test.ts",
     reason: "one verdict; the writes that race for it are what is to be shown",
-  },
-  {
-    place: "src/store/rate_shares.ts",
-    test: "tests/features/limits/share_rate_test.ts",
-    reason: "the record of what processes share",
   },
   {
     place: "src/features/writes/meter_events.ts",
@@ -341,16 +311,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "types, and the answer to a write whose cause is gone",
   },
   {
-    place: "src/features/reactions/cancel_schedule.ts",
-    test: "tests/features/work/fire_schedule_test.ts",
-    reason: "to cancel and to fire are the two ends of one thing",
-  },
-  {
-    place: "src/features/work/fire_saga_timers.ts",
-    test: "tests/end_to_end/reactions_test.ts",
-    reason: "a few lines between the timers and the sagas, seen through both",
-  },
-  {
     place: "src/http/metrics/definitions.ts",
     test: "tests/end_to_end/metrics_test.ts",
     reason: "a table; each row is moved there by what it counts",
@@ -381,7 +341,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "upkeep, builds, switches and removals, seen through the rows that they leave",
   },
   {
-    place: "src/features/projections/deploy_projection.ts",
+    place: "src/features/projections/manage_projections.ts",
     test: "tests/features/projections/keep_views_test.ts",
     reason: "deployed and deleted there, beside what follows from it",
   },
@@ -401,24 +361,14 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "asked there before and after each step of the upkeep",
   },
   {
-    place: "src/features/projections/follow_commits.ts",
+    place: "src/features/projections/projections_service.ts",
     test: "tests/workers/views_test.ts",
     reason: "wakes the worker of that test",
-  },
-  {
-    place: "src/features/projections/list_projections.ts",
-    test: "tests/end_to_end/projections_test.ts",
-    reason: "its list is an answer of the wire, asserted whole there",
   },
   {
     place: "src/features/projections/read_view.ts",
     test: "tests/end_to_end/projections_test.ts",
     reason: "rows as clients get them",
-  },
-  {
-    place: "src/features/projections/export_view.ts",
-    test: "tests/end_to_end/projections_test.ts",
-    reason: "exports as clients get them",
   },
   {
     place: "src/http/routes/query.ts",
@@ -567,7 +517,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/features/sagas",
-    test: "tests/features/sagas/list_sagas_test.ts",
+    test: "tests/features/sagas/read_sagas_test.ts",
     reason: "one saga of the list",
   },
   {

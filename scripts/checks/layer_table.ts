@@ -51,7 +51,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/runners"],
     packages: {
       "node:sqlite": ["src/sql"],
-      "node:fs": ["src/sql/disk_space.ts"],
+      "node:fs": ["src/sql/copies_folder.ts"],
     },
   },
   "src/compute": { imports: ["src/domain", "src/runners"] },

@@ -4,7 +4,7 @@ import { changesOf, type Mutation } from "./mutation.ts";
 
 const ERASE = "tests/features/erasure/erase_due_test.ts";
 const COPIES = "tests/features/erasure/copies_test.ts";
-const REQUEST = "tests/features/erasure/request_erasure_test.ts";
+const REQUEST = "tests/features/erasure/tombstones_test.ts";
 const FAULTS = "tests/features/erasure/erasure_faults_test.ts";
 
 export const ERASURE_MUTATIONS: readonly Mutation[] = [
@@ -32,7 +32,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
       "other processes go on with what they keep of an erased stream",
       "signalErasure(tx);\n",
       "",
-      "tests/features/erasure/follow_erasures_test.ts",
+      "tests/features/erasure/erasure_service_test.ts",
     ],
     [
       "markers take the place of the events before they are complete",
@@ -113,7 +113,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
       ERASE,
     ],
   ]),
-  ...changesOf("src/features/erasure/request_erasure.ts", REQUEST, [
+  ...changesOf("src/features/erasure/tombstones.ts", REQUEST, [
     [
       "a stream is to be erased twice at once",
       "if (open !== undefined && open !== id) {",

@@ -34,7 +34,7 @@ const MODULE_TESTS: readonly string[] = [
   "tests/features/imports/import_effects_test.ts",
   "tests/features/writes/judge_writes_test.ts",
   "tests/features/transfer/blobs_test.ts",
-  "tests/features/modules/upload_blob_test.ts",
+  "tests/features/modules/blobs_test.ts",
   "tests/features/states/fold_steps_test.ts",
   "tests/features/writes/write_emission_test.ts",
 ];
@@ -91,7 +91,7 @@ const FEATURE_TESTS = [
   ...leftOut([
     "tests/features/audit/build_tree_test.ts",
     "tests/features/audit/collect_changes_test.ts",
-    "tests/features/audit/first_tree_test.ts",
+    "tests/features/audit/build_tree_test.ts",
     "tests/features/audit/make_anchor_test.ts",
     "tests/features/audit/pace_test.ts",
     "tests/features/audit/tree_memory_test.ts",

@@ -1,6 +1,10 @@
 /** `export`: writes one environment of an instance to a file that `import` reads on any engine. */
 
-import { exportEnvironment, type WrittenHead } from "../features/transfer/export_environment.ts";
+import {
+  exportEnvironment,
+  type Spool,
+  type WrittenHead,
+} from "../features/transfer/export_environment.ts";
 import { type Environment, parseEnvironment } from "../domain/tenant.ts";
 import type { FileCounts } from "../domain/transfer/record.ts";
 import type { WorkText } from "../domain/transfer/work.ts";
@@ -12,10 +16,10 @@ import {
   readInstanceBySlug,
 } from "../store/access/instances.ts";
 import { createExportFile } from "./export_file.ts";
-import { openExportSpool } from "./export_spool.ts";
 import { complain } from "./print.ts";
 import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { describeCounts, openStoreOrExit, progressReport, seconds } from "./transfer_settings.ts";
+import { createLineSplitter } from "../domain/transfer/split_lines.ts";
 
 export interface ExportOptions {
   readonly instance?: string;
@@ -88,5 +92,68 @@ async function writeFile(
   } finally {
     await spool.close();
     await workSpool.close();
+  }
+}
+
+const OWNER_ONLY = 0o600;
+
+interface ExportSpool<T> extends Spool<T> {
+  /** Removes the folder. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps what a round of an export has read until it is needed. The items are JSON lines in a
+ * temporary folder, read back once in the order in which they were written.
+ */
+async function openExportSpool<T>(): Promise<ExportSpool<T>> {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_export_" });
+  const encoder = new TextEncoder();
+  let turns = 0;
+
+  function path(turn: number): string {
+    return `${folder}/turn_${turn}`;
+  }
+
+  return {
+    async append(items) {
+      const text = items.map((item) => JSON.stringify(item) + "\n").join("");
+      const options = { append: true, create: true, mode: OWNER_ONLY };
+      await Deno.writeFile(path(turns), encoder.encode(text), options);
+    },
+    async turn() {
+      const before = turns++;
+      if (before > 0) await removeIfThere(path(before - 1));
+      return readBack<T>(path(before));
+    },
+    close: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+async function* readBack<T>(path: string): AsyncGenerator<T> {
+  const file = await openIfThere(path);
+  if (file === undefined) return;
+  const decoder = new TextDecoder();
+  const splitter = createLineSplitter();
+  for await (const chunk of file.readable) {
+    for (const line of splitter.push(chunk)) yield JSON.parse(decoder.decode(line));
+  }
+}
+
+/** Returns undefined if nothing was appended: the round was empty, or memory could hold it. */
+async function openIfThere(path: string): Promise<Deno.FsFile | undefined> {
+  try {
+    return await Deno.open(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+async function removeIfThere(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
 }

@@ -30,8 +30,7 @@ import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
 import { createService, type Service } from "../features/service.ts";
 import type { Tracer } from "../domain/measures/tracer.ts";
 import { openTelemetry } from "../telemetry.ts";
-import { webhookSender } from "../webhook/sender.ts";
-import { traceSender } from "../webhook/traced_sender.ts";
+import { traceSender, webhookSender } from "../webhook/sender.ts";
 import {
   anchorWorker,
   deliveryWorker,
@@ -46,8 +45,7 @@ import {
   viewCopyWorker,
   viewWorker,
 } from "../workers/workers.ts";
-import { watchThread } from "../workers/thread_watch.ts";
-import { type RunningWorker, runWorker, type Worker } from "../workers/worker.ts";
+import { type RunningWorker, runWorker, watchThread, type Worker } from "../workers/worker.ts";
 import { print } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 

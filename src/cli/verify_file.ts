@@ -8,10 +8,12 @@ import {
   type BundleStep,
   type BundleVerdict,
   type Expected,
+  type PageEntry,
+  type PageVerdict,
   verifyBundle,
+  verifyPage,
 } from "../domain/audit/attestation.ts";
 import { isSmallOrder } from "../domain/audit/public_key.ts";
-import { type PageEntry, type PageVerdict, verifyPage } from "../domain/audit/event_page.ts";
 import { findReceipt, parseReceipt, verifyReceipt } from "../domain/erasure/receipt.ts";
 import { isJsonObject, type JsonObject } from "../domain/json.ts";
 import { createFileCheck } from "../domain/transfer/check_file.ts";

@@ -2,9 +2,16 @@
 
 import type { Frame } from "../runners/frame.ts";
 import type { RequestServer } from "../runners/serve_requests.ts";
-import { type ComputeAnswer, type ComputeRequest, PIECE_BYTES_MAX } from "./messages.ts";
-import { beginWork } from "./work.ts";
+import {
+  type ComputeAnswer,
+  type ComputeKind,
+  type ComputeRequest,
+  type HeadOf,
+  PIECE_BYTES_MAX,
+} from "./messages.ts";
 import type { Work } from "./job.ts";
+import { foldWork } from "./fold_work.ts";
+import { rowWork } from "./row_work.ts";
 
 const NOTHING = new Uint8Array(0);
 
@@ -66,4 +73,14 @@ export function openComputeServer(): RequestServer<ComputeRequest, ComputeAnswer
     },
     cleanUp() {},
   };
+}
+
+/** Chooses what a compute process does for each kind of job. */
+function beginWork(head: HeadOf<ComputeKind>): Work {
+  switch (head.kind) {
+    case "fold":
+      return foldWork(head);
+    case "row":
+      return rowWork(head);
+  }
 }

@@ -21,7 +21,7 @@ import {
   RunnerGoneError,
   type RunnerProcess,
 } from "../runners/runner_process.ts";
-import { hasRoom, watchRoom } from "./disk_space.ts";
+import { hasRoom, watchRoom } from "./copies_folder.ts";
 import type { QueryAnswer, QueryRequest } from "./query_messages.ts";
 
 export type QueryOutcome =

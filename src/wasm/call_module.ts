@@ -9,8 +9,13 @@
 
 import type { CallPhase, WasmFailure, WasmFailureKind } from "../domain/wasm/failure.ts";
 import type { HandlerError } from "../domain/wasm/handler_error.ts";
-import { type OutputKind, readOutput } from "../domain/wasm/call_output.ts";
-import { isWithinMemory, type MemoryRange, unpackRange } from "../domain/wasm/packed_range.ts";
+import {
+  isWithinMemory,
+  type MemoryRange,
+  type OutputKind,
+  readOutput,
+  unpackRange,
+} from "../domain/wasm/call_output.ts";
 import { MEMORY_IMPORT } from "../domain/wasm/rewrite_module.ts";
 import type { CompiledModule } from "./compiled_modules.ts";
 import { type Limited, withinTime, withTimeLimit } from "./time_limit.ts";

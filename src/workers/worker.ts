@@ -7,6 +7,8 @@ import { count, type Tally } from "../domain/measures/counters.ts";
 import {
   beginWork,
   endWork,
+  look,
+  LOOK_MS,
   type ThreadWatch,
   type Work,
 } from "../domain/fairness/thread_watch.ts";
@@ -118,4 +120,25 @@ export function runWorker(
   }
 
   return { stop };
+}
+
+/**
+ * Checks the clock at intervals for something that held the thread, and logs what it finds. The
+ * returned function ends the checks.
+ */
+export function watchThread(watch: ThreadWatch, host: Host): () => void {
+  function lookAgain(): void {
+    const hold = look(watch, host.monotonicMs());
+    if (hold !== undefined) {
+      const { heldMs, underWay, suspects: [suspect, ...others] } = hold;
+      const held_ms = Math.round(heldMs);
+      const about = { held_ms, ...suspect, under_way: underWay, others };
+      host.log("warn", "Something held the thread", about);
+    }
+    end = host.startTimer(LOOK_MS, lookAgain);
+  }
+
+  watch.lookedMs = host.monotonicMs();
+  let end = host.startTimer(LOOK_MS, lookAgain);
+  return () => end();
 }

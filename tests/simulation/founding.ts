@@ -4,11 +4,10 @@
  * copy of what they stored.
  */
 
-import { createInstance } from "../../src/features/access/create_instance.ts";
-import { issueApiKey } from "../../src/features/access/issue_api_key.ts";
+import { createInstance, resolveTenant } from "../../src/features/access/instances.ts";
+import { issueApiKey } from "../../src/features/access/api_keys.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine, KeyValue } from "../../src/kv/engine.ts";
-import { resolveTenant } from "../../src/features/access/read_instances.ts";
 import { readCurrentSigningKey } from "../../src/store/audit/signing_keys.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { valueOf } from "../support/service_fixture.ts";

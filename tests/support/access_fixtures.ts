@@ -5,9 +5,8 @@ import type { Outcome, Refusal } from "../../src/domain/refusal.ts";
 import type { Environment, Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Host } from "../../src/host.ts";
-import { createInstance } from "../../src/features/access/create_instance.ts";
-import { issueApiKey } from "../../src/features/access/issue_api_key.ts";
-import { resolveTenant } from "../../src/features/access/read_instances.ts";
+import { createInstance, resolveTenant } from "../../src/features/access/instances.ts";
+import { issueApiKey } from "../../src/features/access/api_keys.ts";
 
 /** An operator who may do everything. */
 export const anyOperator: Operator = { subject: "ops@example.com" };

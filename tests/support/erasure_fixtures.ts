@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import type { ErasureRequest } from "../../src/features/erasure/request_erasure.ts";
+import type { ErasureRequest } from "../../src/features/erasure/tombstones.ts";
 import type { TombstoneView } from "../../src/domain/erasure/tombstone.ts";
 import type { EventPage } from "../../src/domain/reading.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";

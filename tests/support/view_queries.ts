@@ -4,10 +4,9 @@ import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import type { SqlArguments } from "../../src/domain/projection/sql_parameters.ts";
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import type { QueryReply } from "../../src/features/projections/sql/query_views.ts";
+import { createSql, type QueryReply } from "../../src/features/projections/sql/query_views.ts";
 import { newCounters } from "../../src/domain/measures/counters.ts";
 import type { Service } from "../../src/features/service.ts";
-import { createSql } from "../../src/features/projections/sql_service.ts";
 import {
   type FixtureOptions,
   OPERATOR,

@@ -1,15 +1,16 @@
 /**
- * Verifies an attestation bundle offline, step by step, in both formats.
+ * Verifies evidence offline: an attestation bundle step by step, in both formats, and a page of
+ * a stream's events.
  *
- * `scripts/verify_bundle.ts` does the same for people who trust none of our code; the tests
+ * `scripts/verify_bundle.ts` verifies bundles for people who trust none of our code; the tests
  * compare both with a third implementation. See docs/reference/audit.md.
  */
 
 import { isJsonObject } from "../json.ts";
 import { verifyInstanceAnchor, verifyOldAnchor } from "./anchor.ts";
-import { extendChain } from "./chain.ts";
+import { type ChainHash, extendChain } from "./chain.ts";
 import { explainInclusion, explainShape } from "./merkle.ts";
-import { parseBundle, type ParsedBundle } from "./parse_bundle.ts";
+import { parseBundle, type ParsedBundle } from "./bundle.ts";
 
 /**
  * The steps in order. `form` checks the document itself; the other six are the documented
@@ -146,4 +147,62 @@ function explainSignature(
   }
   const isSigned = format === 2 ? verifyInstanceAnchor(anchor) : verifyOldAnchor(anchor);
   return isSigned ? undefined : "the signature is not that of anchor.public_key over this anchor";
+}
+
+/** The fields that are verified of an entry in a listing with `raw=true`. */
+export interface PageEntry {
+  readonly raw: string;
+  readonly hash: ChainHash;
+}
+
+interface PageExpected {
+  readonly stream?: string;
+  /** The chain hash before the page, e.g. the last one of the previous page. */
+  readonly previous?: ChainHash;
+}
+
+export type PageVerdict =
+  | {
+    readonly ok: true;
+    readonly stream: string;
+    readonly events: number;
+    readonly tip: ChainHash;
+    /**
+     * What proves the first event: it opens the stream (`stream`), or it follows the expected
+     * hash (`previous`). With `unknown` nothing proves it, and only the later events are
+     * verified.
+     */
+    readonly start: "stream" | "previous" | "unknown";
+  }
+  | { readonly ok: false; readonly index: number; readonly message: string };
+
+/**
+ * Verifies a page of a stream's events against itself: each hash must follow from the hash
+ * before it and the stored bytes. Expects at least one entry, in the order of the listing.
+ * `index` of a fault counts from 0.
+ */
+export function verifyPage(
+  entries: readonly PageEntry[],
+  expected: PageExpected = {},
+): PageVerdict {
+  const [first] = entries;
+  if (first === undefined) return { ok: false, index: 0, message: "there are no events" };
+  const stream = expected.stream ?? keyOf(first.raw);
+  let previous = expected.previous;
+  let start: "stream" | "previous" | "unknown" = previous === undefined ? "unknown" : "previous";
+  for (const [index, { raw, hash }] of entries.entries()) {
+    const refuse = (message: string): PageVerdict => ({ ok: false, index, message });
+    if (!raw.isWellFormed()) return refuse("raw has half a character in it");
+    const key = keyOf(raw);
+    if (key === undefined) return refuse("raw is not a JSON object with a key");
+    if (key !== stream) return refuse(`the event is of ${key}, not of ${stream}`);
+    const reached = extendChain(previous, raw);
+    if (reached === hash) {
+      if (index === 0 && previous === undefined) start = "stream";
+    } else if (index > 0 || previous !== undefined) {
+      return refuse(`the bytes before and these hash to ${reached}, not to ${hash}`);
+    }
+    previous = hash;
+  }
+  return { ok: true, stream: stream!, events: entries.length, tip: previous!, start };
 }

@@ -1,5 +1,7 @@
 /** A listener as a spec declares it under `modules.listeners`. See docs/reference/listeners.md. */
 
+import { limits } from "../limits.ts";
+
 export interface Listener {
   readonly name: string;
   /** Absolute, `http:` or `https:`, without user and fragment, in the URL standard's spelling. */
@@ -9,4 +11,12 @@ export interface Listener {
   /** Event patterns, as declared. */
   readonly events: readonly string[];
   readonly enabled: boolean;
+}
+
+/** Absolute, `http:` or `https:`, without user and fragment, in the URL standard's spelling. */
+export function isWebhookUrl(text: string): boolean {
+  if (text.length > limits.listenerUrlCharactersMax || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  const isHttp = url.protocol === "https:" || url.protocol === "http:";
+  return isHttp && url.href === text && url.username + url.password + url.hash === "";
 }

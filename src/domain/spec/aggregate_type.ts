@@ -2,15 +2,27 @@
 
 import { canonicalHash } from "../canonical_json.ts";
 import type { Handler } from "../handler/handler.ts";
-import type { JsonValue } from "../json.ts";
+import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Steps } from "../fairness/pieces.ts";
-import type { ModuleCall } from "../wasm/module_call.ts";
+import { type ModuleCall, readHandlerCall } from "../wasm/module_call.ts";
 import type { CompiledAggregateType, CompiledEventType } from "./compiled.ts";
-import { AGGREGATE_TYPE_KEYS, RESERVED_AGGREGATE_TYPES } from "./document.ts";
-import { compileEventType, type PartCompilers } from "./event_type.ts";
-import { type FaultList, joinKey } from "./fault_list.ts";
+import {
+  AGGREGATE_TYPE_KEYS,
+  EVENT_TYPE_KEYS,
+  isSystemEventName,
+  RESERVED_AGGREGATE_TYPES,
+  RESERVED_EVENT_TYPES,
+} from "./document.ts";
+import { type FaultList, joinKey, shorten } from "./fault_list.ts";
 import { checkTypeName } from "./party_types.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
+import { compileHandler } from "../handler/compile_handler.ts";
+import type { GeoType } from "../geo/attachment.ts";
+import { TYPE_NAME_HINT } from "../type_name.ts";
+import type { EventValidator, SchemaCompiler } from "./event_schema.ts";
+import { compileGeo } from "./geo.ts";
+import { warnOfHandler } from "./handler_warnings.ts";
+import type { ImplicationsCompiler } from "./implications.ts";
 
 /** Raise this when handlers with an unchanged definition begin to fold differently. */
 const FOLD_FORMAT = 1;
@@ -78,4 +90,174 @@ function hashFold(definitions: readonly [string, JsonValue][]): string {
   // Entries, not assignments: an event type may be called `__proto__`.
   const handlers = Object.fromEntries(definitions);
   return canonicalHash({ format: FOLD_FORMAT, handlers });
+}
+
+/** One event type, compiled. */
+interface CompiledDefinition {
+  /** Absent for system events, which are never written through the API. */
+  readonly event?: CompiledEventType;
+  /** A tick handler, or the call of a WebAssembly module. */
+  readonly handler?: Handler | ModuleCall;
+  readonly handlerDefinition?: JsonValue;
+}
+
+/** The compilers for the parts of an event definition. */
+interface PartCompilers {
+  readonly schemas: SchemaCompiler;
+  readonly implications: ImplicationsCompiler;
+  readonly geoTypes: ReadonlyMap<string, GeoType>;
+  /** Undefined if nobody reads the warnings. */
+  readonly warnings: FaultList | undefined;
+}
+
+/** Checks one event definition. The result is usable only if no fault was reported. */
+function* compileEventType(
+  aggregateType: string,
+  name: string,
+  value: JsonValue,
+  path: string,
+  { schemas, implications, geoTypes, warnings }: PartCompilers,
+  faults: FaultList,
+): Steps<CompiledDefinition> {
+  const isSystemEvent = name.startsWith("_");
+  checkEventTypeName(name, path, faults);
+  const hint = 'For example {"schema": {"type": "object"}, "handler": []}.';
+  const definition = requireObject(value, path, hint, faults);
+  if (definition === undefined) return {};
+  checkKnownKeys(definition, EVENT_TYPE_KEYS, path, faults);
+  checkAllowSkipOcc(definition, path, faults);
+  const trigger = { aggregateType, eventType: name, path };
+  const implied = implications.compile(definition.implications, trigger, faults);
+  const locate = compileGeo(definition.geo, geoTypes, `${path}.geo`, faults);
+  const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
+  const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
+  if (isSystemEvent) {
+    refuseSystemEventSchema(definition, path, faults);
+    if (locate !== undefined) refuseSystemEventGeo(path, faults);
+    return { ...handlerPart };
+  }
+  const validator = yield* compileDefinedSchema(definition, path, schemas, faults);
+  if (validator !== undefined && typeof handler === "function" && warnings !== undefined) {
+    yield* warnOfHandler(definition.handler!, definition.schema!, `${path}.handler`, warnings);
+  }
+  const event = validator && {
+    name,
+    validateData: validator.validate,
+    prepare: validator.prepare,
+    allowSkipOcc: definition.allow_skip_occ === true,
+    hasImplications: Array.isArray(definition.implications) && definition.implications.length > 0,
+    ...implied,
+    ...(locate && { locate }),
+  };
+  return { ...handlerPart, ...(event && { event }) };
+}
+
+function checkEventTypeName(name: string, path: string, faults: FaultList): void {
+  if (RESERVED_EVENT_TYPES.has(name)) {
+    faults.add(
+      "event_type_reserved",
+      path,
+      `Event type "${name}" is reserved: /{aggregate_type}/{aggregate_id}/${name} is a path of ` +
+        "the service.",
+      `Choose another name, for example was_${name}.`,
+    );
+  } else if (!name.startsWith("_")) checkTypeName(name, "Event type", path, faults);
+  else if (!isSystemEventName(name)) {
+    faults.add(
+      "invalid_name",
+      path,
+      `System event type "${shorten(name)}" is not a valid name.`,
+      `After the underscore: ${TYPE_NAME_HINT}`,
+    );
+  }
+}
+
+function checkAllowSkipOcc(definition: JsonObject, path: string, faults: FaultList): void {
+  const value = definition.allow_skip_occ;
+  if (value === undefined || typeof value === "boolean") return;
+  const place = `${path}.allow_skip_occ`;
+  faults.add(
+    "wrong_type",
+    place,
+    `${place} must be true or false, not ${describeKind(value)}.`,
+    "Write true, or leave it out.",
+  );
+}
+
+function compileDefinedHandler(
+  definition: JsonObject,
+  isSystemEvent: boolean,
+  path: string,
+  faults: FaultList,
+): Handler | ModuleCall | undefined {
+  const value = definition.handler;
+  const place = `${path}.handler`;
+  if (value === undefined) {
+    if (isSystemEvent) return undefined;
+    faults.add(
+      "missing_key",
+      place,
+      `${place} is required.`,
+      "Write [] for an event that does not change the state.",
+    );
+    return undefined;
+  }
+  if (isJsonObject(value) && Object.hasOwn(value, "wasm")) {
+    return compileWasmHandler(value, place, faults);
+  }
+  const compiled = compileHandler(value, place);
+  if (compiled.ok) return compiled.handler;
+  faults.addAll(compiled.violations);
+  return undefined;
+}
+
+/** Compiles a handler that calls a WebAssembly module; `wasm` must be its only key. */
+function compileWasmHandler(
+  value: JsonObject,
+  path: string,
+  faults: FaultList,
+): ModuleCall | undefined {
+  checkKnownKeys(value, ["wasm"], path, faults);
+  const read = readHandlerCall(value.wasm!, `${path}.wasm`);
+  if (read.ok) return read.call;
+  faults.addAll(read.violations);
+  return undefined;
+}
+
+function* compileDefinedSchema(
+  definition: JsonObject,
+  path: string,
+  schemas: SchemaCompiler,
+  faults: FaultList,
+): Steps<EventValidator | undefined> {
+  const place = `${path}.schema`;
+  if (definition.schema !== undefined) {
+    return yield* schemas.compile(definition.schema, place, faults);
+  }
+  faults.add(
+    "missing_key",
+    place,
+    `${place} is required.`,
+    'Write true to accept any data, or a JSON Schema such as {"type": "object"}.',
+  );
+  return undefined;
+}
+
+function refuseSystemEventSchema(definition: JsonObject, path: string, faults: FaultList): void {
+  if (definition.schema === undefined) return;
+  faults.add(
+    "system_event_schema",
+    `${path}.schema`,
+    "Event types beginning with '_' are written by the platform and must not define a schema.",
+    "Remove the schema; a handler may stay.",
+  );
+}
+
+function refuseSystemEventGeo(path: string, faults: FaultList): void {
+  faults.add(
+    "system_event_geo",
+    `${path}.geo`,
+    "Event types beginning with '_' are written by the platform and have no point.",
+    "Remove it.",
+  );
 }

@@ -11,19 +11,23 @@ import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { Violation } from "../refusal.ts";
 import { compileAggregateType } from "./aggregate_type.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
-import { ROOT_KEYS } from "./document.ts";
-import { createSchemaCompiler, SchemaNotCompiled } from "./event_schema.ts";
-import { createFaultList, type FaultList, joinKey } from "./fault_list.ts";
+import { MODULE_KEYS, ROOT_KEYS } from "./document.ts";
+import { acceptStored, createSchemaCompiler, SchemaNotCompiled } from "./event_schema.ts";
+import { createFaultList, type FaultList, joinKey, shorten } from "./fault_list.ts";
 import { compileGeoTypes } from "./geo.ts";
 import { indexListeners } from "../listener/patterns.ts";
 import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
 import { compileListeners } from "./listeners.ts";
-import { compileModules } from "./modules.ts";
 import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
 import { compileSagas } from "./sagas/saga.ts";
-import { checkKnownKeys, isWithinDepthSteps, requireObject } from "./shape.ts";
+import {
+  checkKnownKeys,
+  isWithinDepthSteps,
+  requireObject,
+  requireUniqueStrings,
+} from "./shape.ts";
 import { compileSingletons } from "./singletons.ts";
-import { acceptStored } from "./stored_schema.ts";
+import { didYouMean } from "../nearest_name.ts";
 
 export type SpecCompilation =
   | { readonly ok: true; readonly spec: CompiledSpec; readonly warnings: readonly Violation[] }
@@ -216,4 +220,38 @@ function tooDeep(): Violation {
     message: `The spec nests deeper than ${limits.jsonDepthMax} levels.`,
     hint: "Move nested schemas into $defs and refer to them with $ref.",
   };
+}
+
+/** Checks `modules` and returns the aggregate types that are never cached. */
+function compileModules(
+  document: JsonObject,
+  declaredTypes: readonly string[],
+  faults: FaultList,
+): ReadonlySet<string> {
+  if (document.modules === undefined) return new Set();
+  const modules = requireObject(document.modules, "modules", "Write {} for none.", faults);
+  if (modules === undefined) return new Set();
+  checkKnownKeys(modules, MODULE_KEYS, "modules", faults);
+  return compileNeverCache(modules, declaredTypes, faults);
+}
+
+function compileNeverCache(
+  modules: JsonObject,
+  declaredTypes: readonly string[],
+  faults: FaultList,
+): ReadonlySet<string> {
+  if (modules.never_cache === undefined) return new Set();
+  const path = "modules.never_cache";
+  const hint = "List names of declared aggregate types.";
+  const names = requireUniqueStrings(modules.never_cache, path, hint, faults);
+  for (const { text, path } of names) {
+    if (declaredTypes.includes(text)) continue;
+    faults.add(
+      "unknown_aggregate_type",
+      path,
+      `"${shorten(text)}" is not an aggregate type of this spec.`,
+      didYouMean(text, declaredTypes, hint),
+    );
+  }
+  return new Set(names.map(({ text }) => text));
 }

@@ -235,3 +235,56 @@ function validateWithin(
     work.left -= allowed - budget.left;
   }
 }
+
+/**
+ * Like `compiler`, but reports no faults: a refused schema becomes one that accepts no event.
+ *
+ * It is for stored specs, which an older version may have accepted, because limits apply to
+ * deploys. Such a schema is not run, since it could hold up other requests. Events of its type
+ * are refused with the reason, and the rest of the spec works.
+ */
+export function acceptStored(compiler: SchemaCompiler): SchemaCompiler {
+  return {
+    *compile(schema, path) {
+      const faults = createFaultList(1);
+      const validator = yield* compiler.compile(schema, path, faults);
+      if (validator !== undefined) return refuseWhereNotCompiled(validator);
+      const refusals = explain(faults.faults[0]!.message);
+      return { validate: () => refusals, *prepare() {} };
+    },
+  };
+}
+
+/**
+ * No known schema passes the checks and then fails to compile. If one should, its events are
+ * refused.
+ */
+function refuseWhereNotCompiled(validator: EventValidator): EventValidator {
+  let isPrepared = false;
+  let refusals: readonly DataFault[] | undefined;
+
+  function* prepare(): Steps<void> {
+    if (isPrepared) return;
+    try {
+      yield* validator.prepare();
+    } catch (error) {
+      if (!(error instanceof SchemaNotCompiled)) throw error;
+      refusals = explain(`It cannot be compiled: ${error.message}.`);
+    }
+    isPrepared = true;
+  }
+
+  return {
+    prepare,
+    validate: (data, work) => {
+      if (!isPrepared) runAtOnce(prepare());
+      return refusals ?? validator.validate(data, work);
+    },
+  };
+}
+
+function explain(reason: string): readonly DataFault[] {
+  const message = "cannot be checked: an older version of the service took the schema of this " +
+    `event type, and this one refuses it. ${reason} Deploy a spec without that fault`;
+  return [{ path: "data", message }];
+}

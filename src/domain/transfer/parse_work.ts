@@ -11,7 +11,7 @@ import { TOMBSTONE_ID, TOMBSTONE_STATES } from "../erasure/tombstone.ts";
 import { isJsonObject } from "../json.ts";
 import { DELIVERY_ID } from "../listener/delivery_id.ts";
 import { RETRY_PAUSES_MS, TRY_FAILURES } from "../listener/delivery.ts";
-import { isWebhookUrl } from "../listener/webhook_url.ts";
+import { isWebhookUrl } from "../listener/definition.ts";
 import { limits } from "../limits.ts";
 import { isEndState, SAGA_STATES, type SagaInstance } from "../saga/instance.ts";
 import { checkKeptSaga } from "../spec/sagas/saga.ts";

@@ -1,8 +1,20 @@
 /** Everything about instances, API keys and operators, bound to one engine and one host. */
 
-import { changeTier, createInstance } from "./create_instance.ts";
+import {
+  changeTier,
+  createInstance,
+  listInstances,
+  readInstance,
+  resolveTenant,
+} from "./instances.ts";
 import { passwordHasher } from "./hash_password.ts";
-import { issueApiKey, revokeApiKey, rotateApiKey, scheduleRevocation } from "./issue_api_key.ts";
+import {
+  issueApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  scheduleRevocation,
+} from "./api_keys.ts";
 import { addUser, login, type LoginRequest } from "./log_in.ts";
 import { createLoginGate } from "./login_gate.ts";
 import type {
@@ -19,8 +31,6 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { keyAuthenticator } from "./authenticate_key.ts";
 import { operatorAuthenticator, type TokenKeys } from "./authenticate_operator.ts";
-import { listApiKeys } from "./list_api_keys.ts";
-import { listInstances, readInstance, resolveTenant } from "./read_instances.ts";
 
 export interface AccessService {
   /**

@@ -14,10 +14,10 @@ import { type Environment, ENVIRONMENTS } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { storeApiKey, type StoredApiKey } from "../../store/access/api_keys.ts";
-import { readFirstStart, storeFirstStart } from "../../store/first_start.ts";
+import { readFirstStart, storeFirstStart } from "../../store/deployment.ts";
 import { listInstances, readInstance, tenantOf } from "../../store/access/instances.ts";
-import { type NewInstance, placeInstance, prepareInstance } from "./create_instance.ts";
-import { type NewApiKey, prepareApiKey } from "./issue_api_key.ts";
+import { type NewInstance, placeInstance, prepareInstance } from "./instances.ts";
+import { type NewApiKey, prepareApiKey } from "./api_keys.ts";
 import { mintOperatorToken } from "./operator_token.ts";
 
 /** The documented shape of `credentials.json`. */

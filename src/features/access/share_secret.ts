@@ -2,7 +2,7 @@
 
 import type { Host } from "../../host.ts";
 import type { Bytes, Engine } from "../../kv/engine.ts";
-import { readSecret, storeSecret } from "../../store/access/secrets.ts";
+import { readSecret, storeSecret } from "../../store/deployment.ts";
 
 const SECRET_BYTES = 32;
 

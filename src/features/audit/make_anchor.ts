@@ -31,9 +31,8 @@ import { readTenantNumber } from "../../store/access/instances.ts";
 import { readCurrentSigningKey } from "../../store/audit/signing_keys.ts";
 import { StreamRewritten } from "../../store/streams/stream_events.ts";
 import { publishChunk } from "../../store/audit/tree_chunks.ts";
-import { buildTree, type BuiltTree } from "./build_tree.ts";
+import { buildFirstTree, buildTree, type BuiltTree } from "./build_tree.ts";
 import { collectChanges, collectStreams, extendTiles, type LongStream } from "./collect_changes.ts";
-import { buildFirstTree } from "./first_tree.ts";
 import { createPace } from "./pace.ts";
 import { openTreeMemories, type TreeMemories } from "./tree_memory.ts";
 

@@ -16,10 +16,10 @@ import { leafHash, NODE_BYTES, nodeAt, type NodeHash } from "../../domain/audit/
 import { TILE_NODES, tileHash } from "../../domain/audit/tree_tiles.ts";
 import { ERASED_TYPE } from "../../domain/erasure/marker.ts";
 import { decodeEvent } from "../../domain/event.ts";
-import type { GeoPlace } from "../../domain/geo/cells.ts";
+import { centerOf, distanceToCell, type GeoPlace } from "../../domain/geo/cells.ts";
 import type { GeoPoint } from "../../domain/geo/point.ts";
 import { storedPoint } from "../../domain/geo/stored_point.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
 import type { Bytes, Engine } from "../../kv/engine.ts";
 import { listStreams } from "../../store/streams/aggregates.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
@@ -27,7 +27,7 @@ import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { type StreamPart, walkStreams } from "../../store/streams/stream_walk.ts";
 import type { IndexedEvent } from "../../store/streams/stream_events.ts";
 import { listTiles } from "../../store/streams/tiles.ts";
-import { checkPoints } from "./check_points.ts";
+import { walkPoints } from "../../store/streams/geo_index.ts";
 
 /** For each stream, the lengths at which anchors or erasures refer to it. */
 export type WantedLengths = ReadonlyMap<string, ReadonlySet<number>>;
@@ -259,4 +259,41 @@ async function checkIndex(
     after = listed.at(-1);
   }
   for (const stream of missing) report(stream, "has events, but is not listed");
+}
+
+const PAGE = 5_000;
+/** A leaf is a centimetre across; another runtime may round a point into the neighbouring one. */
+const METRES_MAX = 1;
+
+/**
+ * Checks the index of points against the stream heads: it must hold every point and no other.
+ * `places`: the points in the stream heads, by stream.
+ */
+async function checkPoints(
+  engine: Pick<Engine, "snapshot">,
+  tenant: number,
+  places: ReadonlyMap<StreamKey, GeoPlace>,
+  report: Report,
+): Promise<void> {
+  const missing = new Map(places);
+  let after: Bytes | undefined;
+  for (;;) {
+    const { points, last } = await engine.snapshot((tx) => walkPoints(tx, tenant, after, PAGE));
+    for (const { type, id, place } of points) {
+      const stream = streamKey(type, id);
+      if (isSame(places.get(stream), place)) missing.delete(stream);
+      else report(stream, "is in the index of points where its head has it not");
+    }
+    if (last === undefined) break;
+    after = last;
+  }
+  for (const stream of missing.keys()) report(stream, "its point is not in the index");
+  for (const [stream, place] of places) {
+    if (distanceToCell(centerOf(place), place.leaf) <= METRES_MAX) continue;
+    report(stream, "its point is not in the cell under which it is kept");
+  }
+}
+
+function isSame(a: GeoPlace | undefined, b: GeoPlace): boolean {
+  return a !== undefined && a.leaf === b.leaf && a.lat === b.lat && a.lng === b.lng;
 }

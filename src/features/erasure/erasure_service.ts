@@ -1,7 +1,13 @@
 /** Everything about the erasure of streams, bound to one engine and one host. */
 
 import { createErasureRunner } from "./erase_due.ts";
-import { cancelErasure, type ErasureRequest, requestErasure } from "./request_erasure.ts";
+import {
+  cancelErasure,
+  type ErasureRequest,
+  listTombstones,
+  readTombstone,
+  requestErasure,
+} from "./tombstones.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import {
   type Tombstone,
@@ -15,8 +21,8 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
-import { followErasures, type Memory } from "./follow_erasures.ts";
-import { listTombstones, readTombstone } from "./read_tombstones.ts";
+import { keys } from "../../store/keys.ts";
+import { followVersion } from "../base/follow_version.ts";
 
 export interface ErasureService {
   request(tenant: Tenant, request: ErasureRequest): Promise<Outcome<TombstoneView>>;
@@ -55,4 +61,24 @@ export function createErasure(parts: ErasureParts): ErasureService {
 
 function view(outcome: Outcome<Tombstone>): Outcome<TombstoneView> {
   return outcome.ok ? accept(viewTombstone(outcome.value)) : outcome;
+}
+
+/** A cache that may hold data derived from events. */
+interface Memory {
+  clear(): void;
+}
+
+/**
+ * Clears the memories of this node when a stream is erased anywhere. They would never show the
+ * older generation again, but the erased content would stay in memory. Call the result to stop.
+ */
+export function followErasures(
+  engine: Engine,
+  host: Host,
+  memories: readonly Memory[],
+): () => Promise<void> {
+  const follower = followVersion(engine, host, keys.erasureSignal(), () => {
+    for (const memory of memories) memory.clear();
+  });
+  return follower.close;
 }

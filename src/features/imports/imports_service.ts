@@ -8,12 +8,17 @@ import {
 } from "./import_events.ts";
 import { refuseBusy } from "./import_faults.ts";
 import { endOf, openImportPlaces } from "./import_places.ts";
-import type { ImportView } from "../../domain/import/progress.ts";
+import { type ImportView, isImportId, viewImport } from "../../domain/import/progress.ts";
 import type { PageRequest } from "../../domain/reading.ts";
-import type { Outcome } from "../../domain/refusal.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { formatUuid } from "../../domain/uuid.ts";
-import { type ImportPage, listImports, readImport } from "./list_imports.ts";
+import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
+import type { Engine } from "../../kv/engine.ts";
+import {
+  listImports as listStored,
+  readImport as readStored,
+} from "../../store/imports/imports.ts";
 
 export interface ImportService {
   /** Without an `importId` a new one is made and returned in the answer. */
@@ -54,4 +59,33 @@ export function createImports(parts: Omit<ImportParts, "stopping">): ImportServi
     read: (tenant, id) => readImport(engine, tenant.number, id),
     stop: () => stop.abort(),
   };
+}
+
+type ImportPage = ListPage<ImportView>;
+
+/** A page of the environment's imports, sorted by id. */
+async function listImports(
+  engine: Engine,
+  tenant: number,
+  { start, limit }: PageRequest,
+): Promise<Outcome<ImportPage>> {
+  if (start !== undefined && !isImportId(start)) {
+    return refuse({ kind: "bad_request", message: "start must be an import id", path: "start" });
+  }
+  const found = await engine.snapshot((tx) =>
+    listStored(tx, tenant, { start, limit: pageLimit(limit) + 1 })
+  );
+  return accept(cutPage(found.map(viewImport), limit, ({ import_id }) => import_id));
+}
+
+async function readImport(
+  engine: Engine,
+  tenant: number,
+  id: string,
+): Promise<Outcome<ImportView>> {
+  const found = isImportId(id)
+    ? await engine.snapshot((tx) => readStored(tx, tenant, id))
+    : undefined;
+  if (found !== undefined) return accept(viewImport(found));
+  return refuse({ kind: "not_found", message: "Import not found" });
 }

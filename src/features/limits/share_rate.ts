@@ -9,7 +9,7 @@ import { countAt, type RateWindow, roomInMs } from "../../domain/limits/rate.ts"
 import { PART_MS, type TakenPart, takePart } from "../../domain/limits/rate_share.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
-import { readSharedWindow, storeSharedWindow } from "../../store/rate_shares.ts";
+import { readSharedWindow, storeSharedWindow } from "../../store/deployment.ts";
 import type { RateCounter } from "./admit_request.ts";
 
 export interface RateSharing {

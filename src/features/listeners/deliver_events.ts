@@ -13,9 +13,8 @@ import type { Circuit } from "../../domain/listener/circuit.ts";
 import type { DeliveryEnd, Lane } from "../../domain/listener/delivery.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
-import type { ReadTransaction } from "../../kv/engine.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
-import { followLanes } from "./follow_lanes.ts";
 import {
   laneShard,
   listMarkedLanes,
@@ -35,6 +34,9 @@ import { openDeliverySettler } from "./settle_deliveries.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { type DeliveryParts, resultOf } from "./try_delivery.ts";
 import { createLaneWorker, type LaneRest } from "./work_lane.ts";
+import type { Host } from "../../host.ts";
+import { keys } from "../../store/keys.ts";
+import { followVersion } from "../base/follow_version.ts";
 
 export interface DeliveryRunner extends OwnLanes {
   /**
@@ -344,4 +346,12 @@ function roomIn(rooms: Map<Endpoint, number>, endpoint: Endpoint, nowMs: number)
 
 function nameOf({ tenant, listener, stream }: Lane): string {
   return `${tenant}/${listener}/${stream}`;
+}
+
+/**
+ * Calls `wake` at once, and when lanes that other processes have marked may have deliveries.
+ * Call the result to stop.
+ */
+function followLanes(engine: Engine, host: Host, wake: () => void): () => Promise<void> {
+  return followVersion(engine, host, keys.laneSignal(), wake).close;
 }

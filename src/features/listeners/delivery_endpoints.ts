@@ -5,13 +5,14 @@
  */
 
 import {
+  allowsAnother,
+  allowsInstance,
   allowsTry,
   type Circuit,
   circuitAfter,
   circuitAtStart,
   CLOSED_CIRCUIT,
 } from "../../domain/listener/circuit.ts";
-import { allowsAnother, allowsInstance } from "../../domain/listener/bulkhead.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 

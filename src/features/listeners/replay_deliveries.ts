@@ -12,7 +12,7 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
-import { NO_LISTENER } from "./list_deliveries.ts";
+import { NO_LISTENER } from "./list_listeners.ts";
 import {
   encodeDelivery,
   type Endpoint,

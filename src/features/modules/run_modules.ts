@@ -24,7 +24,6 @@ import { readModule } from "../../store/blobs.ts";
 import type { CheckOutcome, WasmTarget } from "../../wasm/job.ts";
 import { openWasmPool, type WasmPool } from "../../wasm/pool.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
-import { type ModuleTracer, openModuleTracer } from "./trace_modules.ts";
 
 /** The blobs that the references of a spec or type resolve to. */
 export type BlobTable = ReadonlyMap<string, ResolvedBlob>;
@@ -262,4 +261,53 @@ function failedAnswer(
 
 function cut(text: string): string {
   return text.slice(0, limits.errorTextCharactersMax);
+}
+
+/**
+ * Traces of module calls, for environments in which an operator has turned them on.
+ *
+ * The newest few hundred are kept in this process's memory, for an hour at most. See
+ * docs/reference/modules.md.
+ */
+interface ModuleTracer {
+  /** Turns tracing on for `limits.wasmTraceMsMax`, or off. Both drop earlier traces. */
+  turn(tenant: number, isOn: boolean): void;
+  isOn(tenant: number): boolean;
+  add(tenant: number, trace: ModuleTrace): void;
+  /** Newest first. */
+  list(tenant: number): readonly ModuleTrace[];
+}
+
+interface Tracing {
+  readonly endsMs: number;
+  readonly traces: ModuleTrace[];
+}
+
+function openModuleTracer(host: Host): ModuleTracer {
+  const tracings = new Map<number, Tracing>();
+
+  function find(tenant: number): Tracing | undefined {
+    // The common case: no environment is traced.
+    if (tracings.size === 0) return undefined;
+    const tracing = tracings.get(tenant);
+    if (tracing === undefined || host.nowMs() < tracing.endsMs) return tracing;
+    tracings.delete(tenant);
+    return undefined;
+  }
+
+  return {
+    turn(tenant, isOn) {
+      const endsMs = host.nowMs() + limits.wasmTraceMsMax;
+      if (isOn) tracings.set(tenant, { endsMs, traces: [] });
+      else tracings.delete(tenant);
+    },
+    isOn: (tenant) => find(tenant) !== undefined,
+    add(tenant, trace) {
+      const traces = find(tenant)?.traces;
+      if (traces === undefined) return;
+      traces.push(trace);
+      if (traces.length > limits.wasmTracesMax) traces.shift();
+    },
+    list: (tenant) => find(tenant)?.traces.toReversed() ?? [],
+  };
 }

@@ -9,7 +9,6 @@ import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Lines } from "../../domain/fairness/lines.ts";
 import { waitForTurn } from "../../domain/fairness/pieces.ts";
-import { csvLine } from "../../domain/projection/csv.ts";
 import type { View } from "../../domain/projection/view.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -127,4 +126,35 @@ function valuesOf({ data }: StoredRow, columns: readonly string[]): JsonValue[] 
     assert(value !== undefined, "a row has all columns of its version");
     return value;
   });
+}
+
+const NEEDS_QUOTES = /[",\r\n]|^\s|\s$|^$/;
+
+/** How spreadsheets recognize a formula, even after leading white space. */
+const FORMULA = /^\s*[=+\-@]|^[\t\r]/;
+
+/**
+ * Encodes a row as CSV according to RFC 4180.
+ *
+ * Lines end with CR LF. A field is quoted if it contains a comma, a quote or a line break, or
+ * if it has white space at either end; quotes are doubled. Null is empty, an empty string is
+ * `""`, and nested values are JSON. A text that spreadsheets would read as a formula (it begins
+ * with `=`, for example) is left as it is. With `formulasAsText` it is prefixed with `'`, the
+ * spreadsheet convention for text.
+ */
+export function csvLine(values: readonly JsonValue[], formulasAsText = false): string {
+  let line = "";
+  for (let at = 0; at < values.length; at++) {
+    if (at > 0) line += ",";
+    line += csvField(values[at]!, formulasAsText);
+  }
+  return line + "\r\n";
+}
+
+function csvField(value: JsonValue, formulasAsText: boolean): string {
+  if (value === null) return "";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  const given = typeof value === "string" ? value : JSON.stringify(value);
+  const text = formulasAsText && FORMULA.test(given) ? `'${given}` : given;
+  return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -4,7 +4,8 @@ import {
   deleteProjection,
   type DeployedProjection,
   deployProjection,
-} from "./deploy_projection.ts";
+  listProjections,
+} from "./manage_projections.ts";
 import { openLines } from "../../domain/fairness/lines.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createViewBuilder } from "./build_views.ts";
@@ -19,11 +20,11 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { type CsvExport, type CsvRequest, exportView } from "./export_view.ts";
-import { followCommits } from "./follow_commits.ts";
-import { listProjections } from "./list_projections.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 import { listRows, readRow, type ReadRowRequest } from "./read_view.ts";
 import { openViewSets } from "./view_definitions.ts";
+import { keys } from "../../store/keys.ts";
+import { followVersion } from "../base/follow_version.ts";
 
 export interface ProjectionService {
   deploy(tenant: Tenant, document: JsonObject): Promise<Outcome<DeployedProjection>>;
@@ -74,4 +75,9 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
     buildViews: (isStopping = () => false) => builder.drain(isStopping),
     followCommits: (wake) => followCommits(engine, host, wake),
   };
+}
+
+/** Calls `wake` at once and when the commit log has new entries. Call the result to stop. */
+function followCommits(engine: Engine, host: Host, wake: () => void): () => Promise<void> {
+  return followVersion(engine, host, keys.commitSignal(), wake).close;
 }

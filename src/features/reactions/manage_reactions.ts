@@ -1,11 +1,18 @@
 /**
- * Lets operators pause and resume all pending reactions of an environment, and discard some. An
- * error record says what was discarded and by whom. See docs/reference/reactions.md.
+ * Lets operators list, pause and resume all pending reactions of an environment, and discard
+ * some. An error record says what was discarded and by whom. See docs/reference/reactions.md.
  */
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
-import { isMatch, type PendingFilter, type PendingKind } from "../../domain/reaction/pending.ts";
+import {
+  isMatch,
+  type PendingCount,
+  type PendingCounts,
+  type PendingFilter,
+  type PendingKind,
+  type PendingView,
+} from "../../domain/reaction/pending.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
@@ -14,7 +21,13 @@ import type { PausedReactions } from "./follow_pauses.ts";
 import { openPendingPlace, sealPendingPlace } from "./pending_place.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { clearEntry, hasEntry } from "../../store/reactions/outbox.ts";
-import { clearAside, readPause, savePause } from "../../store/reactions/paused_reactions.ts";
+import {
+  clearAside,
+  putAside,
+  putBack,
+  readPause,
+  savePause,
+} from "../../store/reactions/paused_reactions.ts";
 import {
   listPending,
   PENDING_SOURCES,
@@ -25,6 +38,108 @@ import {
 import { readSchedule, removeSchedule } from "../../store/reactions/schedules.ts";
 import type { SagaAdvancer } from "../sagas/advance_sagas.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
+import { type ListPage, listPage, pageLimit } from "../../domain/list_page.ts";
+import type { PageRequest } from "../../domain/reading.ts";
+import { listTenantDeliveries } from "../../store/listeners/deliveries.ts";
+import type { Timer } from "../../store/timers.ts";
+
+/** The state of an environment, and a page of its pending reactions. */
+export interface PendingReactions extends ListPage<PendingView> {
+  readonly paused: boolean;
+  /** Since when and by whom it is paused; absent if it is not. */
+  readonly paused_since?: string;
+  readonly paused_by?: string;
+  readonly pending: PendingCounts;
+}
+
+/** How many entries of each source are counted at most, and how many are read at a time. */
+const COUNTED_MAX = 2_000;
+const PAGE = 100;
+
+export async function readPendingReactions(
+  engine: Engine,
+  host: Host,
+  { number }: Tenant,
+  { start, limit }: PageRequest,
+): Promise<Outcome<PendingReactions>> {
+  const from = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(start);
+  if (from === undefined) {
+    return refuse({ kind: "bad_request", path: "start", message: "start is not of this list" });
+  }
+  const pause = await engine.snapshot((tx) => readPause(tx, number));
+  const isPaused = pause?.state === "paused";
+  const page = await readPage(engine, host, number, from, pageLimit(limit));
+  return accept({
+    ...listPage(page.views, limit, page.next && sealPendingPlace(page.next)),
+    paused: isPaused,
+    ...(isPaused && { paused_since: pause.since, paused_by: pause.by }),
+    pending: await countPending(engine, host, number),
+  });
+}
+
+async function readPage(
+  engine: Engine,
+  host: Host,
+  tenant: number,
+  from: PendingPlace,
+  limit: number,
+): Promise<{ readonly views: readonly PendingView[]; readonly next: PendingPlace | undefined }> {
+  const pieces = openPieces(host);
+  const views: PendingView[] = [];
+  let place: PendingPlace | undefined = from;
+  while (place !== undefined) {
+    await pieces.rest();
+    const at: PendingPlace = place;
+    const page: PendingPage = await engine.snapshot((tx) => listPending(tx, tenant, at, PAGE));
+    for (const piece of page.pieces) {
+      // One more than the page holds proves that something follows.
+      if (views.length === limit) return { views, next: place };
+      views.push(piece.view);
+      place = piece.place;
+    }
+    place = page.next;
+  }
+  return { views, next: undefined };
+}
+
+async function countPending(engine: Engine, host: Host, tenant: number): Promise<PendingCounts> {
+  const counts = { implied: newCount(), scheduled: newCount(), saga: newCount() };
+  const pieces = openPieces(host);
+  let oldest: string | null = null;
+  for (const first of PENDING_SOURCES) {
+    let place: PendingPlace | undefined = first;
+    let counted = 0;
+    while (place?.source === first.source && counted < COUNTED_MAX) {
+      await pieces.rest();
+      const at: PendingPlace = place;
+      const page: PendingPage = await engine.snapshot((tx) => listPending(tx, tenant, at, PAGE));
+      for (const { view, bytes } of page.pieces) {
+        counts[view.kind].count++;
+        counts[view.kind].bytes += bytes;
+        if (oldest === null || view.since < oldest) oldest = view.since;
+      }
+      counted += page.pieces.length;
+      place = page.next;
+    }
+    if (place?.source !== first.source || counted < COUNTED_MAX) continue;
+    if (first.source === "outbox") counts.implied.is_more = counts.saga.is_more = true;
+    else counts[first.source === "sagas" ? "saga" : "scheduled"].is_more = true;
+  }
+  return { ...counts, delivery: await countDeliveries(engine, tenant), oldest };
+}
+
+async function countDeliveries(engine: Engine, tenant: number): Promise<PendingCount> {
+  const found = await engine.snapshot((tx) =>
+    listTenantDeliveries(tx, tenant, undefined, COUNTED_MAX + 1)
+  );
+  const counted = found.slice(0, COUNTED_MAX);
+  const bytes = counted.reduce((sum, { delivery }) => sum + JSON.stringify(delivery).length, 0);
+  return { count: counted.length, bytes, is_more: found.length > COUNTED_MAX };
+}
+
+function newCount(): { count: number; bytes: number; is_more: boolean } {
+  return { count: 0, bytes: 0, is_more: false };
+}
 
 export interface ManageParts {
   readonly engine: Engine;
@@ -165,4 +280,42 @@ async function noteDiscarded(
   });
   await engine.transact((tx) => Promise.resolve(storeErrorRecord(tx, number, record)));
   countErrors(counters, [record]);
+}
+
+/** Timers that one transaction moves. */
+const TIMERS_AT_A_TIME = 500;
+const NONE: ReadonlySet<Timer> = new Set();
+
+/**
+ * Sets aside the timers whose environment is paused, and returns them. The others fire as
+ * usual.
+ */
+export async function putTimersAside(
+  engine: Engine,
+  paused: PausedReactions,
+  due: readonly Timer[],
+): Promise<ReadonlySet<Timer>> {
+  const found = due.filter(({ tenant, kind }) =>
+    (kind === "scheduled" || kind === "saga") && paused.isPaused(tenant)
+  );
+  if (found.length === 0) return NONE;
+  for (const tenant of new Set(found.map(({ tenant }) => tenant))) {
+    const own = found.filter((timer) => timer.tenant === tenant);
+    for (let at = 0; at < own.length; at += TIMERS_AT_A_TIME) {
+      await engine.transact((tx) => putAside(tx, tenant, own.slice(at, at + TIMERS_AT_A_TIME)));
+    }
+  }
+  return new Set(found);
+}
+
+/** Puts back the next timers of each environment that is resuming. Returns how many. */
+export async function returnTimers(
+  engine: Engine,
+  paused: PausedReactions,
+): Promise<number> {
+  let returned = 0;
+  for (const tenant of paused.resuming()) {
+    returned += await engine.transact((tx) => putBack(tx, tenant, TIMERS_AT_A_TIME));
+  }
+  return returned;
 }

@@ -23,9 +23,8 @@ import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { EMPTY_SPEC, type SpecCache } from "../base/current_spec.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
-import { clearEntry, hasEntry } from "../../store/reactions/outbox.ts";
+import { clearEntry, findArrival, hasEntry } from "../../store/reactions/outbox.ts";
 import { clearAside } from "../../store/reactions/paused_reactions.ts";
-import { findArrival } from "../../store/reactions/saga_arrivals.ts";
 import {
   clearSagaWaits,
   isSagaStarted,

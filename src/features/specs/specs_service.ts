@@ -1,19 +1,18 @@
 /** Specs and the modules they call, bound to one engine and one host. */
 
 import { deploySpec } from "./deploy_spec.ts";
-import { uploadBlob, type UploadParts } from "../modules/upload_blob.ts";
+import { type BlobPage, listBlobs, uploadBlob, type UploadParts } from "../modules/blobs.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { WebhookSettings } from "../../domain/listener/sender.ts";
-import type { ListPage } from "../../domain/list_page.ts";
+import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
 import type { PageRequest } from "../../domain/reading.ts";
-import type { Outcome } from "../../domain/refusal.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "../../domain/spec/deployment.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { BlobVersion } from "../../domain/wasm/blob.ts";
-import type { Bytes } from "../../kv/engine.ts";
-import { type BlobPage, listBlobs } from "../modules/list_blobs.ts";
-import { listSpecs, readSpec, readSpecVersion } from "./read_spec.ts";
+import type { Bytes, Engine } from "../../kv/engine.ts";
+import { listSpecVersions, readCurrentSpec, readCurrentSpecVersion } from "../../store/specs.ts";
 
 export interface SpecService {
   deploySpec(tenant: Tenant, request: DeploySpecRequest): Promise<Outcome<DeployedSpec>>;
@@ -45,4 +44,47 @@ export function createSpecService(
     uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
     listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
   };
+}
+
+/** The current document with its version, or a `not_found` refusal. */
+async function readSpec(
+  engine: Engine,
+  tenant: Tenant,
+): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>> {
+  const stored = await engine.snapshot((tx) => readCurrentSpec(tx, tenant.number));
+  if (stored !== undefined) return accept(stored);
+  const message = `No spec has been deployed to ${tenant.environment} yet`;
+  return refuse({ kind: "not_found", message });
+}
+
+/** The current version without its document; undefined before the first deploy. */
+async function readSpecVersion(
+  engine: Engine,
+  tenant: Tenant,
+): Promise<SpecVersion | undefined> {
+  return await engine.snapshot((tx) => readCurrentSpecVersion(tx, tenant.number));
+}
+
+/** Pads versions in cursors so that they sort as numbers. */
+const VERSION_DIGITS = 12;
+
+/** Oldest first; empty before the first deploy. `start` is a version in twelve digits. */
+async function listSpecs(
+  engine: Engine,
+  tenant: Tenant,
+  { limit, start }: PageRequest,
+): Promise<Outcome<ListPage<SpecVersion>>> {
+  if (start !== undefined && !/^\d{12}$/.test(start)) {
+    const message = "start must be the next_start of a page: a version in twelve digits";
+    return refuse({ kind: "bad_request", path: "start", message });
+  }
+  const after = start === undefined ? undefined : Number(start);
+  const found = await engine.snapshot((tx) =>
+    listSpecVersions(tx, tenant.number, pageLimit(limit) + 1, after)
+  );
+  return accept(cutPage(found, limit, versionCursor));
+}
+
+function versionCursor({ version }: SpecVersion): string {
+  return String(version).padStart(VERSION_DIGITS, "0");
 }

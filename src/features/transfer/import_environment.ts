@@ -34,7 +34,7 @@ import { findBlobs } from "../../store/blobs.ts";
 import type { SigningKeyRecord } from "../../store/audit/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
 import { openWasmPool, type WasmPool } from "../../wasm/pool.ts";
-import { prepareInstance } from "../access/create_instance.ts";
+import { prepareInstance } from "../access/instances.ts";
 import { finishImports } from "../base/activate_work.ts";
 import { type ImportWish, judgeTarget } from "./import_target.ts";
 import { type Published, publishImport } from "./publish_import.ts";

@@ -11,8 +11,9 @@ import { createSweeper } from "./sweep.ts";
 import type { QueueMeasure } from "../../domain/measures/queue_measure.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
-import { followOutbox } from "../reactions/follow_outbox.ts";
-import { measureQueues } from "./measure_queues.ts";
+import { measureQueues } from "./measures.ts";
+import { keys } from "../../store/keys.ts";
+import { followVersion } from "../base/follow_version.ts";
 
 /** The calls of workers. Each returns how much work it found. */
 export interface BackgroundService {
@@ -78,4 +79,12 @@ export function backgroundCalls(parts: BackgroundParts): BackgroundService {
       return 0;
     },
   };
+}
+
+/**
+ * Calls `wake` at once and when a write has left entries in the outbox for others. Call the
+ * result to stop.
+ */
+function followOutbox(engine: Engine, host: Host, wake: () => void): () => Promise<void> {
+  return followVersion(engine, host, keys.outboxSignal(), wake).close;
 }

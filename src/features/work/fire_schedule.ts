@@ -36,11 +36,11 @@ import type { Emitter } from "../writes/write_emission.ts";
 import type { Cause } from "../writes/prepared_write.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import type { OutboxRunner } from "../reactions/run_implications.ts";
-import { putTimersAside, returnTimers } from "../reactions/set_timers_aside.ts";
+import { putTimersAside, returnTimers } from "../reactions/manage_reactions.ts";
 import { fireErasureTimers } from "../erasure/erase_due.ts";
-import { fireDeliveryTimers } from "../listeners/fire_delivery_timers.ts";
-import { openSagaTimers } from "./fire_saga_timers.ts";
 import type { WorkShare } from "../base/share_work.ts";
+import { laneOfTimer, markLane, signalLanes } from "../../store/listeners/deliveries.ts";
+import type { SagaLanes } from "../reactions/saga_lanes.ts";
 
 export interface TimerRunner {
   /**
@@ -302,4 +302,56 @@ function errorOf(host: Host, record: ScheduleRecord, message: string) {
     },
     request_id: requestId,
   });
+}
+
+/**
+ * Marks the lanes of deliveries whose retry pause is over; returns the number of timers. Whoever
+ * works a lane notices a mark that is no longer needed.
+ */
+async function fireDeliveryTimers(
+  engine: Engine,
+  lanes: OwnLanes,
+  timers: readonly Timer[],
+): Promise<number> {
+  if (timers.length === 0) return 0;
+  const marked = timers.map(laneOfTimer);
+  await engine.transact((tx) => {
+    for (const timer of timers) clearTimer(tx, timer);
+    for (const lane of marked) markLane(tx, lane);
+    if (!marked.every(lanes.isOwn)) signalLanes(tx);
+    return Promise.resolve();
+  });
+  lanes.offer(marked);
+  return timers.length;
+}
+
+/** Returns how many of the timers are done or were postponed. Throws only outages. */
+type SagaTimers = (timers: readonly Timer[]) => Promise<number>;
+
+/** Tells sagas that their time is over. A timer whose saga fails is tried again, ever later. */
+function openSagaTimers(host: Host, sagas: SagaAdvancer, lanes: SagaLanes): SagaTimers {
+  async function fireOne(timer: Timer): Promise<boolean> {
+    try {
+      return await lanes.move(timer.tenant, { kind: "timer", timer });
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      await putOff(timer, error);
+      return true;
+    }
+  }
+
+  async function putOff(timer: Timer, error: unknown): Promise<void> {
+    const { tenant, id } = timer;
+    const reason = error instanceof Error ? error.message : String(error);
+    const share = host.randomBytes(1)[0]! / 256;
+    const tries = await sagas.postpone(timer, reason, (tries) => retryPauseMs(tries, share));
+    const fields = { tenant, saga_id: id, tries, reason };
+    host.log("error", "A saga could not be told that its time is over", fields);
+  }
+
+  return async (timers) => {
+    const results = await Promise.allSettled(timers.map(fireOne));
+    for (const result of results) if (result.status === "rejected") throw result.reason;
+    return results.filter((result) => result.status === "fulfilled" && result.value).length;
+  };
 }

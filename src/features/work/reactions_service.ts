@@ -1,6 +1,6 @@
 /** Reading and changing what events have set off, bound to one engine and one host. */
 
-import { cancelSchedule } from "../reactions/cancel_schedule.ts";
+import { cancelSchedule, listSchedules, readScheduled } from "../reactions/scheduled_events.ts";
 import type { DeliveryRunner } from "../listeners/deliver_events.ts";
 import {
   type Discarded,
@@ -8,6 +8,8 @@ import {
   type DiscardRequest,
   type ManageParts,
   pauseReactions,
+  type PendingReactions,
+  readPendingReactions,
   resumeReactions,
 } from "../reactions/manage_reactions.ts";
 import { replayDeliveries, type ReplayRequest } from "../listeners/replay_deliveries.ts";
@@ -18,12 +20,12 @@ import type { SagaPage, SagaView } from "../../domain/saga/view.ts";
 import type { ScheduledPage, ScheduledView } from "../../domain/reaction/scheduled.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { SpecCache } from "../base/current_spec.ts";
-import { listDeliveries, type ListDeliveriesRequest } from "../listeners/list_deliveries.ts";
-import { listListeners } from "../listeners/list_listeners.ts";
-import { listSagas, type ListSagasRequest } from "../sagas/list_sagas.ts";
-import { listSchedules, readScheduled } from "../reactions/list_schedules.ts";
-import { type PendingReactions, readPendingReactions } from "../reactions/pending_reactions.ts";
-import { readSaga } from "../sagas/read_saga.ts";
+import {
+  listDeliveries,
+  type ListDeliveriesRequest,
+  listListeners,
+} from "../listeners/list_listeners.ts";
+import { listSagas, type ListSagasRequest, readSaga } from "../sagas/read_sagas.ts";
 
 export interface ReactionCalls {
   /** Scheduled events that have neither fired nor been cancelled. */

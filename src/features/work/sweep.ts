@@ -10,12 +10,12 @@ import {
   type EndedDeliveryPlace,
   sweepEndedDeliveries,
 } from "../../store/listeners/ended_deliveries.ts";
-import { type EndedSagaPlace, sweepEndedSagas } from "../../store/sagas/ended_sagas.ts";
+import { type EndedSagaPlace, sweepEndedSagas } from "../../store/sagas/sagas.ts";
 import { sweepErrorRecords } from "../../store/error_records.ts";
 import { sweepLedger } from "../../store/streams/idempotency.ts";
 import { readTenantCount } from "../../store/access/instances.ts";
 import { sweepRoots } from "../../store/reactions/roots.ts";
-import { sweepParked } from "../../store/reactions/parked.ts";
+import { sweepParked } from "../../store/reactions/outbox.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { activateSome } from "../base/activate_work.ts";
 

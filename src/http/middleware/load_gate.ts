@@ -9,8 +9,14 @@
  * requests would need many turns.
  */
 
-import { enter, leave, newLoadBound } from "../../domain/limits/load.ts";
-import { earnRefusal, newShedPace, tellRefusal } from "../../domain/limits/shed_pace.ts";
+import {
+  earnRefusal,
+  enter,
+  leave,
+  newLoadBound,
+  newShedPace,
+  tellRefusal,
+} from "../../domain/limits/load.ts";
 import type { Host } from "../../host.ts";
 import type { Service } from "../../features/service.ts";
 import { sendText } from "../answer.ts";

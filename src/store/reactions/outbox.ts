@@ -26,6 +26,7 @@ import {
   wholeBytes,
   wholeValue,
 } from "../large_value.ts";
+import { limits } from "../../domain/limits.ts";
 
 export interface OutboxPage {
   readonly works: readonly OutboxWork[];
@@ -206,4 +207,92 @@ function entriesUpTo(tenant: number, stream: StreamKey, length: number): KeyRang
   const shard = outboxShard({ tenant, stream, index: 0, number: 0 });
   const begin = keys.outbox(shard, tenant, stream, 0, 0);
   return { begin, end: keys.outbox(shard, tenant, stream, length, 0) };
+}
+
+/** Most entries of one stream that are looked through. */
+const ENTRIES_MAX = 1_000;
+/** No event has this index. */
+const INDEX_END = Number.MAX_SAFE_INTEGER;
+const OBJECT_BEGIN = "{".charCodeAt(0);
+
+interface AwaitedEvents {
+  readonly key: StreamKey;
+  readonly eventTypes: readonly string[];
+  /** Index of the first event that counts. */
+  readonly from: number;
+}
+
+/**
+ * Index of the first awaited event that is written and waits to be shown to the sagas. A saga
+ * whose time is over looks here first, so that the order of commits decides, not how far the
+ * workers are. Guarded: a write meanwhile conflicts.
+ */
+export async function findArrival(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  { key: stream, eventTypes, from }: AwaitedEvents,
+): Promise<number | undefined> {
+  const shard = outboxShard({ tenant, stream, index: from, number: 0 });
+  const begin = keys.outbox(shard, tenant, stream, from, 0);
+  const end = keys.outbox(shard, tenant, stream, INDEX_END, 0);
+  const pairs = await tx.getRange({ begin, end }, { limit: ENTRIES_MAX });
+  for (const { key, value } of pairs) {
+    // A value in pieces is an event to be written, not an entry for sagas.
+    if (value[0] !== OBJECT_BEGIN) continue;
+    const { entry } = decodeRecord<WaitingEntry>(value);
+    if (entry.kind !== "sagas" || !eventTypes.includes(entry.eventType)) continue;
+    return unpack(key).at(-2) as number;
+  }
+  return undefined;
+}
+
+const MS_PER_SECOND = 1000;
+/**
+ * Where the tenant is in an outbox key, which belongs to the whole deployment. A parked key
+ * holds the key its work had, of the outbox or of one tenant.
+ */
+const OUTBOX_TENANT_AT = 3;
+
+/**
+ * Removes parked work that was last tried `limits.parkedRetentionSeconds` ago or earlier, of the
+ * next `limit` entries after the key `after`. `next` is where to go on; undefined when the round
+ * is over.
+ */
+export async function sweepParked(
+  tx: Transaction,
+  after: Bytes | undefined,
+  nowMs: number,
+  limit: number,
+): Promise<{ readonly removed: number; readonly next: Bytes | undefined }> {
+  const all = keys.parkeds();
+  const begin = after === undefined ? all.begin : keyAfter(after);
+  // Unguarded: parked work does not change.
+  const pairs = await tx.unguarded.getRange({ begin, end: all.end }, { limit });
+  const endedByMs = nowMs - limits.parkedRetentionSeconds * MS_PER_SECOND;
+  let removed = 0;
+  for (const { key, value } of pairs) {
+    const tenant = tenantOf(key);
+    if (await readTriedMs(tx.unguarded, tenant, key, value) > endedByMs) continue;
+    clearLargeValue(tx, tenant, key);
+    removed++;
+  }
+  const last = pairs.at(-1);
+  return { removed, next: pairs.length < limit ? undefined : last?.key };
+}
+
+function tenantOf(key: Bytes): number {
+  const before = unpack(unpack(key).at(-1) as Bytes);
+  return (before[0] === 0 ? before[OUTBOX_TENANT_AT] : before[0]) as number;
+}
+
+/** When it was last tried: an outbox entry records it, and a scheduled event does by its timer. */
+async function readTriedMs(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  key: Bytes,
+  value: Bytes,
+): Promise<number> {
+  const whole = await wholeValue(tx, tenant, key, value);
+  const { sinceMs, timerMs } = decodeRecord<{ sinceMs?: number; timerMs?: number }>(whole);
+  return sinceMs ?? timerMs ?? 0;
 }

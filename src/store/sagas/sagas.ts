@@ -4,14 +4,16 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import { eraseEvents, holdsErased, isStartedByErased } from "../../domain/saga/erased_events.ts";
-import type { KeptSagaDefinition } from "../../domain/saga/definition.ts";
 import {
+  eraseEvents,
+  holdsErased,
   isEndState,
+  isStartedByErased,
   SAGA_STATES,
   type SagaInstance,
   type SagaState,
 } from "../../domain/saga/instance.ts";
+import type { KeptSagaDefinition } from "../../domain/saga/definition.ts";
 import { type SagaSummary, summarizeSaga } from "../../domain/saga/view.ts";
 import type { StoredRoot } from "../../domain/reaction/root.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
@@ -21,6 +23,8 @@ import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { type ErasedStream, takePage } from "../erased_copies.ts";
 import { keyAfter, keys } from "../keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+import { limits } from "../../domain/limits.ts";
+import { sagaIdsFrom } from "../../domain/saga/saga_id.ts";
 
 export interface SagaRecord {
   readonly instance: SagaInstance;
@@ -245,4 +249,49 @@ export async function eraseFromSagas(
     }
     saveSaga(tx, tenant, record, { ...record, instance: eraseEvents(instance, erased) });
   });
+}
+
+/** The saga that was looked at last, as the lists have it. */
+export interface EndedSagaPlace {
+  readonly state: SagaState;
+  readonly id: string;
+}
+
+const END_STATES = SAGA_STATES.filter(isEndState);
+
+/**
+ * Looks at the next `limit` ended sagas of a tenant, and removes those that ended long enough
+ * before `now` (Unix seconds). `next` is where to go on; undefined when the tenant is done.
+ */
+export async function sweepEndedSagas(
+  tx: Transaction,
+  tenant: number,
+  after: EndedSagaPlace | undefined,
+  now: number,
+  limit: number,
+): Promise<{ readonly removed: number; readonly next: EndedSagaPlace | undefined }> {
+  const endedBy = now - limits.sagaRetentionSeconds;
+  let removed = 0;
+  let looked = 0;
+  for (const state of END_STATES.slice(after && END_STATES.indexOf(after.state))) {
+    const all = keys.sagaList(tenant, ALL_SAGAS, state);
+    const last = after?.state === state ? after.id : undefined;
+    const begin = last === undefined
+      ? all.begin
+      : keyAfter(keys.sagaListed(tenant, ALL_SAGAS, state, last));
+    const end = keys.sagaListed(tenant, ALL_SAGAS, state, sagaIdsFrom(endedBy + 1));
+    const room = { limit: limit - looked };
+    // Unguarded: an ended saga does not change any more.
+    const pairs = await tx.unguarded.getRange({ begin, end }, room);
+    const ids = pairs.map(({ key }) => unpack(key).at(-1) as string);
+    const records = await Promise.all(ids.map((id) => readSaga(tx.unguarded, tenant, id)));
+    for (const record of records) {
+      if (record === undefined || record.instance.updatedAt > endedBy) continue;
+      removeSaga(tx, tenant, record);
+      removed++;
+    }
+    looked += ids.length;
+    if (looked >= limit) return { removed, next: { state, id: ids.at(-1)! } };
+  }
+  return { removed, next: undefined };
 }

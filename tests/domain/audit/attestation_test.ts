@@ -1,5 +1,5 @@
 /**
- * Offline verification of a bundle. An oracle made the bundles, good and bad. See
+ * Offline verification of bundles and of pages of events. An oracle made them, good and bad. See
  * docs/reference/audit.md.
  */
 
@@ -8,15 +8,19 @@ import { judgeBundle } from "../../../scripts/verify_bundle.ts";
 import { signInstanceAnchor } from "../../../src/domain/audit/anchor.ts";
 import {
   BUNDLE_STEPS,
+  type PageEntry,
   verifyBundle,
   verifyBundleBytes,
+  verifyPage,
 } from "../../../src/domain/audit/attestation.ts";
 import { buildBundle } from "../../../src/domain/audit/bundle.ts";
 import { extendChain } from "../../../src/domain/audit/chain.ts";
 import { merkleRoot, proveInclusion } from "../../../src/domain/audit/merkle.ts";
+import { startAuditOracle } from "../../support/audit_oracle.ts";
+
 import anchors from "../../golden/audit/anchors.json" with { type: "json" };
 import golden from "../../golden/audit/bundles.json" with { type: "json" };
-import { startAuditOracle } from "../../support/audit_oracle.ts";
+import pages from "../../golden/audit/pages.json" with { type: "json" };
 
 const encoder = new TextEncoder();
 const [sample] = golden.valid.filter(({ name }) => name === "last of 70 events");
@@ -121,4 +125,56 @@ Deno.test("buildBundle() makes what verifies, with the fields of the contract in
     name === "last of five events, alone on two levels"
   );
   assert.deepEqual(shape(built), shape(reference!.bundle));
+});
+
+const entries: readonly PageEntry[] = pages.entries;
+const STREAM = "order:global";
+
+Deno.test("verifyPage() accepts a stream from its first event on", () => {
+  const tip = entries.at(-1)!.hash;
+  const expected = { ok: true, stream: STREAM, events: entries.length, tip, start: "stream" };
+  assert.deepEqual(verifyPage(entries), expected);
+  assert.deepEqual(verifyPage(entries, { stream: STREAM }), expected);
+});
+
+Deno.test("verifyPage() accepts every page, and says what holds its first event", () => {
+  for (let from = 1; from < entries.length; from++) {
+    for (let to = from + 1; to <= entries.length; to++) {
+      const page = entries.slice(from, to);
+      const alone = verifyPage(page);
+      assert.ok(alone.ok && alone.start === "unknown");
+      const held = verifyPage(page, { previous: entries[from - 1]!.hash });
+      assert.ok(held.ok && held.start === "previous" && held.events === to - from);
+    }
+  }
+});
+
+Deno.test("verifyPage() names the first entry that does not follow from the one before", () => {
+  for (const [index, entry] of entries.entries()) {
+    const [previous, fault] = [index === 0 ? "00".repeat(32) : undefined, { index, ok: false }];
+    const refused = (page: readonly PageEntry[]) => {
+      const verdict = verifyPage(page, { previous });
+      assert.deepEqual({ ok: verdict.ok, index: !verdict.ok && verdict.index }, fault);
+    };
+    refused(entries.with(index, { ...entry, raw: `${entry.raw} ` }));
+    refused(entries.with(index, { ...entry, hash: entries[(index + 1) % 7]!.hash }));
+    if (index > 0 && index < 6) refused(entries.toSpliced(index, 1));
+    if (index > 0) refused(entries.toSpliced(index, 0, entries[index - 1]!));
+  }
+});
+
+Deno.test("verifyPage() refuses another stream's page, mixed streams and what is no event", () => {
+  const refuse = (page: readonly PageEntry[], stream?: string) => {
+    const verdict = verifyPage(page, { stream });
+    assert.ok(!verdict.ok);
+    return verdict.message;
+  };
+  assert.match(refuse(entries, "order:north"), /is of order:global, not of order:north/);
+  const [first] = entries as [PageEntry];
+  const strange = { ...first, raw: first.raw.replace("order:global", "order:north") };
+  assert.match(refuse([...entries, strange]), /is of order:north, not of order:global/);
+  for (const raw of ["", "[]", "1", "{}", '{"key":1}', "{", "\ud800"]) {
+    refuse([{ ...first, raw }]);
+  }
+  assert.match(refuse([]), /no events/);
 });

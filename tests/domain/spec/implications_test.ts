@@ -10,7 +10,7 @@ import { limits } from "../../../src/domain/limits.ts";
 import type { NamedEvent } from "../../../src/domain/reaction/terms.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { createFaultList } from "../../../src/domain/spec/fault_list.ts";
-import { warnOfImplicationCycles } from "../../../src/domain/spec/implication_cycles.ts";
+import { warnOfImplicationCycles } from "../../../src/domain/spec/implications.ts";
 
 /** A spec of one aggregate type `a` whose event types have these implications. */
 function specOf(events: Readonly<Record<string, JsonValue>>): JsonObject {

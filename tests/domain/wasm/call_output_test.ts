@@ -5,7 +5,12 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type OutputKind, readOutput } from "../../../src/domain/wasm/call_output.ts";
+import {
+  isWithinMemory,
+  type OutputKind,
+  readOutput,
+  unpackRange,
+} from "../../../src/domain/wasm/call_output.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
 const encoder = new TextEncoder();
@@ -164,4 +169,30 @@ Deno.test("readOutput() never throws, whatever the bytes are", () => {
     }),
     { numRuns: 2_000 },
   );
+});
+
+Deno.test("unpackRange() is the inverse of packing two numbers without a sign", () => {
+  const number = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+  fc.assert(fc.property(number, number, (pointer, length) => {
+    const view = new DataView(new ArrayBuffer(8));
+    view.setUint32(0, pointer);
+    view.setUint32(4, length);
+    // The engine returns a signed i64.
+    assert.deepEqual(unpackRange(view.getBigInt64(0)), { pointer, length });
+    assert.deepEqual(unpackRange(view.getBigUint64(0)), { pointer, length });
+  }));
+});
+
+Deno.test("unpackRange() takes a negative length for a huge one", () => {
+  assert.deepEqual(unpackRange(-1n), { pointer: 4294967295, length: 4294967295 });
+  assert.deepEqual(unpackRange(0x0000_0010_ffff_fff0n), { pointer: 16, length: 4294967280 });
+});
+
+Deno.test("isWithinMemory() holds to the last byte, and for nothing at its end", () => {
+  const cases = [[0, 0], [0, 65536], [65535, 1], [65536, 0], [0, 65537], [65536, 1], [65537, 0]];
+  const answers = cases.map(([pointer, length]) =>
+    isWithinMemory({ pointer: pointer!, length: length! }, 65536)
+  );
+  assert.deepEqual(answers, [true, true, true, true, false, false, false]);
+  assert(!isWithinMemory(unpackRange(-1n), 64 * 1024 * 1024));
 });

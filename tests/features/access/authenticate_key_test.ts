@@ -1,12 +1,12 @@
 /** Who holds a key: the rules, and that no cached answer outlives its truth. */
 
 import { deepEqual, equal, rejects } from "node:assert/strict";
-import { changeTier } from "../../../src/features/access/create_instance.ts";
+import { changeTier } from "../../../src/features/access/instances.ts";
 import {
   revokeApiKey,
   rotateApiKey,
   scheduleRevocation,
-} from "../../../src/features/access/issue_api_key.ts";
+} from "../../../src/features/access/api_keys.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import {
   type KeyAuthenticator,

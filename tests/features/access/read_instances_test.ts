@@ -5,7 +5,7 @@ import {
   listInstances,
   readInstance,
   resolveTenant,
-} from "../../../src/features/access/read_instances.ts";
+} from "../../../src/features/access/instances.ts";
 import { storeInstance } from "../../../src/store/access/instances.ts";
 import { accepted, anyOperator, makeInstance, refusal } from "../../support/access_fixtures.ts";
 import { fakeHost } from "../../support/fake_host.ts";

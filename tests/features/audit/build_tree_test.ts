@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
-import { buildTree } from "../../../src/features/audit/build_tree.ts";
-import { buildFirstTree } from "../../../src/features/audit/first_tree.ts";
+import { buildFirstTree, buildTree } from "../../../src/features/audit/build_tree.ts";
 import type { TreeMemory } from "../../../src/features/audit/tree_memory.ts";
 import {
   EMPTY_FRONTIER,
@@ -326,4 +325,33 @@ Deno.test("a chunk is written whole again when its changes have grown as large a
     }
     assert.ok(images.size > 2 && images.size < 10, `${images.size} images`);
   });
+});
+
+Deno.test("buildFirstTree() is the tree over its pages, and keeps all of them in chunks", async () => {
+  for (const [count, pageSize] of [[1, 1], [224, 10], [225, 224], [1_024, 250], [2_300, 1_025]]) {
+    const roots = Array.from({ length: count! }, (_, at) => hash("sha256", `${at}`, "hex"));
+    const entries = roots.map((root, at) => (
+      { key: `order:${String(at).padStart(9, "0")}`, length: at + 1, leaf: leafHash(root) }
+    ));
+    const pages = Array.from(
+      { length: Math.ceil(count! / pageSize!) },
+      (_, at) => entries.slice(at * pageSize!, (at + 1) * pageSize!),
+    );
+    await withTemporaryEngine(async (engine) => {
+      const pace = () => Promise.resolve();
+      const build = { engine, pace, tenant: TENANT, number: 1, guard: () => Promise.resolve() };
+      const tree = await buildFirstTree(build, [[], ...pages, []]);
+      assert.equal(tree.root, merkleRoot(roots));
+      assert.deepEqual([tree.newStreams, tree.newEvents], [count, count! * (count! + 1) / 2]);
+      await engine.transact((tx) => {
+        for (const low of tree.newChunks) publishChunk(tx, TENANT, low, 1);
+        return Promise.resolve();
+      });
+      const kept = await engine.snapshot(async (tx) => {
+        const lows = await findChunks(tx, TENANT, 1, "", undefined);
+        return await Promise.all(lows.map((low) => readChunk(tx, TENANT, low, 1)));
+      });
+      assert.deepEqual(kept.flatMap((chunk) => chunk.entries), entries);
+    });
+  }
 });

@@ -5,8 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
-import { verifyPage } from "../../../src/domain/audit/event_page.ts";
+import { verifyBundle, verifyPage } from "../../../src/domain/audit/attestation.ts";
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";

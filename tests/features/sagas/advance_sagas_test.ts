@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { SagaHistoryEntry } from "../../../src/domain/saga/instance.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
-import { listSagas } from "../../../src/features/sagas/list_sagas.ts";
+import { listSagas } from "../../../src/features/sagas/read_sagas.ts";
 import { listErrorRecords } from "../../../src/store/error_records.ts";
 import {
   FULFILMENT,

@@ -8,7 +8,7 @@ import { hash } from "node:crypto";
 import { createAccess } from "../../../src/features/access/access_service.ts";
 import { createService } from "../../../src/features/service.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { resolveTenant } from "../../../src/features/access/read_instances.ts";
+import { resolveTenant } from "../../../src/features/access/instances.ts";
 import { anyOperator } from "../../support/access_fixtures.ts";
 import { valueOf } from "../../support/service_fixture.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";

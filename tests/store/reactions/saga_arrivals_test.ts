@@ -1,10 +1,9 @@
 /** Awaited events that are written but not yet shown to their saga. */
 
 import assert from "node:assert/strict";
-import { type OutboxEntry, type WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
+import type { OutboxEntry, WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
-import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
-import { findArrival } from "../../../src/store/reactions/saga_arrivals.ts";
+import { encodeEntry, findArrival, putEntry } from "../../../src/store/reactions/outbox.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 4;

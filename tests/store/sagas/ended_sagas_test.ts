@@ -10,13 +10,14 @@ import {
 } from "../../../src/domain/saga/instance.ts";
 import { sagaIdsFrom } from "../../../src/domain/saga/saga_id.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
-import { type EndedSagaPlace, sweepEndedSagas } from "../../../src/store/sagas/ended_sagas.ts";
 import {
+  type EndedSagaPlace,
   listSagas,
   readSaga,
   removeSaga,
   type SagaRecord,
   saveSaga,
+  sweepEndedSagas,
 } from "../../../src/store/sagas/sagas.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 

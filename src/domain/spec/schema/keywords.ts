@@ -13,15 +13,14 @@ import {
   Name,
   nil,
 } from "ajv/dist/2020.js";
-import type { Budget } from "../../budget.ts";
+import { type Budget, spend } from "../../budget.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { createAllowedValues, hasUniqueItems } from "./allowed_values.ts";
 import { type Calls, installCalls } from "./calls.ts";
 import { installCharges } from "./charges.ts";
 import { installChoices, installWholeConditions } from "./choice.ts";
 import { installEvaluatedItems, type ItemRecords } from "./evaluated_items.ts";
-import { createDivisor, type Divisor, isMultipleOf } from "./exact_multiple.ts";
 import { installFewerFaults } from "./fewer_faults.ts";
+import { canonicalJson } from "../../canonical_json.ts";
 
 /** The parameters of errors of these keywords: the schema's own value. */
 const error = {
@@ -128,4 +127,114 @@ function failUnless(
 ): void {
   const name = cxt.gen.scopeValue("func", { ref: test });
   cxt.fail(_`!${name}(${cxt.data}${more})`);
+}
+
+/** Units for one character of a value encoded for comparison, and for one short value. */
+const UNITS_PER_CHARACTER = 24;
+const UNITS_PER_VALUE = 16;
+
+/** The lists of `enum` and `const`. Generated code refers to each list by its number. */
+function createAllowedValues(budget: Budget) {
+  const lists: { scalars: Set<JsonValue>; composites: Set<string> }[] = [];
+  return {
+    add: (values: readonly JsonValue[]): number => {
+      const composites = values.filter((value) => !isScalar(value)).map(canonicalJson);
+      lists.push({ scalars: new Set(values.filter(isScalar)), composites: new Set(composites) });
+      return lists.length - 1;
+    },
+    has: (value: JsonValue, list: number): boolean => {
+      const { scalars, composites } = lists[list]!;
+      if (isScalar(value)) return scalars.has(charged(value, budget));
+      return composites.size > 0 && composites.has(canonicalText(value, budget));
+    },
+  };
+}
+
+function hasUniqueItems(items: readonly JsonValue[], budget: Budget): boolean {
+  spend(budget, UNITS_PER_VALUE * items.length);
+  const scalars = new Set<JsonValue>();
+  const composites = new Set<string>();
+  let compositeCount = 0;
+  for (const item of items) {
+    if (isScalar(item)) scalars.add(charged(item, budget));
+    else {
+      compositeCount++;
+      composites.add(canonicalText(item, budget));
+    }
+  }
+  return scalars.size + composites.size === items.length &&
+    composites.size === compositeCount;
+}
+
+function isScalar(value: JsonValue): boolean {
+  return typeof value !== "object" || value === null;
+}
+
+/** Looking up a string in a set reads all of it. */
+function charged(value: JsonValue, budget: Budget): JsonValue {
+  if (typeof value === "string") spend(budget, value.length);
+  return value;
+}
+
+function canonicalText(value: JsonValue, budget: Budget): string {
+  const text = canonicalJson(value);
+  spend(budget, UNITS_PER_CHARACTER * text.length);
+  return text;
+}
+
+/** Decimal places by which a number can be scaled without losing a digit. */
+const PLACES_MAX = 15;
+/** Below this, no other decimal with so few digits is as close to the number. */
+const SHORT_MAX = 1e15;
+
+/** Units for dividing integers and short decimals, and for dividing up to 650 digits. */
+const SHORT_UNITS = 8;
+const LONG_UNITS = 2_048;
+
+/** A number above 0 to divide by. */
+interface Divisor {
+  readonly value: number;
+  /** A power of ten, one factor for each decimal place, and the integer `value * scale`. */
+  readonly scale: number;
+  readonly scaled: number;
+  readonly decimal: Decimal;
+}
+
+/** `multipleOf` in decimal arithmetic: 19.99 is a multiple of 0.01, as the writer means it. */
+export function createDivisor(value: number): Divisor {
+  const digits = decimal(value);
+  const places = Math.max(0, -digits.exponent);
+  const scale = places <= PLACES_MAX ? 10 ** places : Infinity;
+  return { value, scale, scaled: Math.round(value * scale), decimal: digits };
+}
+
+/** True when `value` divided by `divisor` is an integer, using the digits as written. */
+export function isMultipleOf(value: number, divisor: Divisor, budget: Budget): boolean {
+  spend(budget, SHORT_UNITS);
+  if (!Number.isFinite(value)) return false;
+  const scaled = Math.round(value * divisor.scale);
+  if (Math.abs(scaled) < SHORT_MAX && divisor.scaled < SHORT_MAX) {
+    // A value with more places than the divisor is not a multiple; else scaling loses nothing.
+    return scaled / divisor.scale === value && scaled % divisor.scaled === 0;
+  }
+  spend(budget, LONG_UNITS);
+  const [a, b] = [decimal(value), divisor.decimal];
+  const exponent = Math.min(a.exponent, b.exponent);
+  return scale(a, exponent) % scale(b, exponent) === 0n;
+}
+
+interface Decimal {
+  readonly digits: bigint;
+  readonly exponent: number;
+}
+
+function decimal(value: number): Decimal {
+  const [mantissa, power] = String(value).split("e");
+  const [whole, fraction = ""] = mantissa!.split(".");
+  return { digits: BigInt(whole! + fraction), exponent: Number(power ?? 0) - fraction.length };
+}
+
+/** About 650 digits at most: the exponent of a double ends near 308 in both directions. */
+function scale(value: Decimal, exponent: number): bigint {
+  return value.digits * 10n ** BigInt(value.exponent - exponent);
 }

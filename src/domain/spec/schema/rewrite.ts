@@ -13,9 +13,9 @@ import { CONDITION_MARK } from "./choice.ts";
 import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
 import { dynamicResources, planScope, type ScopePlan } from "./dynamic_scope.ts";
 import { FORMAT_NAMES } from "./formats/formats.ts";
-import { chooseFunctions } from "./functions.ts";
 import { findTargets, type References } from "./references.ts";
-import { escapePointer, type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
+import { escapePointer, type Holds, KEYWORDS, LEFT_OUT, subschemasOf } from "./vocabulary.ts";
+import { partsOf } from "./schema_size.ts";
 
 /** The marks of every schema that is created here. */
 const MARKS: JsonObject = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
@@ -211,7 +211,7 @@ function divide(schema: JsonObject, rewriting: Rewriting): void {
   divideMap(schema, "patternProperties", PATTERNS_OF_FUNCTION, rewriting);
   const { allOf } = schema;
   if (!Array.isArray(allOf) || allOf.length <= CALLS_OF_FUNCTION) return;
-  const parts = partsOf(allOf, CALLS_OF_FUNCTION);
+  const parts = inGroups(allOf, CALLS_OF_FUNCTION);
   schema.allOf = parts.map((part) => callOf({ ...MARKS, allOf: part }, rewriting));
 }
 
@@ -229,13 +229,13 @@ function divideMap(
   const isAsked = rewriting.hasUnevaluated || schema.additionalProperties !== undefined;
   if (isAsked) schema[keyword] = Object.fromEntries(Object.keys(map).map((name) => [name, true]));
   else delete schema[keyword];
-  const calls = partsOf(checked, count).map((part) =>
+  const calls = inGroups(checked, count).map((part) =>
     callOf({ ...MARKS, [keyword]: Object.fromEntries(part) }, rewriting)
   );
   schema.allOf = [...(schema.allOf as JsonValue[] ?? []), ...calls];
 }
 
-function partsOf<T>(list: readonly T[], count: number): T[][] {
+function inGroups<T>(list: readonly T[], count: number): T[][] {
   const parts: T[][] = [];
   for (let first = 0; first < list.length; first += count) {
     parts.push(list.slice(first, first + count));
@@ -245,4 +245,57 @@ function partsOf<T>(list: readonly T[], count: number): T[][] {
 
 function callOf(schema: JsonObject, { rewritten }: Rewriting): JsonObject {
   return { ...MARKS, $ref: `${rewritten.push(schema) - 1}` };
+}
+
+/** Parts of one function at most, if its schema can be divided. */
+const FUNCTION_PARTS = 200;
+/** Parts that a call of a function counts for in its caller. */
+const CALL_PARTS = 2;
+/** Characters of the path from a function to a schema inside it. */
+const PATH_CHARACTERS = 160;
+
+/**
+ * The pointers of schemas that become functions: `targets`, which references mean, and as many
+ * others as it takes to keep each function small. Compiling then proceeds in small pieces, and
+ * the path stored for each fault in the generated code stays short.
+ */
+function* chooseFunctions(
+  references: References,
+  targets: Iterable<string>,
+): Steps<ReadonlySet<string>> {
+  const functions = new Set(targets);
+  yield* measure("", 0, { references, functions });
+  return functions;
+}
+
+interface Choosing {
+  readonly references: References;
+  readonly functions: Set<string>;
+}
+
+/** Counts the parts of the schema at `pointer` that stay in the enclosing function. */
+function* measure(pointer: string, start: number, choosing: Choosing): Steps<number> {
+  const { references, functions } = choosing;
+  const { schema } = references.places.get(pointer)!;
+  if (!isJsonObject(schema)) return 1;
+  if (pointer.length - start > PATH_CHARACTERS) functions.add(pointer);
+  const own = functions.has(pointer) ? pointer.length : start;
+  let parts = partsOf(schema);
+  const children: { readonly pointer: string; readonly parts: number }[] = [];
+  for (const child of subschemasOf(schema)) {
+    const place = pointer + child.pointer;
+    const inner = yield* measure(place, own, choosing);
+    yield;
+    if (LEFT_OUT.has(child.keyword)) continue;
+    parts += inner;
+    children.push({ pointer: place, parts: inner });
+  }
+  // Largest first, so that few functions suffice.
+  children.sort((a, b) => b.parts - a.parts);
+  for (const child of children) {
+    if (parts <= FUNCTION_PARTS || child.parts <= CALL_PARTS) break;
+    functions.add(child.pointer);
+    parts -= child.parts - CALL_PARTS;
+  }
+  return functions.has(pointer) ? CALL_PARTS : parts;
 }

@@ -16,13 +16,45 @@ import { accept, type Outcome, type Refusal, refuse } from "../../../domain/refu
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
 import type { Engine, ReadTransaction } from "../../../kv/engine.ts";
-import { listViews } from "../../../store/projections/projections.ts";
+import { listProjections, listViews } from "../../../store/projections/projections.ts";
 import { openCopyWriter } from "../../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../../sql/query_pool.ts";
 import { readStaleness } from "../read_view.ts";
 import { waitForViews } from "../views_caught_up.ts";
-import { hintForTable } from "./table_hint.ts";
 import { type FollowPatience, openViewCopies, type ViewCopies } from "./view_copies.ts";
+import { nameHint } from "../../../domain/nearest_name.ts";
+
+export interface SqlService {
+  /**
+   * Runs one statement over projections; waits up to 2 s for them to show everything written
+   * before.
+   */
+  query(tenant: Tenant, request: QueryRequest): Promise<Outcome<QueryReply>>;
+  /** For workers: updates this process's copies of projections and removes unused ones. */
+  sweepCopies(): Promise<void>;
+  measure(): SqlMeasure;
+  close(): Promise<void>;
+}
+
+const NOTHING: SqlMeasure = { running: 0, waiting: 0, copies: 0, tables: 0, filling: 0 };
+
+/** Without `settings`, this process refuses every query as unavailable. */
+export function createSql(
+  world: { readonly engine: Engine; readonly host: Host; readonly counters: Counters },
+  settings: SqlSettings | undefined,
+): SqlService {
+  if (settings !== undefined) {
+    const { query, sweep, measure, close } = openViewQueries(world, settings);
+    return { query, sweepCopies: sweep, measure, close };
+  }
+  const message = "This server answers no SQL";
+  return {
+    query: () => Promise.resolve(refuse({ kind: "sql_unavailable", message, retryAfterMs: 1_000 })),
+    sweepCopies: () => Promise.resolve(),
+    measure: () => NOTHING,
+    close: () => Promise.resolve(),
+  };
+}
 
 export interface QueryReply {
   /** The fields of the reply as JSON text in UTF-8, without the enclosing braces. */
@@ -236,4 +268,33 @@ function replyTo(
 
 function unavailable(message: string): Outcome<never> {
   return refuse({ kind: "sql_unavailable", message, retryAfterMs: RETRY_AFTER_MS });
+}
+
+const MISSING = /^no such table: (.*)$/;
+/** The most table names in a hint. */
+const NAMES_MAX = 20;
+
+/**
+ * A hint for a statement that names a table that does not exist. `reason`: why the statement was
+ * refused. Undefined if it was for another reason.
+ */
+async function hintForTable(
+  tx: ReadTransaction,
+  tenant: number,
+  reason: string,
+): Promise<string | undefined> {
+  const [, table] = MISSING.exec(reason) ?? [];
+  if (table === undefined) return undefined;
+  const records = (await listProjections(tx, tenant)).filter(({ isDeleted }) => !isDeleted);
+  const named = records.find(({ name }) => name.toLowerCase() === table.toLowerCase());
+  if (named !== undefined && named.ready === undefined) {
+    return `The projection ${named.name} is being built: ask again when it is ready, which ` +
+      "GET /api/instances/{id}/projections tells";
+  }
+  const names = records.filter(({ ready }) => ready !== undefined).map(({ name }) => name);
+  if (names.length === 0) return "There are no tables: each projection that is ready is one";
+  const near = nameHint(table, names);
+  if (near !== undefined) return near;
+  const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : "";
+  return `Each projection that is ready is a table: ${names.slice(0, NAMES_MAX).join(", ")}${more}`;
 }

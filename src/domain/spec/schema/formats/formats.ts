@@ -9,9 +9,7 @@ import { fullFormats } from "ajv-formats/dist/formats.js";
 import { isEmail, isIdnEmail } from "./email.ts";
 import { isHostname, isIdnHostname } from "./hostname.ts";
 import { isRegularExpression } from "./regex_syntax.ts";
-import { isUri, type UriForm } from "./uri.ts";
-import { isUriTemplate } from "./uri_template.ts";
-import { isUrl } from "./url.ts";
+import { isUri, isUriTemplate, isUrl, type UriForm } from "./uri.ts";
 
 type Test = (text: string) => boolean;
 

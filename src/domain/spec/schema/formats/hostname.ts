@@ -5,9 +5,13 @@
  * The latter also apply to names that stand for such ones in ASCII (`xn--...`).
  */
 
-import { isBidiName } from "./idn_bidi.ts";
-import { areValidInContext } from "./idn_code_point.ts";
-import { decodePunycode, encodePunycode, LABEL_CHARACTERS_MAX } from "./punycode.ts";
+import {
+  areValidInContext,
+  decodePunycode,
+  encodePunycode,
+  isBidiName,
+  LABEL_CHARACTERS_MAX,
+} from "./idn.ts";
 
 /** A whole name as it is sent (RFC 1035, section 2.3.4, without the framing). */
 const NAME_CHARACTERS_MAX = 253;

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { TEXT_FORMATS } from "../../../../../src/domain/spec/schema/formats/formats.ts";
+import { isUriTemplate, isUrl } from "../../../../../src/domain/spec/schema/formats/uri.ts";
+import { fullFormats } from "ajv-formats/dist/formats.js";
 
 function test(name: string): (text: string) => boolean {
   return TEXT_FORMATS.get(name)!;
@@ -81,4 +83,93 @@ Deno.test("what the platform writes as a URL is a URI, where it has no brackets 
       assert(test("uri")(text), text);
     }),
   );
+});
+
+/** URI templates: the examples of RFC 6570, section 1.2, and what its grammar excludes. */
+const TEMPLATES = [
+  "http://example.com/~{username}/",
+  "{+path}/here",
+  "map?{x,y}",
+  "{+x,hello,y}",
+  "{#path:6}here",
+  "X{.x,y}",
+  "{/var:1,var}",
+  "{;x,y,empty}",
+  "{?list*}",
+  "{&keys*}",
+  "a%20b{a.b_c%41:9999}",
+  "",
+];
+const NO_TEMPLATES = [
+  "{",
+  "}",
+  "{}",
+  "{a",
+  "a}",
+  "{{a}}",
+  "{a}}",
+  "{a:0}",
+  "{a:10000}",
+  "{a*:1}",
+  "{a b}",
+  "{.}",
+  "{a.}",
+  "%",
+  "a b",
+  "<",
+  "\\",
+  "`",
+  "\ud800",
+];
+
+for (const text of TEMPLATES) {
+  Deno.test(`${JSON.stringify(text)} is a URI template`, () => assert(isUriTemplate(text)));
+}
+
+for (const text of NO_TEMPLATES) {
+  Deno.test(`${JSON.stringify(text)} is no URI template`, () => assert(!isUriTemplate(text)));
+}
+
+/** `format: url` against the regular expression of ajv-formats, which takes quadratic time. */
+const EXPRESSION = fullFormats.url as RegExp;
+
+Deno.test("isUrl() takes what the expression of ajv-formats takes, and nothing else", () => {
+  const piece = fc.constantFrom(
+    ..."http:// https:// ftp:// HTTPS:// a b.c a.bc example.com x-y.org - . : @ / ? # 80 :8080 :1 "
+      .split(" "),
+    ...[
+      "10.1.2.3",
+      "127.0.0.1",
+      "172.16.0.1",
+      "192.168.0.1",
+      "8.8.8.8",
+      "223.255.255.254",
+      "1.2.3.0",
+    ],
+    ...[
+      " ",
+      "\t",
+      "\u3000",
+      "\u00e9",
+      "\u00e9.\u00e9\u00e9",
+      "\ud83d\ude00",
+      "\ud83d",
+      "\u017f",
+      "user:pass@",
+    ],
+  );
+  const text = fc.array(piece, { maxLength: 9 }).map((pieces) => pieces.join(""));
+  const likely = text.map((rest) => `http://${rest}`);
+  fc.assert(
+    fc.property(fc.oneof(text, likely), (sample) => {
+      assert.equal(isUrl(sample), EXPRESSION.test(sample), JSON.stringify(sample));
+    }),
+    { numRuns: 20_000 },
+  );
+});
+
+Deno.test("isUrl() tries each @ of the text once", () => {
+  assert(!isUrl(`http://${"a:@".repeat(600)}`));
+  assert(!isUrl(`http://a.bc/${":".repeat(2_030)} `));
+  assert(isUrl(`http://${"a:@".repeat(600)}a.bc/x`));
 });

@@ -3,7 +3,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { newBudget } from "../../../../../src/domain/budget.ts";
-import { compilePattern } from "../../../../../src/domain/spec/schema/patterns/pattern.ts";
+import {
+  compilePattern,
+  createUnrolledSize,
+} from "../../../../../src/domain/spec/schema/patterns/pattern.ts";
 
 function mustCompile(source: string) {
   const compiled = compilePattern(source);
@@ -164,4 +167,29 @@ Deno.test("compilePattern() agrees with ECMA-262 on every short pattern of plain
     ),
     { numRuns: 500 },
   );
+});
+
+Deno.test("createUnrolledSize() multiplies repeats of groups within groups", () => {
+  const size = createUnrolledSize();
+  size.atom();
+  size.open();
+  size.atom();
+  size.repeat(10);
+  size.atom();
+  size.close();
+  size.repeat(3);
+  assert.equal(size.total(), 1 + 3 * 11);
+});
+
+Deno.test("createUnrolledSize() survives a group that was never opened", () => {
+  const size = createUnrolledSize();
+  size.close();
+  size.atom();
+  assert.equal(size.total(), 1);
+});
+
+Deno.test("compilePattern() refuses many long repeats without writing them out", () => {
+  const result = compilePattern("a{1000}".repeat(280));
+  assert(!result.ok && result.message.includes("too large"));
+  assert(result.work < 1_000);
 });

@@ -1,0 +1,134 @@
+/**
+ * Lists, reads and cancels scheduled events that have not fired: `/_scheduled`. See
+ * docs/reference/reactions.md.
+ */
+
+import { limits } from "../../domain/limits.ts";
+import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { ScheduledPage, ScheduledView } from "../../domain/reaction/scheduled.ts";
+import { splitStreamKey } from "../../domain/stream_key.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import {
+  isCancelled,
+  listSchedules as listRecords,
+  readSchedule as readRecord,
+  removeSchedule,
+  type ScheduleRecord,
+} from "../../store/reactions/schedules.ts";
+
+/** Longer than any id, so a longer text names nothing. */
+const ID_CHARACTERS_MAX = 64;
+/**
+ * How many records one page looks at, give or take a page: cancelled ones stay until they are
+ * due.
+ */
+const LOOKED_AT_MAX = 1_000;
+
+/**
+ * Sorted by id. A page that has looked at {@link LOOKED_AT_MAX} records ends early: it may be
+ * empty, and `truncated` may then be true although nothing follows. Otherwise `truncated` is
+ * exact.
+ */
+export async function listSchedules(
+  engine: Engine,
+  tenant: Tenant,
+  request: { readonly limit?: number; readonly start?: string },
+): Promise<Outcome<ScheduledPage>> {
+  const { start } = request;
+  const checked = checkStart(start, ID_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
+  const limit = pageLimit(request.limit);
+  // One more than the page holds shows whether anything follows.
+  const { pending, lastLookedAt } = await engine.snapshot((tx) =>
+    listPending(tx, tenant.number, start, limit + 1)
+  );
+  const data = pending.slice(0, limit);
+  const nextStart = pending.length > limit ? data.at(-1)!.id : lastLookedAt;
+  return accept(listPage(data.map(viewOf), request.limit, nextStart));
+}
+
+/**
+ * `lastLookedAt`: where the search gave up, with fewer than `count` found and the list not at
+ * its end.
+ */
+async function listPending(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+  start: string | undefined,
+  count: number,
+): Promise<{ readonly pending: readonly ScheduleRecord[]; readonly lastLookedAt?: string }> {
+  const pending: ScheduleRecord[] = [];
+  let last = start;
+  let limit = count;
+  for (let looked = 0; looked < LOOKED_AT_MAX; looked += limit) {
+    // The first look usually suffices.
+    if (looked > 0) limit = limits.listPageMax;
+    const found = await listRecords(tx, tenant, { start: last, limit });
+    const cancelled = await Promise.all(found.map((one) => isCancelled(tx, tenant, one)));
+    pending.push(...found.filter((_, index) => !cancelled[index]));
+    if (pending.length >= count || found.length < limit) return { pending };
+    last = found.at(-1)!.id;
+  }
+  return { pending, lastLookedAt: last };
+}
+
+export async function readScheduled(
+  engine: Engine,
+  tenant: Tenant,
+  id: string,
+): Promise<Outcome<ScheduledView>> {
+  const record = await engine.snapshot((tx) => findPending(tx, tenant.number, id));
+  return record === undefined ? refuseSchedule() : accept(viewOf(record));
+}
+
+/** The record, unless it has fired or was cancelled. */
+export async function findPending(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+  id: string,
+): Promise<ScheduleRecord | undefined> {
+  if (id.length > ID_CHARACTERS_MAX) return undefined;
+  const record = await readRecord(tx, tenant, id);
+  return record && await isCancelled(tx, tenant, record) ? undefined : record;
+}
+
+export function refuseSchedule() {
+  const message = "There is no such scheduled event, or it has fired or was cancelled";
+  return refuse({ kind: "not_found", message });
+}
+
+function viewOf(record: ScheduleRecord): ScheduledView {
+  const { id, fireAtMs, createdMs, emission, cancelOn, by } = record;
+  return {
+    scheduled_id: id,
+    fire_at: new Date(fireAtMs).toISOString(),
+    created_at: new Date(createdMs).toISOString(),
+    key: emission.key,
+    event_type: emission.eventType,
+    data: emission.data,
+    cancel_on: cancelOn.map(({ key, eventType }) => {
+      const { type: aggregate_type, id } = splitStreamKey(key);
+      return { aggregate_type, id, event_type: eventType };
+    }),
+    scheduled_by: { key: by.key, event_type: by.eventType, stream_id: by.streamId },
+  };
+}
+
+/**
+ * Once this resolves, the event never fires. Refuses with `not_found` if it has fired or was
+ * cancelled.
+ */
+export async function cancelSchedule(
+  engine: Engine,
+  tenant: Tenant,
+  id: string,
+): Promise<Outcome<void>> {
+  return await engine.transact(async (tx) => {
+    const record = await findPending(tx, tenant.number, id);
+    if (record === undefined) return refuseSchedule();
+    removeSchedule(tx, tenant.number, record);
+    return accept(undefined);
+  });
+}

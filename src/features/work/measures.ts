@@ -1,0 +1,176 @@
+/**
+ * Measures the store for operators: how much background work waits, and for how long. It does so
+ * at most once a second however many ask. If the store does not answer in time, the measure says
+ * that it is down.
+ */
+
+import { isEntryDue } from "../../domain/reaction/outbox_entry.ts";
+import type { QueueMeasure } from "../../domain/measures/queue_measure.ts";
+import { COMMIT_LOG_SHARDS, QUEUE_SHARDS } from "../../domain/fairness/work_share.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { countCommits, readCommits } from "../../store/commit_log.ts";
+import { listLane, listMarks } from "../../store/listeners/deliveries.ts";
+import { countOutbox, countParked, listOutbox } from "../../store/reactions/outbox.ts";
+import { listViewTenants } from "../../store/projections/projections.ts";
+import { readHead } from "../../store/streams/streams.ts";
+import { listDueTimers } from "../../store/timers.ts";
+import { listErasures, readTombstone } from "../../store/tombstones.ts";
+import type { StoreMeasure } from "../../domain/measures/store_measure.ts";
+
+/** How long a measure is reused. */
+const KEPT_MS = 1_000;
+/**
+ * Monitoring systems usually wait ten seconds, and they need the rest of the answer in any
+ * case.
+ */
+const WAIT_MS_MAX = 2_000;
+
+const DOWN: StoreMeasure = { isUp: false, queues: [] };
+
+/** Returns a function that measures; it never throws. */
+export function openStoreMeasures(engine: Engine, host: Host): () => Promise<StoreMeasure> {
+  let kept: { readonly measure: StoreMeasure; readonly atMs: number } | undefined;
+  let running: Promise<StoreMeasure> | undefined;
+
+  async function read(): Promise<StoreMeasure> {
+    try {
+      const [queues, told] = [await measureQueues(engine, host), await engine.measure?.()];
+      return { isUp: true, queues, ...told };
+    } catch (error) {
+      host.log("warn", "The store could not be measured", {
+        reason: error instanceof Error ? error.message : String(error),
+      });
+      return DOWN;
+    }
+  }
+
+  async function readAndKeep(): Promise<StoreMeasure> {
+    const measure = await read();
+    kept = { measure, atMs: host.monotonicMs() };
+    running = undefined;
+    return measure;
+  }
+
+  return async () => {
+    if (kept !== undefined && host.monotonicMs() - kept.atMs < KEPT_MS) return kept.measure;
+    running ??= readAndKeep();
+    let cancel = () => {};
+    const late = new Promise<StoreMeasure>((resolve) => {
+      cancel = host.startTimer(WAIT_MS_MAX, () => resolve(DOWN));
+    });
+    const measure = await Promise.race([running, late]);
+    cancel();
+    return measure;
+  };
+}
+
+/** The most entries counted in each shard; a longer queue is reported as this long. */
+const COUNT_MAX = 1_000;
+/** How many entries of each shard are examined for their waiting time. */
+const LOOK_AT = 10;
+const MS_PER_SECOND = 1000;
+
+/** The measure of one shard, or of all shards so far. */
+interface Waiting {
+  readonly depth: number;
+  readonly lagMs: number;
+}
+
+const NOTHING: Waiting = { depth: 0, lagMs: 0 };
+
+/**
+ * Measures the whole deployment, whichever process asks. It reads shard after shard while
+ * writes continue, so the sum is not of one moment, and no write has to wait for it.
+ */
+export async function measureQueues(engine: Engine, host: Host): Promise<QueueMeasure[]> {
+  const nowMs = host.nowMs();
+  let outbox = NOTHING;
+  for (let shard = 0; shard < QUEUE_SHARDS.outbox; shard++) {
+    outbox = join(outbox, await engine.snapshot((tx) => measureOutbox(tx, shard, nowMs)));
+    await host.yieldTurn();
+  }
+  let timer = NOTHING;
+  for (let shard = 0; shard < QUEUE_SHARDS.timer; shard++) {
+    timer = join(timer, await engine.snapshot((tx) => measureTimers(tx, shard, nowMs)));
+    await host.yieldTurn();
+  }
+  let lane = NOTHING;
+  for (let shard = 0; shard < QUEUE_SHARDS.lane; shard++) {
+    lane = join(lane, await engine.snapshot((tx) => measureLanes(tx, shard, nowMs)));
+    await host.yieldTurn();
+  }
+  let view = NOTHING;
+  for (const tenant of await engine.snapshot(listViewTenants)) {
+    view = join(view, await engine.snapshot((tx) => measureViews(tx, tenant, nowMs)));
+    await host.yieldTurn();
+  }
+  const erasure = await engine.snapshot((tx) => measureErasures(tx, nowMs));
+  const parked = await engine.snapshot((tx) => countParked(tx, COUNT_MAX));
+  return [
+    { queue: "outbox", ...outbox },
+    { queue: "timer", ...timer },
+    { queue: "lane", ...lane },
+    { queue: "view", ...view },
+    { queue: "erasure", ...erasure },
+    { queue: "parked", depth: parked, lagMs: 0 },
+  ];
+}
+
+async function measureOutbox(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
+  const depth = await countOutbox(tx, shard, COUNT_MAX);
+  if (depth === 0) return NOTHING;
+  const { works } = await listOutbox(tx, shard, undefined, LOOK_AT);
+  const due = works.filter((work) => isEntryDue(work, nowMs));
+  return { depth, lagMs: longest(nowMs, due.map(({ sinceMs }) => sinceMs)) };
+}
+
+/** Counts only timers that are due; the others cost nothing yet. */
+async function measureTimers(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
+  const due = await listDueTimers(tx, shard, nowMs, COUNT_MAX);
+  return { depth: due.length, lagMs: longest(nowMs, due.map(({ dueMs }) => dueMs)) };
+}
+
+/** Counts lanes whose listener's circuit is open too. */
+async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
+  const marked = await listMarks(tx, shard, COUNT_MAX);
+  const firsts = await Promise.all(marked.slice(0, LOOK_AT).map((lane) => listLane(tx, lane, 1)));
+  const due = firsts.flat().filter(({ delivery }) => delivery.dueMs <= nowMs);
+  const times = due.map(({ delivery: { sinceMs, dueMs } }) => Math.max(sinceMs, dueMs));
+  return { depth: marked.length, lagMs: longest(nowMs, times) };
+}
+
+/**
+ * Commits in the log have no time, so the time of their stream's newest event is used, in
+ * seconds.
+ */
+async function measureViews(tx: ReadTransaction, tenant: number, nowMs: number): Promise<Waiting> {
+  const depth = await countCommits(tx, tenant, COUNT_MAX);
+  if (depth === 0) return NOTHING;
+  const times: number[] = [];
+  for (let shard = 0; shard < COMMIT_LOG_SHARDS; shard++) {
+    const [first] = await readCommits(tx, tenant, shard, undefined, 1);
+    if (first === undefined) continue;
+    times.push((await readHead(tx, tenant, first.stream)).updatedAt * MS_PER_SECOND);
+  }
+  return { depth, lagMs: longest(nowMs, times) };
+}
+
+async function measureErasures(tx: ReadTransaction, nowMs: number): Promise<Waiting> {
+  const due = await listErasures(tx, undefined, COUNT_MAX);
+  const first = await Promise.all(
+    due.slice(0, LOOK_AT).map(({ tenant, id }) => readTombstone(tx, tenant, id)),
+  );
+  const times = first.flatMap((tombstone) =>
+    tombstone === undefined ? [] : [tombstone.executeAtMs]
+  );
+  return { depth: due.length, lagMs: longest(nowMs, times) };
+}
+
+function join(a: Waiting, b: Waiting): Waiting {
+  return { depth: a.depth + b.depth, lagMs: Math.max(a.lagMs, b.lagMs) };
+}
+
+function longest(nowMs: number, timesMs: readonly number[]): number {
+  return timesMs.reduce((lagMs, timeMs) => Math.max(lagMs, nowMs - timeMs), 0);
+}

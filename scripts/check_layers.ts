@@ -2,14 +2,19 @@
  * Fails on imports that break the one direction of imports. Only `checks/layer_table.ts` says
  * which layer, and which room of the features, may import which.
  *
- * It also fails if a row of the table is not used, if a relative import leads to no file, or if
- * files or sibling folders import each other in a circle. Prints `file:line: [rule] message`, and
- * exits with 1 if there are faults.
+ * It also fails if a row of the table is not used, if a relative import leads to no file, if
+ * files or sibling folders import each other in a circle, or if too many files have exactly one
+ * importer. Prints `file:line: [rule] message`, and exits with 1 if there are faults.
  */
 
 import { type Import, importsOf, resolveImport } from "./checks/imports.ts";
 import { type Edge, fileCycles, folderCycles } from "./checks/import_cycles.ts";
 import { type Layer, LAYERS, ROOMS } from "./checks/layer_table.ts";
+import {
+  checkSingleImporters,
+  SINGLE_IMPORTERS_MAX,
+  singleImporters,
+} from "./checks/single_importers.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
 
 /** Returns every fault of the product sources. `exists` says whether a path is a file. */
@@ -138,7 +143,13 @@ if (import.meta.main) {
   const product = await readSources(["main.ts", "src"]);
   const rest = await readSources(["scripts", "tests"]);
   const known = new Set([...product, ...rest].map((source) => source.path));
-  const faults = [...checkLayers(product, (path) => known.has(path)), ...checkUnused(product)];
+  const faults = [
+    ...checkLayers(product, (path) => known.has(path)),
+    ...checkUnused(product),
+    ...checkSingleImporters(product),
+  ];
+  const { length } = singleImporters(product);
+  console.log(`layers: ${length} files have one importer, at most ${SINGLE_IMPORTERS_MAX} may`);
   for (const source of rest) {
     for (const imported of importsOf(source)) {
       const target = resolveImport(source.path, imported.specifier);

@@ -81,14 +81,9 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what a rotation means is seen in the anchors after it",
   },
   {
-    place: "src/features/audit/read_anchors.ts",
+    place: "src/features/audit/read_evidence.ts",
     test: "tests/features/audit/audit_service_test.ts",
     reason: "read beside what made them",
-  },
-  {
-    place: "src/features/audit/read_attestation.ts",
-    test: "tests/features/audit/audit_service_test.ts",
-    reason: "a bundle is judged by those who verify it",
   },
   {
     place: "src/store/audit/anchors.ts",
@@ -134,11 +129,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/domain/saga/instance.ts",
     test: "tests/features/erasure/copies_test.ts",
     reason: "sagas as the store has them, and what becomes of these",
-  },
-  {
-    place: "src/features/erasure",
-    test: "tests/features/erasure/erase_due_test.ts",
-    reason: "steps of one work, seen by what is left of a stream",
   },
   {
     place: "src/store/tombstones.ts",
@@ -494,11 +484,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/features/limits",
     test: "tests/end_to_end/plans_test.ts",
     reason: "limits and plans, seen by a client at its limit",
-  },
-  {
-    place: "src/features/errors",
-    test: "tests/end_to_end/errors_test.ts",
-    reason: "error records, seen by those who list them",
   },
   {
     place: "src/features/listeners",

@@ -113,7 +113,6 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   base: [],
-  errors: [],
   limits: [],
   checks: [],
   access: ["base"],

@@ -8,7 +8,7 @@ const REQUEST = "tests/features/erasure/tombstones_test.ts";
 const FAULTS = "tests/features/erasure/erasure_faults_test.ts";
 
 export const ERASURE_MUTATIONS: readonly Mutation[] = [
-  ...changesOf("src/features/erasure/rewrite_stream.ts", ERASE, [
+  ...changesOf("src/features/erasure/erase_due.ts", ERASE, [
     [
       "an event that was written during the last step of an erasure is lost",
       "(await readHead(tx, tenant, key)).tip === head.tip",

@@ -53,7 +53,6 @@ import { createEmitter } from "./writes/write_emission.ts";
 import { createWriter } from "./writes/write_events.ts";
 import { findNearby } from "./states/find_nearby.ts";
 import { listAggregates } from "./states/list_aggregates.ts";
-import { listErrors } from "./errors/list_errors.ts";
 import { openStoreMeasures } from "./work/measures.ts";
 import { createAggregateReader } from "./states/read_aggregate.ts";
 import { readEventPage } from "./states/read_events.ts";
@@ -202,7 +201,7 @@ export function createService(
     listAggregates: (tenant, request) =>
       listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
-    listErrors: (tenant, page) => listErrors(errors.list, tenant, page),
+    listErrors: errors.list,
     ...storedCalls(engine, specs, host),
     ...reactionCalls({ ...reacting, counters, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { checkLayers, checkUnused } from "../../scripts/check_layers.ts";
+import { checkSingleImporters, singleImporters } from "../../scripts/checks/single_importers.ts";
 import { importsOf, resolveImport } from "../../scripts/checks/imports.ts";
 import { parseSource } from "../../scripts/checks/source_tree.ts";
 
@@ -178,4 +179,26 @@ Deno.test("checkUnused() finds the rows that no import needs, and keeps those th
     "src/store: src/kv",
     "room writes: states",
   ]);
+});
+
+Deno.test("singleImporters() counts files with one importer, but no entry's and no exception", () => {
+  const files = {
+    "main.ts": `import "./src/cli/serve.ts";`,
+    "src/cli/serve.ts": `import "../domain/used_once.ts";\nimport "../domain/used_twice.ts";`,
+    "src/domain/used_once.ts": `import type { A } from "./used_twice.ts";`,
+    "src/domain/used_twice.ts": `export type A = 1;`,
+    "src/kv/row.ts": "",
+    "src/kv/table.ts": `import "./row.ts";\nimport { x } from "./row.ts";`,
+    "src/sql/query_main.ts": `import "./run_query.ts";`,
+    "src/sql/run_query.ts": "",
+  };
+  const sources = Object.entries(files).map(([path, text]) => parseSource(path, text));
+  const rows = [{ place: "src/kv", reason: "a row" }];
+  assert.deepEqual(singleImporters(sources, rows), ["src/domain/used_once.ts"]);
+  assert.deepEqual(singleImporters(sources, []), ["src/domain/used_once.ts", "src/kv/row.ts"]);
+  const rulesOf = (max: number, exceptions: typeof rows) =>
+    checkSingleImporters(sources, max, exceptions).map(({ rule }) => rule);
+  assert.deepEqual(rulesOf(1, rows), []);
+  assert.deepEqual(rulesOf(0, rows), ["single_importer"]);
+  assert.deepEqual(rulesOf(1, [...rows, { place: "src/http", reason: "" }]), ["exception_unused"]);
 });

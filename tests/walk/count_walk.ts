@@ -10,7 +10,7 @@ import { BENCH_SPEC, eventData, METADATA, streamId } from "../../scripts/bench/r
 import { newThreadWatch } from "../../src/domain/fairness/thread_watch.ts";
 import { countTransaction, newCounters } from "../../src/domain/measures/counters.ts";
 import { createAccess } from "../../src/features/access/access_service.ts";
-import { resolveTenant } from "../../src/features/access/read_instances.ts";
+import { resolveTenant } from "../../src/features/access/instances.ts";
 import { createService } from "../../src/features/service.ts";
 import { systemHost } from "../../src/host.ts";
 import { startServer } from "../../src/http/serve.ts";

@@ -30,7 +30,7 @@ import type { Environment, Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { keyAuthenticator } from "./authenticate_key.ts";
-import { operatorAuthenticator, type TokenKeys } from "./authenticate_operator.ts";
+import { operatorAuthenticator, type TokenKeys } from "./operator_token.ts";
 
 export interface AccessService {
   /**

@@ -15,12 +15,13 @@ import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import {
   type AnchorPage,
+  type AttestationRequest,
+  createAttestationReader,
   listAnchors,
   listPublicKeys,
   type PublicKey,
   readAnchor,
-} from "./read_anchors.ts";
-import { type AttestationRequest, createAttestationReader } from "./read_attestation.ts";
+} from "./read_evidence.ts";
 
 export interface AuditService {
   attest(tenant: Tenant, request: AttestationRequest): Promise<Outcome<AttestationBundle>>;

@@ -6,7 +6,9 @@
  */
 
 import { countErrors, type Counters, newCounters } from "../../domain/measures/counters.ts";
-import type { ErrorRecord } from "../../domain/error_record.ts";
+import type { ErrorPage, ErrorRecord } from "../../domain/error_record.ts";
+import { checkStart, cutPage, pageLimit } from "../../domain/list_page.ts";
+import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { hashText } from "../../domain/sha256/sha256.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -23,14 +25,16 @@ import {
 const RECORDS_IN_MEMORY_MAX = 1_000;
 /** Records written at a time: while the store is unavailable, each write takes seconds to fail. */
 const WRITING_MAX = 16;
+/** Longer than any id. */
+const ID_CHARACTERS_MAX = 64;
 const RANDOM_BYTES = 12;
 const TIME_DIGITS = 12;
 
 export interface ErrorRecords {
   record(tenant: Tenant | undefined, error: Omit<ErrorRecord, "error_id" | "occurred_at">): string;
   read(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
-  /** At most `limit` records before the id `start`, newest first. */
-  list(tenant: Tenant, page: ErrorPageRequest): Promise<ErrorRecord[]>;
+  /** A page of records before the id `start`, newest first. */
+  list(tenant: Tenant, page: PageRequest): Promise<Outcome<ErrorPage>>;
   /**
    * Saves up to `limit` records that the store did not take before. Returns how many. Throws if
    * the store is unavailable.
@@ -38,11 +42,6 @@ export interface ErrorRecords {
   saveWaiting(limit: number): Promise<number>;
   /** Resolves when no record is being written any more. */
   settle(): Promise<void>;
-}
-
-export interface ErrorPageRequest {
-  readonly start?: string;
-  readonly limit: number;
 }
 
 interface Waiting {
@@ -156,19 +155,24 @@ export function openErrorRecords(
     return refuse({ kind: "not_found", message });
   }
 
-  async function list(tenant: Tenant, page: ErrorPageRequest): Promise<ErrorRecord[]> {
-    const { number } = tenant;
+  async function list(
+    { number }: Tenant,
+    { start, limit }: PageRequest,
+  ): Promise<Outcome<ErrorPage>> {
+    const checked = checkStart(start, ID_CHARACTERS_MAX);
+    if (!checked.ok) return checked;
+    const page = { start, limit: pageLimit(limit) + 1 };
     // Taken before the store is read: a record saved meanwhile would otherwise be in neither
     // list.
     const waitingBefore = [...waiting.values()];
     const stored = await engine.snapshot((tx) => listErrorRecords(tx, number, page));
-    const { start } = page;
     const known = new Set(stored.map(({ error_id }) => error_id));
     const held = waitingBefore.filter((entry) => entry.tenant.number === number)
       .map(({ record }) => record)
       .filter(({ error_id: id }) => !known.has(id) && (start === undefined || id < start));
-    return [...stored, ...held].filter((record) => isFresh(record, host.nowMs()))
+    const found = [...stored, ...held].filter((record) => isFresh(record, host.nowMs()))
       .sort((a, b) => a.error_id < b.error_id ? 1 : -1).slice(0, page.limit);
+    return accept(cutPage(found, limit, ({ error_id }) => error_id));
   }
 
   async function settle(): Promise<void> {

@@ -7,7 +7,7 @@
 import { assert } from "../../domain/assert.ts";
 import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import type { Lines } from "../../domain/fairness/lines.ts";
+import type { Lines } from "../../domain/fairness/per_name.ts";
 import { waitForTurn } from "../../domain/fairness/pieces.ts";
 import type { View } from "../../domain/projection/view.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";

@@ -6,7 +6,7 @@ import {
   deployProjection,
   listProjections,
 } from "./manage_projections.ts";
-import { openLines } from "../../domain/fairness/lines.ts";
+import { openLines } from "../../domain/fairness/per_name.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createViewBuilder } from "./build_views.ts";
 import { createViewKeeper } from "./keep_views.ts";

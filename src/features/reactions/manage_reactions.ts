@@ -18,7 +18,6 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import type { PausedReactions } from "./follow_pauses.ts";
-import { openPendingPlace, sealPendingPlace } from "./pending_place.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { clearEntry, hasEntry } from "../../store/reactions/outbox.ts";
 import {
@@ -42,6 +41,9 @@ import { type ListPage, listPage, pageLimit } from "../../domain/list_page.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import { listTenantDeliveries } from "../../store/listeners/deliveries.ts";
 import type { Timer } from "../../store/timers.ts";
+import { Buffer } from "node:buffer";
+import { isJsonObject } from "../../domain/json.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
 
 /** The state of an environment, and a page of its pending reactions. */
 export interface PendingReactions extends ListPage<PendingView> {
@@ -318,4 +320,42 @@ export async function returnTimers(
     returned += await engine.transact((tx) => putBack(tx, tenant, TIMERS_AT_A_TIME));
   }
   return returned;
+}
+
+/** Longer than any cursor, which holds a stream key. */
+const START_CHARACTERS_MAX = 2_000;
+
+/** The cursor of a list, as an opaque text that clients send back unchanged. */
+function sealPendingPlace(place: PendingPlace): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+/** Undefined if no list has returned this text. */
+function openPendingPlace(text: string): PendingPlace | undefined {
+  if (text.length > START_CHARACTERS_MAX) return undefined;
+  let place: unknown;
+  try {
+    place = JSON.parse(Buffer.from(text, "base64url").toString());
+  } catch {
+    return undefined;
+  }
+  if (!isJsonObject(place)) return undefined;
+  const { source, state, after } = place;
+  if (source === "outbox") return openOutboxPlace(after);
+  if (after !== undefined && typeof after !== "string") return undefined;
+  const rest = after === undefined ? {} : { after };
+  if (source === "schedules") return { source, ...rest };
+  if (source !== "sagas" || (state !== "running" && state !== "compensating")) return undefined;
+  return { source, state, ...rest };
+}
+
+function openOutboxPlace(after: unknown): PendingPlace | undefined {
+  if (after === undefined) return { source: "outbox" };
+  if (!isJsonObject(after)) return undefined;
+  const { stream, index, number } = after;
+  const isPlace = typeof stream === "string" && Number.isSafeInteger(index) &&
+    Number.isSafeInteger(number);
+  if (!isPlace) return undefined;
+  const known = { stream: stream as StreamKey, index: index as number, number: number as number };
+  return { source: "outbox", after: known };
 }

@@ -16,6 +16,7 @@ import {
   entryRoot,
   impliedStamp,
   isEntryDue,
+  type OutboxPlace,
   type OutboxWork,
   OWN_WAIT_MS,
   retryPauseMs,
@@ -40,13 +41,13 @@ import { isCurrentSpec } from "../../store/specs.ts";
 import type { SagaAdvancer } from "../sagas/advance_sagas.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Combiner } from "../writes/combine.ts";
-import { openHeldWorks } from "./held_works.ts";
 import type { Emitter } from "../writes/write_emission.ts";
 import type { Cause } from "../writes/prepared_write.ts";
 import { contextOf, openDropper } from "./drop_implied.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
+import { openShares } from "../../domain/fairness/shares.ts";
 
 export interface OutboxRunner {
   /**
@@ -303,4 +304,54 @@ async function allOf(running: readonly Promise<void>[]): Promise<void> {
 
 function say(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Tracks the outbox entries that this process holds in memory. These are its own entries, from
+ * the write that left them until they are done. Their number and their bytes are limited, and
+ * environments share both limits. Entries beyond the limits are left to the workers, which read
+ * the outbox page by page.
+ */
+interface HeldWorks {
+  /** Whether an environment holds as many as it may. */
+  isFull(tenant: number): boolean;
+  /** Whether the entry is held already. If so, the workers must not do it as well. */
+  has(place: OutboxPlace): boolean;
+  /** Holds `works` until {@link drop}. */
+  hold(works: readonly OutboxWork[]): void;
+  drop(works: readonly OutboxWork[]): void;
+}
+
+/** Entries in memory at most. */
+const WORKS_MAX = 40_000;
+/** Memory that an entry takes besides its stored bytes. */
+const ENTRY_BYTES = 500;
+
+export function openHeldWorks(): HeldWorks {
+  const numbers = openShares(WORKS_MAX);
+  const bytes = openShares(limits.outboxHeldBytesMax);
+  const names = new Set<string>();
+
+  return {
+    isFull: (tenant) => numbers.isFull(tenant) || bytes.isFull(tenant),
+    has: (place) => names.size > 0 && names.has(nameOf(place)),
+    hold(works) {
+      for (const work of works) {
+        numbers.add(work.place.tenant, 1);
+        bytes.add(work.place.tenant, work.bytes + ENTRY_BYTES);
+        names.add(nameOf(work.place));
+      }
+    },
+    drop(works) {
+      for (const work of works) {
+        numbers.add(work.place.tenant, -1);
+        bytes.add(work.place.tenant, -work.bytes - ENTRY_BYTES);
+        names.delete(nameOf(work.place));
+      }
+    },
+  };
+}
+
+function nameOf({ tenant, stream, index, number }: OutboxPlace): string {
+  return `${tenant}/${stream}/${index}/${number}`;
 }

@@ -34,14 +34,18 @@ import { listSigningKeys } from "../../store/audit/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
 import { finishImports } from "../base/activate_work.ts";
 import { createFileWriter, type FileOutput, type FileWriter } from "./file_writer.ts";
-import { type Delta, ExportDisturbed, type Reached, readDeltas, rewritten } from "./read_deltas.ts";
 import {
+  type Delta,
+  ExportDisturbed,
   type ListedHead,
+  type Reached,
+  readDeltas,
   readSpecState,
+  rewritten,
   scanSegment,
   SEGMENT_LIMITS,
   type SpecState,
-} from "./scan_heads.ts";
+} from "./read_streams.ts";
 import { scanWork, type SegmentLimits, type WorkSegment } from "./scan_work.ts";
 
 /** The head of a stream as far as the file has it. */

@@ -10,7 +10,7 @@ import { ENVIRONMENTS } from "../../../src/domain/tenant.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { credentialsFile } from "../../../src/private_files.ts";
 import { keyAuthenticator } from "../../../src/features/access/authenticate_key.ts";
-import { operatorAuthenticator } from "../../../src/features/access/authenticate_operator.ts";
+import { operatorAuthenticator } from "../../../src/features/access/operator_token.ts";
 import { listApiKeys } from "../../../src/features/access/api_keys.ts";
 import { listInstances } from "../../../src/features/access/instances.ts";
 import { readCurrentSigningKey } from "../../../src/store/audit/signing_keys.ts";

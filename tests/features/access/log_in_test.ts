@@ -4,7 +4,7 @@ import { deepEqual, equal } from "node:assert/strict";
 import { passwordHasher } from "../../../src/features/access/hash_password.ts";
 import { type Accounts, addUser, login } from "../../../src/features/access/log_in.ts";
 import { createLoginGate } from "../../../src/features/access/login_gate.ts";
-import { operatorAuthenticator } from "../../../src/features/access/authenticate_operator.ts";
+import { operatorAuthenticator } from "../../../src/features/access/operator_token.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { accepted, refusal } from "../../support/access_fixtures.ts";
 import { type FakeHost, fakeHost } from "../../support/fake_host.ts";

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { SEGMENT_LIMITS } from "../../../src/features/transfer/scan_heads.ts";
+import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import type { Host } from "../../../src/host.ts";

@@ -7,7 +7,7 @@
 
 import { count, type Counters } from "../../../domain/measures/counters.ts";
 import { limits } from "../../../domain/limits.ts";
-import { openPlaces, type Places } from "../../../domain/fairness/places.ts";
+import { openPlaces, type Places } from "../../../domain/fairness/per_name.ts";
 import { checkQuery, type QueryRequest } from "../../../domain/projection/check_query.ts";
 import type { SqlMeasure } from "../../../domain/projection/sql_measure.ts";
 import type { BoundArguments } from "../../../domain/projection/sql_parameters.ts";

@@ -6,10 +6,9 @@
  */
 
 import { fullFormats } from "ajv-formats/dist/formats.js";
-import { isEmail, isIdnEmail } from "./email.ts";
-import { isHostname, isIdnHostname } from "./hostname.ts";
-import { isRegularExpression } from "./regex_syntax.ts";
+import { isAsciiLabel, isHostname, isIdnHostname } from "./hostname.ts";
 import { isUri, isUriTemplate, isUrl, type UriForm } from "./uri.ts";
+import { createRecentMap } from "../../../recent_map.ts";
 
 type Test = (text: string) => boolean;
 
@@ -129,4 +128,117 @@ function durationPattern(): RegExp {
 
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+/** RFC 5321, section 4.5.3.1, in octets. */
+const LOCAL_OCTETS_MAX = 64;
+const DOMAIN_OCTETS_MAX = 255;
+const MAILBOX_CHARACTERS_MAX = LOCAL_OCTETS_MAX + 1 + DOMAIN_OCTETS_MAX;
+
+const ATOM = /^[\w!#$%&'*+/=?^`{|}~-]+$/;
+const IDN_ATOM = /^[\w!#$%&'*+/=?^`{|}~\u{80}-\u{10ffff}-]+$/u;
+const QUOTED = /^"(?:[ !#-[\]-~]|\\[ -~])*"$/;
+const IDN_QUOTED = /^"(?:[ !#-[\]-~\u{80}-\u{10ffff}]|\\[ -~])*"$/u;
+const IDN_LABEL =
+  /^[a-z0-9\u{80}-\u{10ffff}](?:[a-z0-9\u{80}-\u{10ffff}-]*[a-z0-9\u{80}-\u{10ffff}])?$/iu;
+/** `[IPv6:::1]` or `[127.0.0.1]`; no other kinds are registered. */
+const ADDRESS_LITERAL = /^\[(?:(IPv6:)([0-9a-f:.]+)|([\d.]+))\]$/i;
+
+/** Tests of addresses in text form. */
+interface AddressTests {
+  readonly isIpv4: (text: string) => boolean;
+  readonly isIpv6: (text: string) => boolean;
+}
+
+/** A mailbox according to RFC 5321; `isIdnEmail` also accepts those of RFC 6531. */
+function isEmail(text: string, tests: AddressTests): boolean {
+  const at = splitAt(text);
+  return at !== undefined && isLocal(at.local, ATOM, QUOTED) &&
+    (isLiteral(at.domain, tests) || at.domain.split(".").every(isAsciiLabel));
+}
+
+function isIdnEmail(text: string, tests: AddressTests): boolean {
+  const at = splitAt(text);
+  return at !== undefined && isLocal(at.local, IDN_ATOM, IDN_QUOTED) &&
+    (isLiteral(at.domain, tests) || at.domain.split(".").every((label) => IDN_LABEL.test(label)));
+}
+
+const ENCODER = new TextEncoder();
+
+/** Splits at the last `@`; an earlier one is quoted, or a fault of the local part. */
+function splitAt(text: string): { readonly local: string; readonly domain: string } | undefined {
+  if (text.length > MAILBOX_CHARACTERS_MAX) return undefined;
+  const at = text.lastIndexOf("@");
+  if (at === -1) return undefined;
+  const [local, domain] = [text.slice(0, at), text.slice(at + 1)];
+  const isShort = ENCODER.encode(local).length <= LOCAL_OCTETS_MAX &&
+    ENCODER.encode(domain).length <= DOMAIN_OCTETS_MAX;
+  return isShort ? { local, domain } : undefined;
+}
+
+function isLocal(local: string, atom: RegExp, quoted: RegExp): boolean {
+  return local.startsWith('"')
+    ? quoted.test(local)
+    : local.split(".").every((part) => atom.test(part));
+}
+
+function isLiteral(domain: string, { isIpv4, isIpv6 }: AddressTests): boolean {
+  const literal = ADDRESS_LITERAL.exec(domain);
+  if (literal === null) return false;
+  return literal[1] === undefined ? isIpv4(literal[3]!) : isIpv6(literal[2]!);
+}
+
+/** More than the language has: most names asked for exist. */
+const KNOWN_MAX = 1_000;
+const known = createRecentMap<string, boolean>(KNOWN_MAX);
+
+const PROPERTY = /\\[pP]\{([A-Za-z0-9_=]{1,60})\}/y;
+/** Maximum properties in one text; looking one up takes a few microseconds. */
+const PROPERTIES_MAX = 50;
+
+/**
+ * Whether a text is an ECMA-262 regular expression, read with the `u` flag. The language itself
+ * decides. It would expand each Unicode property to hundreds of ranges, so each distinct one is
+ * looked up once and replaced by `\\d` in the text that the language reads.
+ */
+export function isRegularExpression(text: string): boolean {
+  const plain = withoutProperties(text);
+  return plain !== undefined && isAccepted(plain);
+}
+
+/** The text with `\\d` for each property; undefined if a property is unknown. */
+function withoutProperties(text: string): string | undefined {
+  const parts: string[] = [];
+  const names = new Set<string>();
+  let copied = 0;
+  for (let at = text.indexOf("\\"); at !== -1; at = text.indexOf("\\", at + 2)) {
+    const letter = text[at + 1];
+    if (letter !== "p" && letter !== "P") continue;
+    PROPERTY.lastIndex = at;
+    const name = PROPERTY.exec(text)?.[1];
+    if (name === undefined || !isProperty(name)) return undefined;
+    if (names.add(name).size > PROPERTIES_MAX) return undefined;
+    parts.push(text.slice(copied, at), "\\d");
+    copied = PROPERTY.lastIndex;
+    at = copied - 2;
+  }
+  return copied === 0 ? text : parts.join("") + text.slice(copied);
+}
+
+function isProperty(name: string): boolean {
+  let answer = known.get(name);
+  if (answer === undefined) {
+    answer = isAccepted(`\\p{${name}}`);
+    known.set(name, answer);
+  }
+  return answer;
+}
+
+function isAccepted(source: string): boolean {
+  try {
+    new RegExp(source, "u");
+    return true;
+  } catch {
+    return false;
+  }
 }

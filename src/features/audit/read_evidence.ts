@@ -1,11 +1,12 @@
 /**
- * Makes the bundle that proves one event under an anchor.
+ * Reads evidence: anchors, the public keys that signed them, and the bundle that proves one
+ * event under an anchor.
  *
- * It works for any event and any anchor of its environment, and reads neither the whole
- * instance nor the whole stream. See docs/reference/audit.md.
+ * A bundle can be had for any event and any anchor of its environment. Making it reads neither
+ * the whole instance nor the whole stream. See docs/reference/audit.md.
  */
 
-import { formatOf } from "../../domain/audit/anchor.ts";
+import { formatOf, type InstanceAnchor } from "../../domain/audit/anchor.ts";
 import { type AttestationBundle, buildBundle } from "../../domain/audit/bundle.ts";
 import { type InclusionProof, proofRoot } from "../../domain/audit/merkle.ts";
 import { leafHash, type PackedNodes } from "../../domain/audit/node_hash.ts";
@@ -23,13 +24,77 @@ import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { type NumberedAnchor, readAnchor, readBlocks } from "../../store/audit/anchors.ts";
+import {
+  listAnchors as listNumbered,
+  type NumberedAnchor,
+  readAnchor as readNumbered,
+  readBlocks,
+} from "../../store/audit/anchors.ts";
 import { readEvent } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { readTile, type TiledStream } from "../../store/streams/tiles.ts";
 import { findChunks, readChunk } from "../../store/audit/tree_chunks.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { locateStream } from "../base/locate_stream.ts";
+import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
+import { listSigningKeys } from "../../store/audit/signing_keys.ts";
+
+/** The public half of a signing key. */
+export interface PublicKey {
+  /** 32 bytes as lowercase hex. */
+  readonly public_key: string;
+  /** ISO 8601 UTC. */
+  readonly created_at: string;
+}
+
+export type AnchorPage = ListPage<InstanceAnchor>;
+
+/** Longer than any anchor id. */
+const ID_CHARACTERS_MAX = 64;
+
+/** With `id` undefined: the newest anchor. */
+export async function readAnchor(
+  engine: Engine,
+  tenant: Tenant,
+  id: string | undefined,
+): Promise<Outcome<InstanceAnchor>> {
+  if (id !== undefined && id.length > ID_CHARACTERS_MAX) {
+    return refuse({ kind: "anchor_not_found" });
+  }
+  const found = await engine.snapshot((tx) => readNumbered(tx, tenant.number, id));
+  return found === undefined ? refuse({ kind: "anchor_not_found" }) : accept(found.anchor);
+}
+
+/** `start`: the id of an anchor; the page holds older ones. */
+export async function listAnchors(
+  engine: Engine,
+  tenant: Tenant,
+  page: { readonly limit?: number; readonly start?: string },
+): Promise<Outcome<AnchorPage>> {
+  const { start, limit } = page;
+  if (start !== undefined && start.length > ID_CHARACTERS_MAX) return badStart();
+  const found = await engine.snapshot(async (tx) => {
+    const from = start === undefined ? undefined : await readNumbered(tx, tenant.number, start);
+    if (start !== undefined && from === undefined) return undefined;
+    return await listNumbered(tx, tenant.number, {
+      before: from?.number,
+      limit: pageLimit(limit) + 1,
+    });
+  });
+  if (found === undefined) return badStart();
+  return accept(cutPage(found.map(({ anchor }) => anchor), limit, ({ id }) => id));
+}
+
+function badStart() {
+  const message = "start must be the id of an anchor, as a listing gives it";
+  return refuse({ kind: "bad_request", message, path: "start" });
+}
+
+/** All keys of the instance; the last one is the current key. */
+export async function listPublicKeys(engine: Engine, tenant: Tenant): Promise<PublicKey[]> {
+  const keys = await engine.snapshot((tx) => listSigningKeys(tx, tenant.instanceId));
+  return keys.map(({ public_key, created_at }) => ({ public_key, created_at }));
+}
 
 export interface AttestationRequest {
   readonly aggregateType: string;
@@ -159,7 +224,7 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     const index = Number(request.index);
     return await engine.snapshot(async (tx): Promise<Outcome<AttestationBundle>> => {
       const [anchor, head] = await Promise.all([
-        readAnchor(tx, tenant.number, request.anchor),
+        readNumbered(tx, tenant.number, request.anchor),
         readHead(tx, tenant.number, key),
       ]);
       if (anchor === undefined) {

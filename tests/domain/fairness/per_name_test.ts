@@ -1,7 +1,7 @@
 /** Work of one name never overlaps, even if it fails; work of another name does not wait. */
 
 import assert from "node:assert/strict";
-import { openLines } from "../../../src/domain/fairness/lines.ts";
+import { openLines, openPlaces } from "../../../src/domain/fairness/per_name.ts";
 
 Deno.test("work of one name is done in its order, also after work that fails", async () => {
   const lines = openLines();
@@ -17,4 +17,20 @@ Deno.test("work of one name is done in its order, also after work that fails", a
   const ends = await Promise.allSettled(works);
   assert.deepEqual(ends.map(({ status }) => status), ["fulfilled", "rejected", "fulfilled"]);
   assert.deepEqual(done, ["other", "first", "third"]);
+});
+
+Deno.test("a name has so many places and no more, whatever others have", () => {
+  const places = openPlaces(2);
+  assert.deepEqual([1, 2, 3].map(() => places.enter("a")), [true, true, false]);
+  assert.equal(places.enter("b"), true);
+  places.leave("a");
+  assert.deepEqual([1, 2].map(() => places.enter("a")), [true, false]);
+});
+
+Deno.test("places that all have left are all there again", () => {
+  const places = openPlaces(1);
+  for (let turn = 0; turn < 3; turn++) {
+    assert.equal(places.enter("a"), true);
+    places.leave("a");
+  }
 });

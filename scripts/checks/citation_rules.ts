@@ -39,6 +39,9 @@ const FOREIGN: readonly RegExp[] = [
 
 /** A file or folder, named in Markdown by its path from the root. */
 const NAMED_PATH = /^(?:docs|src|tests|scripts|\.ci|\.github)\/[\w./-]*(?:\.\w+|\/)$/;
+/** A page beside the code, which also names files and folders by their path from its own folder. */
+const BESIDE_CODE = /^(?:src|tests|scripts)\//;
+const NAMED_BESIDE = /^[\w-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|py|sh))?$/;
 
 export function checkCitations(
   sources: readonly Source[],
@@ -108,8 +111,13 @@ function linkFaults(
 }
 
 function pathFaults(path: string, text: string, { exists }: Repository): Fault[] {
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  const targetOf = (name: string) => {
+    if (NAMED_PATH.test(name)) return name.endsWith(".md") ? undefined : name;
+    return BESIDE_CODE.test(path) && NAMED_BESIDE.test(name) ? folder + name : undefined;
+  };
   return codeOf(text)
-    .filter(({ text }) => NAMED_PATH.test(text) && !text.endsWith(".md"))
-    .filter(({ text }) => !exists(text.replace(/\/$/, "")))
-    .map(({ line, text }) => ({ path, line, rule: "no_file", message: `there is no ${text}` }));
+    .map(({ line, text }) => ({ line, target: targetOf(text) }))
+    .filter(({ target }) => target !== undefined && !exists(target.replace(/\/$/, "")))
+    .map(({ line, target }) => ({ path, line, rule: "no_file", message: `there is no ${target}` }));
 }

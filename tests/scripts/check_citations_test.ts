@@ -139,6 +139,13 @@ Deno.test("checkCitations() looks for the files that a page names between backti
   assert.deepEqual(faultsOfPage("```\n`src/http/answers.ts`\n```\n"), []);
 });
 
+Deno.test("checkCitations() looks beside the page for what a page among the code names", () => {
+  const named = "`http/reply.ts`, `http/`, `reply.ts`, `http/*.ts`, `text/plain`, `src/http/`";
+  assert.deepEqual(faultsOfPage(named, "src/README.md"), []);
+  assert.deepEqual(faultsOfPage("`http/answers.ts`", "src/README.md"), ["src/README.md:1 no_file"]);
+  assert.deepEqual(faultsOfPage("`https/`", "src/README.md"), ["src/README.md:1 no_file"]);
+});
+
 Deno.test("commentsOf() finds every comment, each with its lines", () => {
   const code = [
     "#!/usr/bin/env deno",

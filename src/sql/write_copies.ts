@@ -125,7 +125,7 @@ function endFill(
   const { view: { name, number, version }, stamp, rows } = message;
   const filling = fillingName(message);
   const found = file.database.prepare(`SELECT count(*) AS count FROM "${filling}"`).get()?.count;
-  if (found !== rows) return moved(`${found} rows of ${rows} were kept`);
+  if (found !== rows) return moved(`the copy has ${found} of ${rows} rows`);
   file.forget();
   file.transact(() => {
     dropTable(file, name);
@@ -156,7 +156,7 @@ function apply(
   for (const [index, change] of changes.entries()) {
     if (applyTo(file, change, rows[index]!)) continue;
     database.exec("ROLLBACK");
-    return moved(`${change.view.name} is not where it was`);
+    return moved(`the table of ${change.view.name} is not where the changes begin`);
   }
   if (isLast) database.exec("COMMIT");
   return DONE;

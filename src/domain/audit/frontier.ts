@@ -42,10 +42,7 @@ export function extendFrontierBy({ count, peaks }: Frontier, values: readonly st
   return { count: leaves, peaks: extended };
 }
 
-/**
- * Appends a leaf in place: `peaks` are those of `count` leaves before, and of one leaf more
- * after.
- */
+/** Appends a leaf: turns the peaks of `count` leaves into those of one leaf more, in place. */
 export function addLeaf(peaks: NodeHash[], count: number, value: string): void {
   let node = leafHash(value);
   // As in binary addition, each full subtree at the end of the row carries into the next size.

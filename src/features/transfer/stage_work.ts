@@ -69,7 +69,7 @@ export function originOf(work: WorkItem): Origin | undefined {
   return { stream: key as StreamKey, index: indexOf(stream_id) };
 }
 
-/** Beyond every stream if the text is not an event id. */
+/** The index in an event id; Infinity, which no stream has, for any other text. */
 function indexOf(id: string): number {
   return parseEventId(id) ?? Infinity;
 }
@@ -131,7 +131,7 @@ async function storeSchedule(
   moved: MovedSchedule,
 ): Promise<boolean> {
   if (await readSchedule(tx, tenant, moved.id) !== undefined) return false;
-  // A mark that was never moved is 0.
+  // In this store no mark has cancelled the events of a rule yet, which counts as mark 0.
   const cancelOn = moved.cancelOn.map((rule) => ({ ...rule, mark: 0 }));
   const record = { ...moved, cancelOn };
   keepSchedule(tx, tenant, record);
@@ -141,7 +141,7 @@ async function storeSchedule(
   return true;
 }
 
-/** A timer leads to its lane, because lane marks belong to the whole deployment. */
+/** Sets a timer instead of the lane's mark, because marks belong to the whole deployment. */
 async function storeDelivery(
   tx: Transaction,
   tenant: number,
@@ -155,7 +155,7 @@ async function storeDelivery(
   return true;
 }
 
-/** The event types that it watches come with its definition. */
+/** Does not watch its event types: its definition does, which is an item of its own. */
 async function storeSaga(tx: Transaction, tenant: number, moved: MovedSaga): Promise<boolean> {
   const { instance: { id: sagaId, waiting }, awaitsFrom: from, timerMs } = moved;
   if (await isSagaStarted(tx, tenant, sagaId)) return false;

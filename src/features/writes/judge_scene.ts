@@ -30,7 +30,7 @@ export interface StreamState extends FoldedState, StreamTip {}
 export type Verdict =
   /** The handlers have accepted it. If it is written, its streams are as in `after`. */
   | { readonly kind: "taken"; readonly write: PreparedWrite; readonly after: readonly After[] }
-  /** Left to the transaction to answer; no module is asked. */
+  /** The transaction answers the write; no module is asked. */
   | { readonly kind: "unjudged"; readonly write: PreparedWrite }
   | { readonly kind: "refused"; readonly ok: false; readonly refusal: Refusal }
   | { readonly kind: "thrown"; readonly error: unknown };

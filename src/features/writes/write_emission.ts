@@ -1,6 +1,6 @@
 /**
  * Writes an event of the service itself, implied or scheduled, prepared like a client's write.
- * Modules are asked where they have a say. See docs/reference/reactions.md.
+ * If a module handles its type, the module judges it first. See docs/reference/reactions.md.
  */
 
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";

@@ -39,7 +39,7 @@ export interface ProjectionRecord {
   readonly broken?: string;
   /** Set if the version that is read has not been kept up to date for a time. */
   readonly isStale?: true;
-  /** Deleted: the record goes when nothing of the projection is left. */
+  /** Whether it is deleted. The record is removed once nothing else of the projection is left. */
   readonly isDeleted: boolean;
   /** ISO 8601. */
   readonly deployed_at: string;

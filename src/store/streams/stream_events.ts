@@ -37,8 +37,8 @@ export interface EventWindow {
 }
 
 /**
- * The events of the window, oldest first. Stops after the segment with which `bytesMax` is
- * reached, so that there is always at least one event; none if the stream was rewritten since.
+ * The events of the window, oldest first. Stops after the segment that reaches `bytesMax`, so the
+ * first event is always there. Empty if the stream was rewritten since the window was made.
  */
 export async function readEvents(
   tx: Reads,
@@ -48,7 +48,7 @@ export async function readEvents(
 ): Promise<IndexedEvent[]> {
   const { from, to, bytesMax } = window;
   if (from >= to) return [];
-  // Most windows begin with a segment, and a single key finds that for less than a range.
+  // Most windows begin with a segment, and reading its key costs less than reading a range.
   const { generation, held, value } = await readHeld(tx, tenant, stream, from, window.generation);
   const end = Math.min(to, held.from);
   const stored = from < end
@@ -110,7 +110,7 @@ export function indexTail({ length }: StreamHead, tail: Bytes): IndexedEvent[] {
   return events.map(({ raw, bytes, hash }, at) => ({ index: first + at, raw, bytes, hash }));
 }
 
-/** The events of the window that are in segments; `value` is the segment that begins with it. */
+/** The window's events that are in segments. `value`: the segment that begins where it begins. */
 async function readSegments(
   tx: Reads,
   tenant: number,
@@ -171,7 +171,7 @@ export async function readEvent(
   index: number,
   ofGeneration?: number,
 ): Promise<IndexedEvent | undefined> {
-  // Many events begin a segment of their own, and a single key finds that for less than a range.
+  // Many events are the first of a segment, and reading its key costs less than reading a range.
   const { generation, held, value } = await readHeld(tx, tenant, stream, index, ofGeneration);
   if (index >= held.from) return held.within(index, index + 1)[0];
   const pairs = value !== undefined
@@ -181,7 +181,7 @@ export async function readEvent(
   return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
 }
 
-/** The segments of which the last holds the event at the index, if any does. */
+/** The segments up to the index. If one of them holds the event there, it is the last. */
 function segmentsUpTo(
   tenant: number,
   stream: StreamKey,
@@ -193,8 +193,8 @@ function segmentsUpTo(
 }
 
 /**
- * Like {@link readEvents}, but takes the newest of the window when `bytesMax` binds; oldest
- * first too.
+ * Like {@link readEvents}, but if not all events fit into `bytesMax`, it returns the newest ones of
+ * the window. They too come oldest first.
  */
 export async function readEventsBackwards(
   tx: Reads,
@@ -219,7 +219,7 @@ export async function readEventsBackwards(
   return [...older, ...newest];
 }
 
-/** One list for each segment, in the order of `pairs`. Large events count with their real size. */
+/** One list for each segment, in the order of `pairs`. A large event counts with all its pieces. */
 async function decodeSegments(
   tx: Reads,
   tenant: number,

@@ -28,8 +28,8 @@ export const NO_PAGES: PageCheck = { faults: [], pages: 0, unknown: 0 };
 /** Faults in the report; its last line says how many more there are. */
 const FAULTS_MAX = 100;
 /**
- * If this share of the pages is wrong, the files are of different times, rather than a write
- * lost.
+ * If this share of the pages is wrong, the two files are of different times; a lost write would
+ * affect fewer pages.
  */
 const MANY = 0.5;
 const MANY_MIN = 16;

@@ -32,7 +32,7 @@ export function checkStyle(
   return [...faults, ...untested(sources, neighbours)];
 }
 
-/** `src/a/b.ts` is tested by `tests/a/b_test.ts`, or by the neighbour that the table names. */
+/** A file is tested by `<name>_test.ts` in its folder of `tests`, or by its neighbour's test. */
 function untested(sources: readonly Source[], neighbours: readonly Neighbour[]): Fault[] {
   const paths = new Set(sources.map((source) => source.path));
   const lonely = sources.filter((source) =>

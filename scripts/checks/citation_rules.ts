@@ -43,16 +43,25 @@ const NAMED_PATH = /^(?:docs|src|tests|scripts|\.ci|\.github)\/[\w./-]*(?:\.\w+|
 const BESIDE_CODE = /^(?:src|tests|scripts)\//;
 const NAMED_BESIDE = /^[\w-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|py|sh))?$/;
 
+/** A file of code that is named without a folder, or with the last ones. */
+const BARE_NAME = /(?<![\w./*>-])[a-z]\w*\.ts\b/g;
+const SHORT_NAME = /(?<![\w./*>-])[a-z]\w*(?:\/\w+)*\.ts\b/g;
+
 export function checkCitations(
   sources: readonly Source[],
   repository: Repository,
 ): Fault[] {
+  const names = new Set(sources.flatMap(({ path }) => endsOf(path)));
   const pages = new Map(repository.pages.map((page) => [page.path, page.text]));
   const inCode = sources.flatMap((source) =>
-    commentsOf(source).flatMap((comment) => faultsOf(source.path, comment, pages))
+    commentsOf(source).flatMap((comment) => [
+      ...faultsOf(source.path, comment, pages),
+      ...nameFaults(source.path, comment, SHORT_NAME, names),
+    ])
   );
   const inPages = repository.pages.flatMap(({ path, text }) => [
     ...faultsOf(path, joinLines(text.split("\n"), 1), pages),
+    ...nameFaults(path, joinLines(text.split("\n"), 1), BARE_NAME, names),
     ...linkFaults(path, text, pages, repository),
     ...pathFaults(path, text, repository),
   ]);
@@ -85,6 +94,26 @@ function faultsOf(path: string, prose: Prose, pages: ReadonlyMap<string, string>
     }
   }
   return faults;
+}
+
+/** A path without its first folders: all of it, then ever less, down to the name of the file. */
+function endsOf(path: string): string[] {
+  const parts = path.split("/");
+  return parts.map((_, index) => parts.slice(index).join("/"));
+}
+
+function nameFaults(
+  path: string,
+  prose: Prose,
+  pattern: RegExp,
+  names: ReadonlySet<string>,
+): Fault[] {
+  return [...prose.text.matchAll(pattern)]
+    .filter(([name]) => !names.has(name))
+    .map(({ index, 0: name }) => {
+      const message = `there is no file ${name}`;
+      return { path, line: prose.lineAt(index), rule: "no_file", message };
+    });
 }
 
 function linkFaults(

@@ -140,10 +140,17 @@ Deno.test("checkCitations() looks for the files that a page names between backti
 });
 
 Deno.test("checkCitations() looks beside the page for what a page among the code names", () => {
-  const named = "`http/reply.ts`, `http/`, `reply.ts`, `http/*.ts`, `text/plain`, `src/http/`";
+  const named = "`http/reply.ts`, `http/`, `http/*.ts`, `text/plain`, `src/http/`";
   assert.deepEqual(faultsOfPage(named, "src/README.md"), []);
   assert.deepEqual(faultsOfPage("`http/answers.ts`", "src/README.md"), ["src/README.md:1 no_file"]);
   assert.deepEqual(faultsOfPage("`https/`", "src/README.md"), ["src/README.md:1 no_file"]);
+});
+
+Deno.test("checkCitations() refuses the name of a file that was renamed, in comments and pages", () => {
+  assert.deepEqual(faultsOf("// a.ts, `src/a.ts`, ../a.ts, *.ts, <kind>_work.ts, Intl.ts"), []);
+  assert.deepEqual(faultsOf("// See\n// `b.ts`."), ["src/a.ts:2 no_file"]);
+  assert.deepEqual(faultsOf("/** See `http/a.ts`. */"), ["src/a.ts:1 no_file"]);
+  assert.deepEqual(faultsOfPage("    a.ts -- b.ts"), ["docs/page.md:1 no_file"]);
 });
 
 Deno.test("commentsOf() finds every comment, each with its lines", () => {

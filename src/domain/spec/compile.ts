@@ -36,7 +36,7 @@ export type SpecCompilation =
 /**
  * Where a document comes from. A stored document was checked when it was deployed, perhaps by
  * an older version of the service. A schema that only this version refuses is then not a fault
- * of the spec; instead, events of that type are refused (`stored_schema.ts`).
+ * of the spec; instead, events of that type are refused (`event_schema.ts`).
  */
 export type SpecOrigin = "deploy" | "store";
 

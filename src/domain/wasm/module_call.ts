@@ -12,7 +12,7 @@ import { type BlobReference, explainReference, parseReference } from "./blob.ts"
 
 export type ModuleMode = "emit" | "transform";
 
-/** A function of a blob, as a spec names it. `resolve_modules.ts` decides which version that is. */
+/** A function of a blob, as a spec names it. `bind_blobs.ts` decides which version that is. */
 export interface ModuleCall {
   readonly blob: BlobReference;
   readonly entrypoint: string;

@@ -4,7 +4,7 @@
  * A request is shed before it is looked at, because shedding must cost next to nothing. Health
  * and metrics are always admitted. See docs/reference/limits.md.
  *
- * The 503 is delayed (`domain/limits/shed_pace.ts`). A client that is refused at once asks again at
+ * The 503 is delayed (`domain/limits/load.ts`). A client that is refused at once asks again at
  * once, on all its connections. The event loop would then be full of refusals, and admitted
  * requests would need many turns.
  */

@@ -45,6 +45,26 @@ export function checkLayers(
   return [...faults, ...folderCycles(edges), ...fileCycles(edges)];
 }
 
+/** Returns every fault of scripts and tests, which may import everything but in no circle. */
+export function checkRest(
+  sources: readonly Source[],
+  exists: (path: string) => boolean,
+): Fault[] {
+  const faults: Fault[] = [];
+  const edges: Edge[] = [];
+  for (const source of sources) {
+    for (const { specifier, line } of importsOf(source)) {
+      const target = resolveImport(source.path, specifier);
+      if (target === undefined || !target.endsWith(".ts")) continue;
+      edges.push({ from: source.path, to: target, line });
+      if (exists(target)) continue;
+      const message = `there is no file ${target}`;
+      faults.push({ path: source.path, line, rule: "import_missing", message });
+    }
+  }
+  return [...faults, ...fileCycles(edges)];
+}
+
 /** Returns a fault for each row of the tables that no import of the product needs. */
 export function checkUnused(
   sources: readonly Source[],
@@ -147,16 +167,9 @@ if (import.meta.main) {
     ...checkLayers(product, (path) => known.has(path)),
     ...checkUnused(product),
     ...checkSingleImporters(product),
+    ...checkRest(rest, (path) => known.has(path)),
   ];
   const { length } = singleImporters(product);
   console.log(`layers: ${length} files have one importer, at most ${SINGLE_IMPORTERS_MAX} may`);
-  for (const source of rest) {
-    for (const imported of importsOf(source)) {
-      const target = resolveImport(source.path, imported.specifier);
-      if (target === undefined || !target.endsWith(".ts") || known.has(target)) continue;
-      const message = `there is no file ${target}`;
-      faults.push({ path: source.path, line: imported.line, rule: "import_missing", message });
-    }
-  }
   reportAndExit("layers", product.length + rest.length, faults);
 }

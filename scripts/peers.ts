@@ -17,7 +17,7 @@ import { formatFigures } from "./peers/report.ts";
 import { type Done, runWorks } from "./peers/runner.ts";
 import { endForGood } from "./peers/servers.ts";
 import { SIZES, type Sizes } from "./peers/sizes.ts";
-import type { Work } from "./peers/works.ts";
+import type { Work } from "./peers/work.ts";
 
 const SYNC_PROBES = 300;
 

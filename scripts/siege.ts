@@ -21,7 +21,8 @@ import { NOISY_BARS, QUIET_BARS } from "./siege/bars.ts";
 import type { EngineName } from "./siege/besieged.ts";
 import { runFuzz } from "./siege/fuzz/run_fuzz.ts";
 import { startNeighbour } from "./siege/neighbour.ts";
-import { type Outcome, runAttack, tryAttack } from "./siege/run_attack.ts";
+import type { Outcome } from "./siege/outcome.ts";
+import { runAttack, tryAttack } from "./siege/run_attack.ts";
 import { describeOutcome, markdownTable } from "./siege/table.ts";
 
 interface Options {

@@ -6,7 +6,7 @@
 import { runWork } from "../bench/load.ts";
 import { streamId } from "../bench/requests.ts";
 import type { Peer, PeerPlace } from "./catalog.ts";
-import type { Outcome } from "./works.ts";
+import type { Outcome } from "./work.ts";
 
 const APPENDS = 200;
 const CALLS = "fsync,fdatasync,sync_file_range,msync,syncfs";

@@ -4,7 +4,7 @@
  * measured again.
  */
 
-import type { Outcome } from "./works.ts";
+import type { Outcome } from "./work.ts";
 
 /** One work of one peer. */
 export interface Entry {

@@ -4,7 +4,7 @@ import { type LoadResult, runLoad, runWork } from "../bench/load.ts";
 import { batchBody, type RequestBuilder, streamId } from "../bench/requests.ts";
 import type { RunningPeer } from "./catalog.ts";
 import type { Sizes } from "./sizes.ts";
-import type { Measured } from "./works.ts";
+import type { Measured } from "./work.ts";
 
 /** Each work has its own streams, so that none finds what another has left. */
 export const AREA = 1_000_000;

@@ -7,7 +7,7 @@ import type { RunningPeer } from "./catalog.ts";
 import { AREA, fill, loadOf, measureWhole, rate, timesOf, WARMUP_AREA } from "./load_works.ts";
 import { BUSY, nameOfCachedRead } from "./names.ts";
 import type { Sizes } from "./sizes.ts";
-import type { Outcome } from "./works.ts";
+import type { Outcome } from "./work.ts";
 
 const LIST_PAGE = 200;
 /** Aggregates of this length or more take so long that few are read at a time. */

@@ -7,7 +7,8 @@
 import { type Peer, PEERS } from "./catalog.ts";
 import type { Figures } from "./figures.ts";
 import { type Find, type Goal, GOALS, judge } from "./goals.ts";
-import { type Measured, type Skipped, WORKS } from "./works.ts";
+import type { Measured, Skipped } from "./work.ts";
+import { WORKS } from "./works.ts";
 
 type Who = Pick<Peer, "name" | "version" | "remark" | "kind">;
 

@@ -11,7 +11,8 @@ import { append, WARMUP_AREA } from "./load_works.ts";
 import { BUSY } from "./names.ts";
 import { endAll } from "./servers.ts";
 import type { Sizes } from "./sizes.ts";
-import { type Outcome, type Work, WORKS } from "./works.ts";
+import type { Outcome, Work } from "./work.ts";
+import { WORKS } from "./works.ts";
 
 export interface Run {
   readonly peers: readonly Peer[];

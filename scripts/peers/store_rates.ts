@@ -3,7 +3,7 @@
 import type { Peer, PeerPlace } from "./catalog.ts";
 import type { StoreRates } from "./store_level.ts";
 import type { Sizes } from "./sizes.ts";
-import type { Measured } from "./works.ts";
+import type { Measured } from "./work.ts";
 
 const WRITERS = 64;
 const EMBEDDED: ReadonlySet<string> = new Set(["emmett_sqlite"]);

@@ -19,7 +19,7 @@ import {
 } from "./names.ts";
 import type { Sizes } from "./sizes.ts";
 import { typeName, TYPES } from "./types_spec.ts";
-import type { Measured, Outcome } from "./works.ts";
+import type { Measured, Outcome } from "./work.ts";
 import { openZipf } from "./zipf.ts";
 
 const SKEW = 0.99;

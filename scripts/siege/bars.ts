@@ -4,7 +4,7 @@
  */
 
 import { type Observation, ORDINARY_PROBES, PROBE_PACES, type ProbeName } from "./probes.ts";
-import type { Outcome } from "./run_attack.ts";
+import type { Outcome } from "./outcome.ts";
 
 export interface Bars {
   readonly p99Ms: number;

@@ -10,6 +10,7 @@ import { askOnce, besiege, type Besieged, type EngineName } from "./besieged.ts"
 import { type Bars, blame } from "./bars.ts";
 import { longestDelay } from "./loop_delay.ts";
 import type { Neighbour } from "./neighbour.ts";
+import type { Outcome } from "./outcome.ts";
 import { neighbourId, type Observation } from "./probes.ts";
 import { residentMemory, watchMemory } from "./process_memory.ts";
 import { type Answers, pause, sendWaves } from "./send.ts";
@@ -23,34 +24,6 @@ export interface CourseOptions {
   readonly folder?: string;
   /** Leaves out the kill, the restart and the stop. */
   readonly isShort?: boolean;
-}
-
-export interface Outcome {
-  readonly attack: Attack;
-  readonly engine: EngineName;
-  /** Why the attack could not be carried out at all. */
-  readonly failure?: string;
-  readonly answers: Answers;
-  readonly quiet?: Observation;
-  readonly beside?: Observation;
-  readonly afterRestart?: Observation;
-  /** Longest delay of the event loop, as the server itself has measured it. */
-  readonly loopDelayMs?: number;
-  /** Growth since the start, in MiB. */
-  readonly serverMiB?: number;
-  readonly serverAgainMiB?: number;
-  readonly childMiB?: number;
-  /** Signs of life that the server did not give. */
-  readonly silent: readonly string[];
-  /** How the server ended during the attack, if it did not survive it. */
-  readonly died?: string;
-  /** Children of the server that were still running after it was killed. */
-  readonly orphans?: number;
-  readonly readyMs?: number;
-  readonly stopMs?: number;
-  readonly stopCode?: number;
-  /** Everything above that exceeds the bars. */
-  readonly faults: readonly string[];
 }
 
 type Findings = { -readonly [Name in keyof Outcome]: Outcome[Name] };

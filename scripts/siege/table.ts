@@ -1,7 +1,7 @@
 /** Formats outcomes as one table: as lines for a terminal, or as Markdown. */
 
 import { type Observation, ORDINARY_PROBES } from "./probes.ts";
-import type { Outcome } from "./run_attack.ts";
+import type { Outcome } from "./outcome.ts";
 import type { Answers } from "./send.ts";
 
 const COLUMNS = [

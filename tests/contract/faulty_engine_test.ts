@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
 import { type Fault, type FaultPlan, faultyEngine } from "../support/faulty_engine.ts";
 import { temporaryEngine, withTemporaryEngine } from "../support/temporary_engine.ts";
-import { bytes, counter, engineContract, read, write } from "./engine_contract.ts";
+import { engineContract } from "./engine_contract.ts";
+import { bytes, counter, read, write } from "./engine_fixture.ts";
 
 engineContract("faulty, without faults", async () => {
   const { engine, dispose } = await temporaryEngine();

@@ -15,7 +15,7 @@ import {
   show,
   text,
   write,
-} from "./engine_contract.ts";
+} from "./engine_fixture.ts";
 
 export function isolationContract(test: EngineTest): void {
   test("transact() loses no update when fifty writers race", async (engine) => {

@@ -12,7 +12,7 @@ import {
   read,
   text,
   write,
-} from "./engine_contract.ts";
+} from "./engine_fixture.ts";
 
 export function lifeContract(test: EngineTest): void {
   test("watch() resolves with true after a commit that touched its key", async (engine) => {

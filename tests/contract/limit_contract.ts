@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { EngineLimitExceeded, kvLimits, type Transaction } from "../../src/kv/engine.ts";
-import { bytes, content, type EngineTest, everything } from "./engine_contract.ts";
+import { bytes, content, type EngineTest, everything } from "./engine_fixture.ts";
 
 export function limitContract(test: EngineTest): void {
   const longest = () => new Uint8Array(kvLimits.keyBytesMax).fill(97);

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { Engine, KeyValue, Transaction } from "../../src/kv/engine.ts";
-import { bytes, counter, type EngineTest, range, show } from "./engine_contract.ts";
+import { bytes, counter, type EngineTest, range, show } from "./engine_fixture.ts";
 
 /** Keys are the letters from `b` on; ranges may begin and end beyond them. */
 const letters = "bcdefg";

@@ -12,9 +12,6 @@ import { nodesWriteContract } from "./nodes_write_contract.ts";
 /** How often a node without watches polls. */
 const DEAF_MS = 1_000;
 
-/** Registers a test that gets two fresh nodes. */
-export type NodesTest = (what: string, body: (nodes: TwoNodes) => Promise<void>) => void;
-
 /** Registers all tests of several nodes for one engine. */
 export function nodesContract(name: string, open: OpenNodes): void {
   function test(what: string, body: (nodes: TwoNodes) => Promise<void>): void {

@@ -13,8 +13,7 @@ import { keys } from "../../src/store/keys.ts";
 import { readLeases } from "../../src/store/leases.ts";
 import { enqueueStreamRebuild } from "../../src/store/streams/rebuilds.ts";
 import { noteWrite, orderWrite, uuid, valueOf } from "../support/service_fixture.ts";
-import { type Node, OPERATOR, type TwoNodes } from "../support/two_nodes.ts";
-import type { NodesTest } from "./nodes_contract.ts";
+import { type Node, type NodesTest, OPERATOR, type TwoNodes } from "../support/two_nodes.ts";
 
 const STREAMS = 24;
 

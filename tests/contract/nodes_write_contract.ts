@@ -7,8 +7,7 @@ import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Written } from "../../src/domain/write/write.ts";
 import { ACTOR, noteWrite, uuid, valueOf } from "../support/service_fixture.ts";
-import type { Node, TwoNodes } from "../support/two_nodes.ts";
-import type { NodesTest } from "./nodes_contract.ts";
+import type { Node, NodesTest, TwoNodes } from "../support/two_nodes.ts";
 
 const BODY_HASH = "aa".repeat(32);
 

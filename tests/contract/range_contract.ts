@@ -12,7 +12,7 @@ import {
   range,
   show,
   write,
-} from "./engine_contract.ts";
+} from "./engine_fixture.ts";
 
 export function rangeContract(test: EngineTest): void {
   test("getRange() takes the first key and leaves the end", async (engine) => {

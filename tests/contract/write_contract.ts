@@ -14,7 +14,7 @@ import {
   show,
   text,
   write,
-} from "./engine_contract.ts";
+} from "./engine_fixture.ts";
 
 export function writeContract(test: EngineTest): void {
   test("get() gives what was set, nothing for what never was or was cleared", async (engine) => {

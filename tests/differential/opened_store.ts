@@ -1,6 +1,6 @@
 /** A store of any engine in the engine contract that can be opened again and again. */
 
-import type { OpenedEngine } from "../contract/engine_contract.ts";
+import type { OpenedEngine } from "../contract/engine_fixture.ts";
 import type { Store } from "./subject.ts";
 
 /** @throws {Error} for an engine that cannot be opened again. */

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openEngine } from "../../src/kv/open_engine.ts";
 import { StoreInUse } from "../../src/kv/sqlite/lock.ts";
-import { read, write } from "../contract/engine_contract.ts";
+import { read, write } from "../contract/engine_fixture.ts";
 import { fakeHost } from "../support/fake_host.ts";
 
 Deno.test("openEngine() opens the embedded store in its folder, made when missing", async () => {

@@ -1,7 +1,7 @@
 /** The layer check: each rule with a tree that keeps it and one that breaks it. */
 
 import assert from "node:assert/strict";
-import { checkLayers, checkUnused } from "../../scripts/check_layers.ts";
+import { checkLayers, checkRest, checkUnused } from "../../scripts/check_layers.ts";
 import { checkSingleImporters, singleImporters } from "../../scripts/checks/single_importers.ts";
 import { importsOf, resolveImport } from "../../scripts/checks/imports.ts";
 import { parseSource } from "../../scripts/checks/source_tree.ts";
@@ -158,6 +158,23 @@ Deno.test("checkLayers() refuses files that import each other in a circle, be it
     "src/domain/b.ts:1 file_cycle",
     "src/domain/c.ts:1 file_cycle",
   ]);
+});
+
+Deno.test("checkRest() lets scripts import everything, but in no circle, and only what is there", () => {
+  const faults = (files: Record<string, string>) =>
+    checkRest(
+      Object.entries(files).map(([path, text]) => parseSource(path, text)),
+      (path) => path in files || path === "src/host.ts",
+    ).map(({ path, line, rule }) => `${path}:${line} ${rule}`);
+  const files = {
+    "scripts/a.ts": `import { host } from "../src/host.ts";\nimport type { B } from "./b.ts";`,
+    "scripts/b.ts": `export type B = 1;`,
+  };
+  assert.deepEqual(faults(files), []);
+  const circle = { ...files, "scripts/b.ts": `import { a } from "./a.ts";` };
+  assert.deepEqual(faults(circle), ["scripts/a.ts:2 file_cycle", "scripts/b.ts:1 file_cycle"]);
+  const missing = { ...files, "scripts/b.ts": `import { c } from "./c.ts";` };
+  assert.deepEqual(faults(missing), ["scripts/b.ts:1 import_missing"]);
 });
 
 Deno.test("checkUnused() finds the rows that no import needs, and keeps those that one does", () => {

@@ -7,7 +7,7 @@ import { makeCase, typeOf } from "../../scripts/siege/fuzz/cases.ts";
 import { highestGrown } from "../../scripts/siege/loop_delay.ts";
 import { startNeighbour } from "../../scripts/siege/neighbour.ts";
 import type { Observation, ProbeSummary } from "../../scripts/siege/probes.ts";
-import type { Outcome } from "../../scripts/siege/run_attack.ts";
+import type { Outcome } from "../../scripts/siege/outcome.ts";
 import { markdownTable } from "../../scripts/siege/table.ts";
 
 const ATTACKS = ATTACK_GROUPS.flatMap(({ attacks }) => attacks);

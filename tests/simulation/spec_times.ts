@@ -5,8 +5,8 @@ import { compileSpec } from "../../src/domain/spec/compile.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
 import { keys } from "../../src/store/keys.ts";
 import { TENANT } from "./founding.ts";
+import type { Journal } from "./journal.ts";
 import type { SimulatedStore } from "./simulated_store.ts";
-import type { EndedWorld } from "./world.ts";
 import { type SpecNumber, worldSpec } from "./world_spec.ts";
 
 const NUMBERS: readonly SpecNumber[] = [1, 2, 3];
@@ -26,14 +26,20 @@ function compile(number: SpecNumber, hasListeners: boolean): CompiledSpec {
 }
 
 /** The specs that any node may have checked a client's write of this version against. */
-export function possibleSpecs({ journal }: EndedWorld, version: number): SpecNumber[] {
+export function possibleSpecs(
+  { journal }: { readonly journal: Journal },
+  version: number,
+): SpecNumber[] {
   return NUMBERS.filter((number) =>
     journal.deploys.some(({ spec, fromVersion }) => spec === number && fromVersion < version)
   );
 }
 
 /** The spec that was current before this version; a saga's transition must follow it. */
-export function currentSpec({ store }: EndedWorld, version: number): SpecNumber {
+export function currentSpec(
+  { store }: { readonly store: SimulatedStore },
+  version: number,
+): SpecNumber {
   return specBefore(store, version).number;
 }
 

@@ -11,7 +11,7 @@
 
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
 import { openFoundationdb } from "./open_foundationdb.ts";
-import type { OpenedEngine } from "../contract/engine_contract.ts";
+import type { OpenedEngine } from "../contract/engine_fixture.ts";
 import { type ClusterProcess, missingForCluster, startCluster } from "./cluster_process.ts";
 
 export interface FoundationdbCluster {

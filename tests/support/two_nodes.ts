@@ -39,6 +39,9 @@ export interface TwoNodes {
   pass(milliseconds: number): void;
 }
 
+/** Registers a test that gets two fresh nodes. */
+export type NodesTest = (what: string, body: (nodes: TwoNodes) => Promise<void>) => void;
+
 export interface TwoNodesOptions {
   /** Wraps node B's engine, for example with {@link deafEngine}. */
   readonly wrapB?: (engine: Engine) => Engine;

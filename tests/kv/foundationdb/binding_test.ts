@@ -13,7 +13,7 @@ import {
 } from "../../../src/kv/engine.ts";
 import { openFoundationdbEngine } from "../../../src/kv/foundationdb/binding.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
-import { bytes, counter, read, write } from "../../contract/engine_contract.ts";
+import { bytes, counter, read, write } from "../../contract/engine_fixture.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import {
   type ClientCall,

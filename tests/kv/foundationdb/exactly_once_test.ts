@@ -9,7 +9,7 @@ import {
   transactExactlyOnce,
 } from "../../../src/kv/foundationdb/exactly_once.ts";
 import type { Engine, KeyRange, Transaction } from "../../../src/kv/engine.ts";
-import { bytes, content, write } from "../../contract/engine_contract.ts";
+import { bytes, content, write } from "../../contract/engine_fixture.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const markers: KeyRange = { begin: Uint8Array.of(0xfe), end: Uint8Array.of(0xff) };

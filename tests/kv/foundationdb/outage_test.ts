@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
-import { bytes, counter, write } from "../../contract/engine_contract.ts";
+import { bytes, counter, write } from "../../contract/engine_fixture.ts";
 import { foundationdbCluster } from "../../support/foundationdb_cluster.ts";
 
 const cluster = foundationdbCluster({ ownOnly: true });

@@ -15,7 +15,7 @@ import {
   read,
   text,
   write,
-} from "../../contract/engine_contract.ts";
+} from "../../contract/engine_fixture.ts";
 
 async function withFolder(body: (path: string) => Promise<void>): Promise<void> {
   const directory = await Deno.makeTempDir({ prefix: "daybook_" });

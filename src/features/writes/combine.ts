@@ -5,6 +5,7 @@
  * conflict each. Writes that arrive for it meanwhile wait.
  */
 
+import type { Turns } from "../../domain/fairness/pieces.ts";
 import { type Counters, newCounters } from "../../domain/measures/counters.ts";
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
@@ -74,6 +75,11 @@ export function createCombiner(
   const isAlone = engine.durableVersion !== undefined;
   const gathering = isAlone ? openGathering(() => host.monotonicMs()) : NO_GATHERING;
   let isScheduled = false;
+  // A line of its own: a transaction has five seconds, so its slices wait for no other long work.
+  const turns: Turns = {
+    monotonicMs: () => host.monotonicMs(),
+    yieldTurn: () => host.yieldTurn(),
+  };
 
   function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     if (write.targets.length > 1) return commitAlone(tenant, write);
@@ -94,7 +100,7 @@ export function createCombiner(
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     const writes = [write];
     const outcomes = await engine.transact(
-      (tx) => appendWrites(tx, tenant, writes, watched, { lanes, turns: host }),
+      (tx) => appendWrites(tx, tenant, writes, watched, { lanes, turns }),
       { owner: tenant },
     );
     noteWritten(tenant, writes, outcomes);
@@ -178,7 +184,7 @@ export function createCombiner(
         appendWrites(tx, tenant, writes, watched, {
           directStreams: runs++ === 0 ? direct : NO_STREAMS,
           lanes,
-          turns: host,
+          turns,
         }), { owner: tenant }).finally(() =>
           gathering.end(writes.length, sumWaiting(queues).writes)
         );

@@ -13,7 +13,7 @@ import type { Neighbour } from "./neighbour.ts";
 import type { Outcome } from "./outcome.ts";
 import { neighbourId, type Observation } from "./probes.ts";
 import { residentMemory, watchMemory } from "./process_memory.ts";
-import { type Answers, pause, sendWaves } from "./send.ts";
+import { pause, sendWaves } from "./send.ts";
 
 export interface CourseOptions {
   readonly engine: EngineName;

@@ -1,4 +1,4 @@
-/** What the contract of an engine is written with: how an engine joins, and short words for pairs. */
+/** How an engine joins its contract, and short words for the pairs in its tests. */
 
 import type { Bytes, Engine, KeyRange, KeyValue, Transaction } from "../../src/kv/engine.ts";
 

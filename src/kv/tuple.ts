@@ -21,7 +21,7 @@ const integerBytesMax = 7;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Where tuples are packed. Never leaves this file; grows when a tuple needs more. */
+/** The buffer in which tuples are packed. It never leaves this file, and grows when needed. */
 let scratch: Bytes = new Uint8Array(4096);
 
 /**

@@ -111,12 +111,12 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "blocks are judged by the root over them",
   },
   {
-    place: "src/http/routes/audit.ts",
+    place: "src/http/audit/audit.ts",
     test: "tests/end_to_end/audit_test.ts",
     reason: "the wire is judged with real anchors behind it",
   },
   {
-    place: "src/http/routes/tombstones.ts",
+    place: "src/http/erasure/tombstones.ts",
     test: "tests/end_to_end/erasure_test.ts",
     reason: "the wire is judged with real erasures behind it",
   },
@@ -161,12 +161,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "tables and what joins them, judged as one document, and by real answers end to end",
   },
   {
-    place: "src/http/openapi/operations",
-    test: "tests/end_to_end/openapi_test.ts",
-    reason: "a table; each row is held against the answers of its route",
-  },
-  {
-    place: "src/http/routes/openapi.ts",
+    place: "src/http/platform/openapi.ts",
     test: "tests/end_to_end/openapi_test.ts",
     reason: "one document or the other, seen by who asks",
   },
@@ -211,11 +206,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what clients see of deliveries",
   },
   {
-    place: "src/http/routes/listeners.ts",
-    test: "tests/end_to_end/listeners_test.ts",
-    reason: "a few lines for each call, seen by clients",
-  },
-  {
     place: "src/features/imports",
     test: "tests/features/imports/import_events_test.ts",
     reason: "parts of one import, which is tested as a whole",
@@ -231,22 +221,17 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "records as imports leave them",
   },
   {
-    place: "src/http/decode/file_body.ts",
+    place: "src/http/imports/file_body.ts",
     test: "tests/end_to_end/imports_test.ts",
     reason: "what a body may be, seen by clients",
   },
   {
-    place: "src/http/decode/import.ts",
-    test: "tests/end_to_end/imports_test.ts",
-    reason: "what may be asked, seen by clients",
-  },
-  {
-    place: "src/http/told_progress.ts",
+    place: "src/http/imports/told_progress.ts",
     test: "tests/end_to_end/imports_test.ts",
     reason: "lines of an answer, seen by clients",
   },
   {
-    place: "src/http/routes/imports.ts",
+    place: "src/http/imports/imports.ts",
     test: "tests/end_to_end/imports_test.ts",
     reason: "a few lines for each call, seen by clients",
   },
@@ -266,7 +251,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what it counts and refuses, by each kind of write",
   },
   {
-    place: "src/http/routes/usage.ts",
+    place: "src/http/operators/usage.ts",
     test: "tests/end_to_end/plans_test.ts",
     reason: "what it shows is what was counted there",
   },
@@ -281,8 +266,8 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what it puts on answers, by its exact value",
   },
   {
-    place: "src/http/decode/multipart.ts",
-    test: "tests/http/routes/blobs_test.ts",
+    place: "src/http/operators/multipart.ts",
+    test: "tests/http/operators/blobs_test.ts",
     reason: "its only caller, with bodies made by hand",
   },
   {
@@ -361,17 +346,12 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "rows as clients get them",
   },
   {
-    place: "src/http/routes/query.ts",
+    place: "src/http/projections/sql.ts",
     test: "tests/end_to_end/queries_test.ts",
     reason: "asked there through the whole product",
   },
   {
-    place: "src/http/decode/sql.ts",
-    test: "tests/end_to_end/queries_test.ts",
-    reason: "its only caller, with every fault of a body",
-  },
-  {
-    place: "src/http/routes/projections.ts",
+    place: "src/http/projections/projections.ts",
     test: "tests/end_to_end/projections_test.ts",
     reason: "asked there through the whole product",
   },

@@ -278,7 +278,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a reply tells another place than that of the event",
-    path: "src/http/written.ts",
+    path: "src/http/data/write.ts",
     find: `"stream_id":"\${eventId(first.first)}"`,
     put: `"stream_id":"\${eventId(first.first + 1)}"`,
     suite: SIMULATION,

@@ -12,7 +12,6 @@ import type { Service } from "../features/service.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
 import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
 import { withoutBody } from "./answer.ts";
-import { checkQueryNames } from "./known_query.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
 import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
@@ -250,16 +249,13 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
     return answerRefused(edge, call, { kind: "server_stopping" });
   }
   const header = call.request.headers.get("authorization");
-  const named = checkQueryNames(call);
   switch (route.access) {
     case "health":
     case "metrics":
-      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
       return await route.run(edge, call);
     case "open": {
       const net = limitAddress(edge, call);
       if (!net.ok) return sendRefusal(call.requestId, net.refusal);
-      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
       return await route.run(edge, call);
     }
     case "operator": {
@@ -268,7 +264,6 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       if (!net.ok) return sendRefusal(call.requestId, net.refusal);
       if (!caller.ok) return sendRefusal(call.requestId, caller.refusal);
       call.owner = caller.value.subject;
-      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
       return await route.run(edge, call, caller.value);
     }
     case "read":
@@ -284,7 +279,6 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       call.tenant = holder.value.tenant;
       call.owner = holder.value.tenant.instanceId;
       call.tier = holder.value.instance.tier;
-      if (!named.ok) return sendRefusal(call.requestId, named.refusal);
       return await route.run(edge, call, holder.value.tenant);
     }
   }

@@ -12,6 +12,8 @@ import type { Drain } from "./drain.ts";
 import type { AddressNet } from "./middleware/address_net.ts";
 import type { LoadGate } from "./middleware/load_gate.ts";
 import type { RequestCounts } from "./metrics/request_counts.ts";
+import type { Operation } from "./openapi/operation.ts";
+import type { Tag } from "./openapi/tags.ts";
 
 /** How the environment of a request is found. See docs/reference/basics.md. */
 export type EnvironmentSource =
@@ -125,14 +127,15 @@ export interface RateHeaders {
 /** One path with its methods. */
 export interface PathRoutes {
   readonly pattern: string;
+  /** The group of the OpenAPI document. */
+  readonly tag: Tag;
   readonly methods: ReadonlyMap<string, Route>;
   /** The value of `Allow`. */
   readonly allow: string;
 }
 
 type Answer = Response | Promise<Response>;
-export type DataHandler = (edge: Edge, call: Call, tenant: Tenant) => Answer;
-export type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => Answer;
+export type Run<Who> = (edge: Edge, call: Call, who: Who) => Answer;
 
 /**
  * Who may call the route:
@@ -144,9 +147,9 @@ export type OperatorHandler = (edge: Edge, call: Call, operator: Operator) => An
  * - `operator`: a JWT.
  */
 export type Route =
-  | {
-    readonly access: "health" | "metrics" | "open";
-    readonly run: (edge: Edge, call: Call) => Answer;
-  }
-  | { readonly access: "read" | "write"; readonly run: DataHandler }
-  | { readonly access: "operator"; readonly run: OperatorHandler };
+  & { readonly operation: Operation }
+  & (
+    | { readonly access: "health" | "metrics" | "open"; readonly run: Run<void> }
+    | { readonly access: "read" | "write"; readonly run: Run<Tenant> }
+    | { readonly access: "operator"; readonly run: Run<Operator> }
+  );

@@ -1,7 +1,7 @@
 /** Cuts one page from a short list in memory. Shape: `{data, limit, truncated, ...}`. */
 
 import { cutPage, type ListPage } from "../domain/list_page.ts";
-import type { PageQuery } from "./decode/query.ts";
+import type { PageQuery } from "./parameter.ts";
 
 /** The items after `query.start` in byte-wise order of `cursorOf`, at most the limit. */
 export function pageOf<T>(

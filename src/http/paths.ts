@@ -1,13 +1,12 @@
 /**
- * Every path of the API, in the order in which the router tries them.
+ * Every path of the API, grouped as in the OpenAPI document. Within those with the same first
+ * segment, the router tries them in this order.
  *
  * docs/reference/ describes each of them.
  */
 
-import { operator, path, read, write } from "./route.ts";
-import type { PathRoutes, Route } from "./call.ts";
-import { listAggregates, readAggregate, readLength } from "./routes/aggregate.ts";
-import { addUser, logIn } from "./routes/accounts.ts";
+import type { PathRoutes } from "./call.ts";
+import { paths } from "./route.ts";
 import {
   attest,
   listAnchors,
@@ -17,119 +16,137 @@ import {
   readPlatformKey,
   readSigningKey,
   rotateSigningKey,
-} from "./routes/audit.ts";
+} from "./audit/audit.ts";
+import { listAggregates, readAggregate, readLength } from "./data/aggregate.ts";
+import { readEvents } from "./data/events.ts";
+import { findNearby } from "./data/nearby.ts";
+import { writeAtomic, writeBatch, writeSingle } from "./data/write.ts";
+import {
+  cancelErasure,
+  listTombstones,
+  readTombstone,
+  requestErasure,
+} from "./erasure/tombstones.ts";
+import {
+  coldStart,
+  importEvents,
+  importLines,
+  listImports,
+  readImport,
+} from "./imports/imports.ts";
+import { addUser, logIn } from "./operators/accounts.ts";
 import {
   issueApiKey,
   listApiKeys,
   revokeApiKey,
   rotateApiKey,
   scheduleRevocation,
-} from "./routes/api_keys.ts";
-import { listBlobs, uploadBlob } from "./routes/blobs.ts";
-import { readDebug, setDebug } from "./routes/debug.ts";
-import { listErrors, readError } from "./routes/errors.ts";
-import { readEvents } from "./routes/events.ts";
-import { answerLive, answerReady } from "./routes/health.ts";
-import { answerMetrics } from "./routes/metrics.ts";
-import { coldStart, importEvents, importLines, listImports, readImport } from "./routes/imports.ts";
-import { changeTier, createInstance, listInstances, readInstance } from "./routes/instances.ts";
-import { listDeliveries, listListeners, replayDeliveries } from "./routes/listeners.ts";
-import { answerOpenApi } from "./routes/openapi.ts";
+} from "./operators/api_keys.ts";
+import { listBlobs, uploadBlob } from "./operators/blobs.ts";
+import { readDebug, setDebug } from "./operators/debug.ts";
+import { changeTier, createInstance, listInstances, readInstance } from "./operators/instances.ts";
+import { deploySpec, listSpecs, readSpec } from "./operators/specs.ts";
+import { readUsage } from "./operators/usage.ts";
+import { answerLive, answerReady } from "./platform/health.ts";
+import { answerMetrics } from "./platform/metrics.ts";
+import { answerOpenApi } from "./platform/openapi.ts";
+import { answerRoot } from "./platform/root.ts";
 import {
   deleteProjection,
   deployProjection,
   exportCsv,
   listProjections,
   listRows,
+  listRowsOfQuery,
   readRow,
-} from "./routes/projections.ts";
-import { queryViews } from "./routes/query.ts";
-import { manageReactions, readReactions } from "./routes/reactions.ts";
-import { answerRoot } from "./routes/root.ts";
-import { listSagas, readSaga } from "./routes/sagas.ts";
-import { findNearby } from "./routes/nearby.ts";
-import { cancelScheduled, listScheduled, readScheduled } from "./routes/scheduled.ts";
-import { deploySpec, listSpecs, readSpec } from "./routes/specs.ts";
-import {
-  cancelErasure,
-  listTombstones,
-  readTombstone,
-  requestErasure,
-} from "./routes/tombstones.ts";
-import { readUsage } from "./routes/usage.ts";
-import { writeAtomic, writeBatch, writeSingle } from "./routes/write.ts";
-
-const live: Route = { access: "health", run: answerLive };
-const ready: Route = { access: "health", run: answerReady };
-const metrics: Route = { access: "metrics", run: answerMetrics };
-const openApi: Route = { access: "open", run: answerOpenApi };
-const login: Route = { access: "open", run: logIn };
-const root: Route = { access: "health", run: answerRoot };
+} from "./projections/projections.ts";
+import { queryViews } from "./projections/sql.ts";
+import { listErrors, readError } from "./reactions/errors.ts";
+import { listDeliveries, listListeners, replayDeliveries } from "./reactions/listeners.ts";
+import { manageReactions, readReactions } from "./reactions/reactions.ts";
+import { listSagas, readSaga } from "./reactions/sagas.ts";
+import { cancelScheduled, listScheduled, readScheduled } from "./reactions/scheduled.ts";
 
 export const PATHS: readonly PathRoutes[] = [
-  path("/", { GET: root }),
-  path("/health/live", { GET: live }),
-  path("/health/ready", { GET: ready }),
-  path("/metrics", { GET: metrics }),
-  path("/openapi.json", { GET: openApi }),
-  path("/api/login", { POST: login }),
-  path("/api/users", { POST: operator(addUser) }),
-  path("/api/instances", { GET: operator(listInstances), POST: operator(createInstance) }),
-  path("/api/instances/{id}", { GET: operator(readInstance), PATCH: operator(changeTier) }),
-  path("/api/instances/{id}/spec", { GET: operator(readSpec), POST: operator(deploySpec) }),
-  path("/api/instances/{id}/specs", { GET: operator(listSpecs) }),
-  path("/api/instances/{id}/keys", { GET: operator(listApiKeys), POST: operator(issueApiKey) }),
-  path("/api/instances/{id}/usage", { GET: operator(readUsage) }),
-  path("/api/instances/{id}/projections", {
-    GET: operator(listProjections),
-    POST: operator(deployProjection),
+  ...paths("platform", {
+    "/": { GET: answerRoot },
+    "/health/live": { GET: answerLive },
+    "/health/ready": { GET: answerReady },
+    "/metrics": { GET: answerMetrics },
+    "/openapi.json": { GET: answerOpenApi },
   }),
-  path("/api/instances/{id}/projections/{name}", { DELETE: operator(deleteProjection) }),
-  path("/api/keys/{id}", { DELETE: operator(revokeApiKey) }),
-  path("/api/keys/{id}/rotate", { POST: operator(rotateApiKey) }),
-  path("/api/keys/{id}/schedule_revocation", { POST: operator(scheduleRevocation) }),
-  path("/_admin/anchors", { POST: operator(makeAnchor) }),
-  path("/_admin/signing-keys", { POST: operator(rotateSigningKey) }),
-  path("/_admin/blobs", { GET: operator(listBlobs), POST: operator(uploadBlob) }),
-  path("/_admin/import", { POST: operator(importEvents) }),
-  path("/_admin/import_jsonl", { POST: operator(importLines) }),
-  path("/_admin/cold_start", { POST: operator(coldStart) }),
-  path("/_admin/imports", { GET: operator(listImports) }),
-  path("/_admin/imports/{id}", { GET: operator(readImport) }),
-  path("/_admin/debug", { GET: operator(readDebug), POST: operator(setDebug) }),
-  path("/_admin/reactions", { GET: operator(readReactions), POST: operator(manageReactions) }),
-  path("/_admin/tombstones", {
-    GET: operator(listTombstones),
-    POST: operator(requestErasure),
+  ...paths("data", {
+    "/_atomic-write": { POST: writeAtomic },
+    "/{type}": { GET: listAggregates },
+    "/{type}/nearby": { GET: findNearby },
+    "/{type}/{id}": { GET: readAggregate, POST: writeBatch },
+    "/{type}/{id}/length": { GET: readLength },
+    "/{type}/{id}/events": { GET: readEvents },
+    "/{type}/{id}/{event}": { POST: writeSingle },
   }),
-  path("/_admin/tombstones/{id}", {
-    GET: operator(readTombstone),
-    DELETE: operator(cancelErasure),
+  ...paths("projections", {
+    "/api/instances/{id}/projections": {
+      GET: listProjections,
+      POST: deployProjection,
+    },
+    "/api/instances/{id}/projections/{name}": { DELETE: deleteProjection },
+    "/_projections/query": { GET: listRowsOfQuery, POST: queryViews },
+    "/_projections/{name}": { GET: listRows },
+    "/_projections/{name}/export.csv": { GET: exportCsv },
+    "/_projections/{name}/{key}": { GET: readRow },
   }),
-  path("/_atomic-write", { POST: write(writeAtomic) }),
-  path("/_audit/anchors", { GET: read(listAnchors) }),
-  path("/_audit/anchors/{id}", { GET: read(readAnchor) }),
-  path("/_audit/platform-anchors/latest", { GET: read(readPlatformAnchor) }),
-  path("/_audit/platform-key", { GET: read(readPlatformKey) }),
-  path("/_audit/signing-key", { GET: read(readSigningKey) }),
-  path("/_errors", { GET: read(listErrors) }),
-  path("/_errors/{id}", { GET: read(readError) }),
-  path("/_listeners", { GET: read(listListeners) }),
-  path("/_listeners/{name}/deliveries", { GET: read(listDeliveries) }),
-  path("/_listeners/{name}/replay", { POST: write(replayDeliveries) }),
-  path("/_projections/query", { GET: read(listRows), POST: read(queryViews) }),
-  path("/_projections/{name}", { GET: read(listRows) }),
-  path("/_projections/{name}/export.csv", { GET: read(exportCsv) }),
-  path("/_projections/{name}/{key}", { GET: read(readRow) }),
-  path("/_sagas", { GET: read(listSagas) }),
-  path("/_sagas/{id}", { GET: read(readSaga) }),
-  path("/_scheduled", { GET: read(listScheduled) }),
-  path("/_scheduled/{id}", { GET: read(readScheduled), DELETE: write(cancelScheduled) }),
-  path("/{type}", { GET: read(listAggregates) }),
-  path("/{type}/nearby", { GET: read(findNearby) }),
-  path("/{type}/{id}", { GET: read(readAggregate), POST: write(writeBatch) }),
-  path("/{type}/{id}/length", { GET: read(readLength) }),
-  path("/{type}/{id}/events", { GET: read(readEvents) }),
-  path("/{type}/{id}/audit/attestation/{index}", { GET: read(attest) }),
-  path("/{type}/{id}/{event}", { POST: write(writeSingle) }),
+  ...paths("reactions", {
+    "/_admin/reactions": { GET: readReactions, POST: manageReactions },
+    "/_errors": { GET: listErrors },
+    "/_errors/{id}": { GET: readError },
+    "/_listeners": { GET: listListeners },
+    "/_listeners/{name}/deliveries": { GET: listDeliveries },
+    "/_listeners/{name}/replay": { POST: replayDeliveries },
+    "/_sagas": { GET: listSagas },
+    "/_sagas/{id}": { GET: readSaga },
+    "/_scheduled": { GET: listScheduled },
+    "/_scheduled/{id}": { GET: readScheduled, DELETE: cancelScheduled },
+  }),
+  ...paths("audit", {
+    "/_admin/anchors": { POST: makeAnchor },
+    "/_admin/signing-keys": { POST: rotateSigningKey },
+    "/_audit/anchors": { GET: listAnchors },
+    "/_audit/anchors/{id}": { GET: readAnchor },
+    "/_audit/platform-anchors/latest": { GET: readPlatformAnchor },
+    "/_audit/platform-key": { GET: readPlatformKey },
+    "/_audit/signing-key": { GET: readSigningKey },
+    "/{type}/{id}/audit/attestation/{index}": { GET: attest },
+  }),
+  ...paths("erasure", {
+    "/_admin/tombstones": {
+      GET: listTombstones,
+      POST: requestErasure,
+    },
+    "/_admin/tombstones/{id}": {
+      GET: readTombstone,
+      DELETE: cancelErasure,
+    },
+  }),
+  ...paths("operators", {
+    "/api/login": { POST: logIn },
+    "/api/users": { POST: addUser },
+    "/api/instances": { GET: listInstances, POST: createInstance },
+    "/api/instances/{id}": { GET: readInstance, PATCH: changeTier },
+    "/api/instances/{id}/spec": { GET: readSpec, POST: deploySpec },
+    "/api/instances/{id}/specs": { GET: listSpecs },
+    "/api/instances/{id}/keys": { GET: listApiKeys, POST: issueApiKey },
+    "/api/instances/{id}/usage": { GET: readUsage },
+    "/api/keys/{id}": { DELETE: revokeApiKey },
+    "/api/keys/{id}/rotate": { POST: rotateApiKey },
+    "/api/keys/{id}/schedule_revocation": { POST: scheduleRevocation },
+    "/_admin/blobs": { GET: listBlobs, POST: uploadBlob },
+    "/_admin/debug": { GET: readDebug, POST: setDebug },
+  }),
+  ...paths("imports", {
+    "/_admin/import": { POST: importEvents },
+    "/_admin/import_jsonl": { POST: importLines },
+    "/_admin/cold_start": { POST: coldStart },
+    "/_admin/imports": { GET: listImports },
+    "/_admin/imports/{id}": { GET: readImport },
+  }),
 ];

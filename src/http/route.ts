@@ -5,27 +5,23 @@
  * docs/reference/basics.md.
  */
 
-import type { DataHandler, OperatorHandler, PathRoutes, Route } from "./call.ts";
+import type { PathRoutes, Route } from "./call.ts";
+import type { Tag } from "./openapi/tags.ts";
 
-export function read(run: DataHandler): Route {
-  return { access: "read", run };
-}
-
-export function write(run: DataHandler): Route {
-  return { access: "write", run };
-}
-
-export function operator(run: OperatorHandler): Route {
-  return { access: "operator", run };
-}
-
-/** `pattern` consists of fixed segments and parameters in braces, e.g. `/{type}/{id}/length`. */
-export function path(pattern: string, methods: Record<string, Route>): PathRoutes {
-  return {
+/**
+ * The paths of one group of the OpenAPI document. A pattern consists of fixed segments and
+ * parameters in braces, e.g. `/{type}/{id}/length`.
+ */
+export function paths(
+  tag: Tag,
+  rows: Readonly<Record<string, Readonly<Record<string, Route>>>>,
+): PathRoutes[] {
+  return Object.entries(rows).map(([pattern, methods]) => ({
     pattern,
+    tag,
     methods: new Map(Object.entries(methods)),
     allow: Object.keys(methods).join(", "),
-  };
+  }));
 }
 
 export interface FoundPath {

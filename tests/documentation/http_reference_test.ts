@@ -5,6 +5,9 @@
 
 import assert from "node:assert/strict";
 import type { Refusal } from "../../src/domain/refusal.ts";
+import type { Route } from "../../src/http/call.ts";
+import { errorsOf } from "../../src/http/openapi/describe_route.ts";
+import { type ErrorName, ERRORS as REFUSALS } from "../../src/http/openapi/errors.ts";
 import { PATHS } from "../../src/http/paths.ts";
 import { describeRefusal } from "../../src/http/reply.ts";
 import { codeOf, readText, sectionOf, tableRows } from "./markdown.ts";
@@ -95,6 +98,23 @@ Deno.test("the API reference lists every path with each of its methods, and no o
   assert.deepEqual(listed.toSorted(), built.toSorted());
 });
 
+interface ListedRoute {
+  readonly name: string;
+  readonly route: Route;
+  /** Its row in the table of all endpoints. */
+  readonly cells: readonly string[];
+}
+
+function listedRoutes(): ListedRoute[] {
+  const rows = tableRows(sectionOf(ENDPOINTS, "## All endpoints"));
+  return PATHS.flatMap(({ pattern, methods }) =>
+    [...methods].map(([method, route]) => {
+      const name = `${method} ${pattern}`;
+      return { name, route, cells: rows.find(([call]) => call!.startsWith(`[\`${name}\`]`)) ?? [] };
+    })
+  );
+}
+
 Deno.test("the API reference says who may call each path", () => {
   const words = {
     health: "none",
@@ -104,14 +124,54 @@ Deno.test("the API reference says who may call each path", () => {
     write: "write key",
     operator: "operator",
   };
-  const rows = tableRows(sectionOf(ENDPOINTS, "## All endpoints"));
-  for (const { pattern, methods } of PATHS) {
-    for (const [method, { access }] of methods) {
-      const row = rows.find(([call]) => call!.startsWith(`[\`${method} ${pattern}\`]`));
-      assert.equal(row?.[1], words[access], `${method} ${pattern}`);
-    }
+  for (const { name, route, cells } of listedRoutes()) {
+    assert.equal(cells[1], words[route.access], name);
   }
 });
+
+Deno.test("the API reference lists the query parameters of each path", () => {
+  for (const { name, route, cells } of listedRoutes()) {
+    const names = Object.keys(route.operation.query ?? {});
+    assert.equal(cells[2], names.map((one) => `\`${one}\``).join(", "), name);
+  }
+});
+
+Deno.test("a table of query parameters in the API reference has those of its path", () => {
+  let tables = 0;
+  for (const { name, route, cells } of listedRoutes()) {
+    const [, page = "", anchor = ""] = /\]\(([^#]*)#(.*)\)/.exec(cells[0]!) ?? [];
+    if (page === "") continue;
+    const text = readText(`docs/reference/${page}`);
+    const title = text.match(/^#+ .*$/gm)!.find((line) => anchorOf(line) === anchor)!;
+    const [, table] = /^\| Query \|.*\n((?:\|.*\n)*)/m.exec(sectionOf(text, title)) ?? [];
+    if (table === undefined) continue;
+    tables++;
+    const current = Object.entries(route.operation.query ?? {})
+      .filter(([, { schema }]) => schema.deprecated !== true);
+    const shown = tableRows(`| Query |\n${table}`).flatMap(([cell]) => cell!.match(/\w+/g)!);
+    assert.deepEqual(shown.toSorted(), current.map(([name]) => name).toSorted(), name);
+  }
+  assert.ok(tables >= 5, `${tables} tables are found`);
+});
+
+function anchorOf(heading: string): string {
+  return heading.replace(/^#+ /, "").toLowerCase().replaceAll(/[^\p{L}\p{N}_\- ]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+Deno.test("the API reference lists the statuses of each path beside those that all have", () => {
+  for (const { name, route: { access, operation }, cells } of listedRoutes()) {
+    const { answers, isTagged } = operation;
+    const common = statusesOf(errorsOf(access, { id: "", summary: "", answers: {} }));
+    const own = statusesOf(errorsOf(access, operation)).filter((one) => !common.includes(one));
+    const all = [...Object.keys(answers).map(Number), ...isTagged ? [304] : [], ...own];
+    assert.equal(cells[3], [...new Set(all)].sort((a, b) => a - b).join(", "), name);
+  }
+});
+
+function statusesOf(names: Iterable<ErrorName>): number[] {
+  return Array.from(names, (name) => REFUSALS[name].status);
+}
 
 Deno.test("the API reference has every refusal with its status, error_type and text", () => {
   const rows = tableRows(sectionOf(ERRORS, "## All errors"));

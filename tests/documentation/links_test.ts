@@ -9,7 +9,6 @@ const DOCUMENTS = [
   ...markdownFiles("docs"),
   "tests/README.md",
   "scripts/peers/README.md",
-  "src/http/README.md",
   "src/wasm/examples/README.md",
 ];
 const ROOT = new URL("../../", import.meta.url);

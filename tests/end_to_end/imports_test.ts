@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { readPieces } from "../../src/http/decode/file_body.ts";
+import { readPieces } from "../../src/http/imports/file_body.ts";
 import { refusal } from "./cases.ts";
 import { START, withWorld, type World } from "./world.ts";
 import { ACTOR, uuid } from "./world_spec.ts";

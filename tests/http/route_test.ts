@@ -1,19 +1,22 @@
 /** Which route a request matches. */
 
 import assert from "node:assert/strict";
-import { createRouter, operator, path, read, write } from "../../src/http/route.ts";
+import type { Route } from "../../src/http/call.ts";
+import { createRouter, paths } from "../../src/http/route.ts";
 
-function answer(): Response {
-  return new Response();
-}
+const route: Route = {
+  access: "open",
+  operation: { id: "test", summary: "", answers: {} },
+  run: () => new Response(),
+};
 
-const find = createRouter([
-  path("/api/things/{id}", { GET: operator(answer), DELETE: operator(answer) }),
-  path("/_fixed", { POST: write(answer) }),
-  path("/{type}", { GET: read(answer) }),
-  path("/{type}/{id}/length", { GET: read(answer) }),
-  path("/{type}/{id}/{event}", { POST: write(answer) }),
-]);
+const find = createRouter(paths("data", {
+  "/api/things/{id}": { GET: route, DELETE: route },
+  "/_fixed": { POST: route },
+  "/{type}": { GET: route },
+  "/{type}/{id}/length": { GET: route },
+  "/{type}/{id}/{event}": { POST: route },
+}));
 
 Deno.test("createRouter() tries the paths in order and gives the parameters in order", () => {
   assert.equal(find(["a", "b", "length"])?.path.pattern, "/{type}/{id}/length");
@@ -24,7 +27,9 @@ Deno.test("createRouter() tries the paths in order and gives the parameters in o
 Deno.test("createRouter() tries a fixed first segment and a parameter there in the order given", () => {
   const patterns = ["/a/{id}", "/{type}/b"];
   for (const order of [patterns, patterns.toReversed()]) {
-    const findIn = createRouter(order.map((pattern) => path(pattern, { GET: read(answer) })));
+    const findIn = createRouter(
+      order.flatMap((pattern) => paths("data", { [pattern]: { GET: route } })),
+    );
     assert.equal(findIn(["a", "b"])?.path.pattern, order[0]);
     assert.equal(findIn(["a", "c"])?.path.pattern, "/a/{id}");
     assert.equal(findIn(["c", "b"])?.path.pattern, "/{type}/b");
@@ -48,7 +53,7 @@ Deno.test("createRouter() finds nothing for an empty segment or another number o
   }
 });
 
-Deno.test("path() lists its methods for Allow in the order given", () => {
+Deno.test("paths() lists its methods for Allow in the order given", () => {
   assert.equal(find(["api", "things", "7"])?.path.allow, "GET, DELETE");
   assert.equal(find(["a"])?.path.methods.has("constructor"), false);
 });

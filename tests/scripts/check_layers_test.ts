@@ -123,7 +123,7 @@ Deno.test("importsOf() is not misled by comments and strings", () => {
 });
 
 Deno.test("resolveImport() gives paths from the root, and undefined for packages", () => {
-  assert.equal(resolveImport("src/http/routes/write.ts", "../app.ts"), "src/http/app.ts");
+  assert.equal(resolveImport("src/http/data/write.ts", "../app.ts"), "src/http/app.ts");
   assert.equal(resolveImport("main.ts", "./src/service.ts"), "src/service.ts");
   assert.equal(resolveImport("main.ts", "hono"), undefined);
 });

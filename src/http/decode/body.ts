@@ -89,6 +89,14 @@ function textSink(): Sink<string> {
   };
 }
 
+/** A misspelt field is an error; it must never be silently dropped. */
+export function findUnknownKey(object: JsonObject, known: ReadonlySet<string>): string | undefined {
+  for (const key in object) {
+    if (!known.has(key)) return key;
+  }
+  return undefined;
+}
+
 function badRequest(message: string) {
   return refuse({ kind: "bad_request", message });
 }

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from "../../domain/json.ts";
 import type { Route } from "../call.ts";
+import type { Query } from "../parameter.ts";
 import { refusalSchema } from "./error_schemas.ts";
 import { type ErrorName, ERRORS } from "./errors.ts";
 import type { BodyForm, Operation } from "./operation.ts";
@@ -71,9 +72,9 @@ export function describeRoute(
 ): JsonObject {
   const parameters = [
     ...pathParameters(pattern),
-    ...parametersIn("query", operation.query ?? {}),
-    ...parametersIn("header", operation.headers ?? {}),
-    ...(operation.isTagged ? parametersIn("header", KNOWN_TAG) : []),
+    ...queryParameters(operation.query ?? {}),
+    ...headerParameters(operation.headers ?? {}),
+    ...(operation.isTagged ? headerParameters(KNOWN_TAG) : []),
   ];
   return {
     operationId: operation.id,
@@ -98,15 +99,32 @@ function pathParameters(pattern: string): JsonObject[] {
   });
 }
 
-function parametersIn(place: "query" | "header", fields: FieldSchemas): JsonObject[] {
-  return Object.entries(fields).map(([name, { description, deprecated, ...schema }]) => ({
-    name: name.replace("?", ""),
+function queryParameters(query: Query): JsonObject[] {
+  return Object.entries(query).map(([name, { schema, isRequired = false }]) =>
+    describeParameter("query", name, isRequired, schema)
+  );
+}
+
+function headerParameters(headers: FieldSchemas): JsonObject[] {
+  return Object.entries(headers).map(([name, schema]) =>
+    describeParameter("header", name.replace("?", ""), !name.endsWith("?"), schema)
+  );
+}
+
+function describeParameter(
+  place: "query" | "header",
+  name: string,
+  required: boolean,
+  { description, deprecated, ...schema }: Schema,
+): JsonObject {
+  return {
+    name,
     in: place,
-    required: !name.endsWith("?"),
+    required,
     ...(description !== undefined && { description }),
     ...(deprecated !== undefined && { deprecated }),
     schema,
-  }));
+  };
 }
 
 function describeBody({ body, bodyForm = "json", example }: Operation): JsonObject {

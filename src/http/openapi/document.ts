@@ -1,6 +1,5 @@
 /**
- * Builds the OpenAPI 3.1 document from the routes of `paths.ts` and their rows in
- * `operations.ts`.
+ * Builds the OpenAPI 3.1 document from the rows of the routes of `paths.ts`.
  *
  * With a deployed spec, the paths of aggregates and events are those of its types, and bodies
  * of writes have the schemas of its events.
@@ -15,10 +14,8 @@ import { SCHEMAS, writeMetadata } from "./components.ts";
 import { describeRoute } from "./describe_route.ts";
 import { ERROR_SCHEMAS } from "./error_schemas.ts";
 import { HEADERS } from "./errors.ts";
-import { EXAMPLES } from "./examples.ts";
 import type { Operation } from "./operation.ts";
-import { NEARBY } from "./operations/data.ts";
-import { OPERATIONS, TAGS } from "./operations.ts";
+import { type Tag, TAGS } from "./tags.ts";
 import { eventsOf, type ShownTypes, showTypes, writableEvents } from "./shown_types.ts";
 import { array, choice, input, ref, type Schema, TEXT } from "./schema.ts";
 
@@ -48,6 +45,7 @@ export interface DescribedSpec {
 /** A path of the document, with the row of each method. */
 interface Place {
   readonly pattern: string;
+  readonly tag: Tag;
   readonly methods: readonly (readonly [method: string, route: Route, operation: Operation])[];
 }
 
@@ -90,7 +88,7 @@ function* writeDocument(
   detail: Detail,
 ): Steps<string | undefined> {
   const types = detail === "nothing" ? {} : deployed?.spec.aggregate_types as JsonObject ?? {};
-  const shown = showTypes(types, deployed?.spec);
+  const shown = showTypes(types, idsOf(places), deployed?.spec);
   const paths = writeMembers(shownPlaces(places, shown));
   const pathTexts = yield* withinLimit(paths, limits.openApiCharactersMax);
   if (pathTexts === undefined) return undefined;
@@ -107,7 +105,7 @@ function* writeDocument(
       ...(deployed && { "x-spec-version": deployed.version, "x-spec-hash": deployed.spec_hash }),
     },
     servers: [{ url: "/" }],
-    tags: TAGS.map(({ name, description }) => ({ name, description })),
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
   };
   const rest = { headers: HEADERS as JsonObject, securitySchemes: SECURITY_SCHEMES };
   return `${JSON.stringify(head).slice(0, -1)},"paths":{${pathTexts}},` +
@@ -168,41 +166,32 @@ function* allSchemas(
 
 const NOT_SHOWN: Schema = { description: "Left out: see the description of this document" };
 
-/** @throws {Error} if a route has no row; a test covers every route. */
-function placeOf({ pattern, methods }: PathRoutes): Place {
-  return {
-    pattern,
-    methods: [...methods].map(([method, route]) => {
-      const operation = OPERATIONS[`${method} ${pattern}`];
-      if (operation === undefined) throw new Error(`${method} ${pattern} has no row`);
-      const example = EXAMPLES[operation.id];
-      return [method, route, { ...operation, ...(example !== undefined && { example }) }];
-    }),
-  };
+function placeOf({ pattern, tag, methods }: PathRoutes): Place {
+  const all = [...methods].map(([method, route]) => [method, route, route.operation] as const);
+  return { pattern, tag, methods: all };
 }
 
-function pathItem({ pattern, methods }: Place): JsonObject {
+function idsOf(places: readonly Place[]): string[] {
+  return places.flatMap(({ methods }) => methods.map(([, , { id }]) => id));
+}
+
+function pathItem({ pattern, tag, methods }: Place): JsonObject {
   return Object.fromEntries(methods.map(([method, { access }, operation]) => [
     method.toLowerCase(),
-    describeRoute(pattern, access, operation, tagOf(operation)),
+    describeRoute(pattern, access, operation, tag),
   ]));
-}
-
-function tagOf({ id }: Operation): string {
-  const base = id.split(".")[0];
-  const found = TAGS.find(({ operations }) =>
-    Object.values(operations).some((row) => row.id === base)
-  );
-  return found!.name;
 }
 
 function isOfTypes({ pattern }: Place): boolean {
   return pattern.startsWith("/{type}");
 }
 
+/** In the document only for types with an event that has a point. */
+const NEARBY = "/{type}/nearby";
+
 /** The path for each aggregate type and, if it names an event type, for each event type. */
 function* concretePlaces(place: Place, shown: ShownTypes): Generator<Place> {
-  const isNearby = NEARBY.endsWith(` ${place.pattern}`);
+  const isNearby = place.pattern === NEARBY;
   for (const { type, definition } of shown.types) {
     if (isNearby && !hasPoints(definition)) continue;
     const ofType = place.pattern.replace("{type}", type);
@@ -218,7 +207,7 @@ function* concretePlaces(place: Place, shown: ShownTypes): Generator<Place> {
 }
 
 function concrete(
-  { methods }: Place,
+  { tag, methods }: Place,
   pattern: string,
   names: readonly string[],
   events: readonly string[],
@@ -227,6 +216,7 @@ function concrete(
   const [type, event] = names;
   return {
     pattern,
+    tag,
     methods: methods.map(([method, route, operation]) => {
       const id = shown.operationId([operation.id, ...names].join("."));
       const { body, example: _, ...others } = operation;

@@ -1,6 +1,7 @@
-/** The description of one route: a row of the tables in `operations/`. */
+/** What the OpenAPI document says of a route. */
 
 import type { JsonValue } from "../../domain/json.ts";
+import type { Query } from "../parameter.ts";
 import type { ErrorName } from "./errors.ts";
 import type { FieldSchemas, Schema } from "./schema.ts";
 
@@ -12,11 +13,11 @@ export interface Operation {
   readonly id: string;
   /** One line. */
   readonly summary: string;
-  readonly query?: FieldSchemas;
+  readonly query?: Query;
   /** Headers other than `Authorization`, which follows from the route's access. */
   readonly headers?: FieldSchemas;
   readonly body?: Schema;
-  /** An example of a body. */
+  /** A body. With a deployed spec, writes show its own types instead. */
   readonly example?: JsonValue;
   /** Default: `json`. */
   readonly bodyForm?: BodyForm;
@@ -27,6 +28,3 @@ export interface Operation {
   /** The operation's own refusals. `errorsOf()` adds those of its access, body and query. */
   readonly errors?: readonly ErrorName[];
 }
-
-/** Rows by method and pattern, such as `GET /{type}`. */
-export type Operations = Readonly<Record<string, Operation>>;

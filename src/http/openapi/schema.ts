@@ -5,20 +5,27 @@
  */
 
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
-import { limits } from "../../domain/limits.ts";
 
 export type Schema = JsonObject;
 
-export const TEXT: Schema = { type: "string" };
-export const INTEGER: Schema = { type: "integer" };
-export const COUNT: Schema = { type: "integer", minimum: 0 };
-export const BOOLEAN: Schema = { type: "boolean" };
+export const TEXT = { type: "string" } as const satisfies Schema;
+export const INTEGER = { type: "integer" } as const satisfies Schema;
+export const COUNT = { type: "integer", minimum: 0 } as const satisfies Schema;
+export const BOOLEAN = { type: "boolean" } as const satisfies Schema;
 export const ANYTHING: Schema = {};
 /** An object whose fields the spec, a module or a client decides. */
 export const FREE_OBJECT: Schema = { type: "object", additionalProperties: true };
-export const SECONDS: Schema = { type: "integer", minimum: 0, description: "Unix seconds" };
-export const TIME: Schema = { type: "string", format: "date-time", description: "ISO 8601 UTC" };
-export const HEX_32: Schema = { type: "string", pattern: "^[0-9a-f]{64}$" };
+export const SECONDS = {
+  type: "integer",
+  minimum: 0,
+  description: "Unix seconds",
+} as const satisfies Schema;
+export const TIME = {
+  type: "string",
+  format: "date-time",
+  description: "ISO 8601 UTC",
+} as const satisfies Schema;
+export const HEX_32 = { type: "string", pattern: "^[0-9a-f]{64}$" } as const satisfies Schema;
 
 /** Fields by name; a name that ends in `?` may be left out. */
 export type FieldSchemas = Readonly<Record<string, Schema>>;
@@ -46,7 +53,7 @@ export function array(items: Schema, bounds: Schema = {}): Schema {
   return { type: "array", items, ...bounds };
 }
 
-export function choice(values: readonly string[]): Schema {
+export function choice(values: readonly string[]): { type: "string"; enum: string[] } {
   return { type: "string", enum: [...values] };
 }
 
@@ -71,28 +78,3 @@ export function pageWith(items: Schema, more: FieldSchemas): Schema {
     "limit_clamped?": { const: true },
   });
 }
-
-/** `limit` and `start`, for the query of every list. */
-export const PAGING: FieldSchemas = {
-  "limit?": {
-    type: "integer",
-    minimum: 1,
-    default: limits.listPageDefault,
-    description: `At most ${limits.listPageMax}; a larger value is lowered to that`,
-  },
-  "start?": { type: "string", description: "Exclusive cursor, as `next_start` gives it" },
-};
-
-export const FLAG: Schema = { type: "boolean", default: false };
-
-/** For operator calls whose path does not name an environment. */
-export const ENVIRONMENT: FieldSchemas = {
-  "environment?": {
-    ...choice(["production", "prod", "staging", "test"]),
-    description: "Left out: that of the address",
-  },
-};
-export const TENANT: FieldSchemas = {
-  ...ENVIRONMENT,
-  "instance_id?": { type: "string", description: "May be left out where there is one instance" },
-};

@@ -10,7 +10,6 @@ import { sampleObject } from "../../domain/spec/schema/sample.ts";
 import { SCHEMAS } from "./components.ts";
 import { createNames } from "./component_names.ts";
 import { ERROR_SCHEMAS } from "./error_schemas.ts";
-import { OPERATIONS } from "./operations.ts";
 
 export interface NamedType {
   readonly type: string;
@@ -29,8 +28,12 @@ export interface ShownTypes {
   example(type: string, event: string | undefined, isList: boolean): JsonObject | undefined;
 }
 
-/** `spec`: the deployed spec that the types belong to, if any. */
-export function showTypes(aggregateTypes: JsonObject, spec?: JsonObject): ShownTypes {
+/** `ids`: those of all operations. `spec`: the deployed spec that the types belong to, if any. */
+export function showTypes(
+  aggregateTypes: JsonObject,
+  ids: readonly string[],
+  spec?: JsonObject,
+): ShownTypes {
   const naming = createNames([...Object.keys(SCHEMAS), ...Object.keys(ERROR_SCHEMAS)]);
   const types = Object.entries(aggregateTypes).map(([type, definition]) => ({ type, definition }));
   const names = new Map<string, string>();
@@ -39,13 +42,13 @@ export function showTypes(aggregateTypes: JsonObject, spec?: JsonObject): ShownT
       names.set(`${type}.${event}`, naming.claim(`${type}.${event}`));
     }
   }
-  const ids = createNames(Object.values(OPERATIONS).map(({ id }) => id));
+  const idNames = createNames(ids);
   const schemaName = (type: string, event: string) => names.get(`${type}.${event}`)!;
   return {
     types,
     naming,
     schemaName,
-    operationId: (wanted) => ids.claim(wanted),
+    operationId: (wanted) => idNames.claim(wanted),
     example: (type, event, isList) =>
       spec && event !== undefined ? exampleOf(spec, type, event, isList) : undefined,
   };

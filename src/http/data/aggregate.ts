@@ -1,0 +1,94 @@
+/** Reads of aggregates: state, length, listing. See docs/reference/reading.md. */
+
+import type { AggregateView } from "../../domain/reading.ts";
+import { accept, type Outcome } from "../../domain/refusal.ts";
+import { sendParts, sendText } from "../answer.ts";
+import { sendTagged } from "../conditional.ts";
+import { read } from "../endpoint.ts";
+import { answerRefused } from "../failure.ts";
+import { hasRoomForAnswer, lengthOfParts, type Part } from "../long_answer.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
+import { answer, COUNT, FREE_OBJECT, page, ref, type Schema, TEXT } from "../openapi/schema.ts";
+import { cursor, flag, PAGE_QUERY, seconds } from "../parameter.ts";
+import { sendRefusal } from "../reply.ts";
+import { aggregateBody, aggregatePageBody } from "./read_body.ts";
+
+export const readAggregate = read({
+  id: "readAggregate",
+  summary: "The state of an aggregate",
+  isTagged: true,
+  query: { synchronous: flag(), at: seconds() },
+  answers: { 200: answer({ data: FREE_OBJECT, metadata: ref("AggregateMetadata") }) },
+  errors: [
+    "identifier_invalid",
+    "fold_budget_exceeded",
+    "handler_error",
+    "module_failed",
+    "modules_unavailable",
+    "aggregate_type_unknown",
+    "aggregate_missing",
+  ],
+  async run(edge, call, tenant, { query: { synchronous, at: atSeconds } }) {
+    const [aggregateType = "", id = ""] = call.params;
+    const request = { aggregateType, id, synchronous, atSeconds };
+    const read = () => edge.service.data.readAggregate(tenant, request);
+    const outcome = await longReadsOf(edge.service).runMostlyShort(call.owner, read, lengthOfState);
+    if (outcome === undefined) return answerRefused(edge, call, NO_TURN);
+    if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
+    const { dataJson, version } = outcome.value;
+    // Checked before any work with a text of megabytes.
+    if (version !== undefined && !hasRoomForAnswer(call.owner, dataJson.length)) {
+      return answerRefused(edge, call, NO_TURN);
+    }
+    return await sendTagged(call, aggregateBody(outcome.value), version);
+  },
+});
+
+function lengthOfState(outcome: Outcome<AggregateView>): number {
+  return outcome.ok ? outcome.value.dataJson.length : 0;
+}
+
+export const readLength = read({
+  id: "readLength",
+  summary: "How many events an aggregate has",
+  answers: { 200: answer({ length: COUNT }) },
+  errors: ["aggregate_type_unknown", "identifier_invalid"],
+  async run(edge, { requestId, params: [aggregateType = "", id = ""] }, tenant) {
+    const outcome = await edge.service.data.readLength(tenant, aggregateType, id);
+    if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
+    return sendText(requestId, 200, `{"ok":true,"length":${outcome.value}}`);
+  },
+});
+
+export const listAggregates = read({
+  id: "listAggregates",
+  summary: "The ids of one type, or their states",
+  query: {
+    ...PAGE_QUERY,
+    cursor: cursor({ deprecated: true, description: "Older name of `start`" }),
+    resolve: flag(),
+    synchronous: flag(),
+  },
+  answers: { 200: withCursor(page({ anyOf: [TEXT, ref("ListedAggregate")] })) },
+  errors: ["aggregate_type_unknown", "module_failed", "modules_unavailable"],
+  async run(edge, call, tenant, { query: { limit, cursor, start = cursor, ...how } }) {
+    const [aggregateType = ""] = call.params;
+    const request = { aggregateType, limit, start, ...how };
+    async function read(): Promise<Outcome<Part[]>> {
+      const outcome = await edge.service.data.listAggregates(tenant, request);
+      return outcome.ok ? accept(aggregatePageBody(outcome.value, request.resolve)) : outcome;
+    }
+    const body = request.resolve
+      ? await longReadsOf(edge.service).run(call.owner, read, lengthOfParts)
+      : await read();
+    if (body === undefined) return answerRefused(edge, call, NO_TURN);
+    return body.ok
+      ? sendParts(call.requestId, body.value)
+      : answerRefused(edge, call, body.refusal);
+  },
+});
+
+function withCursor(schema: Schema): Schema {
+  const cursor = { type: "string", deprecated: true, description: "The same as `next_start`" };
+  return { ...schema, properties: { ...schema.properties as Schema, cursor } };
+}

@@ -1,0 +1,109 @@
+/**
+ * Makes a route of its row, which is all that is said about it.
+ *
+ * The row declares query and body, and of it the OpenAPI document is made as well as what `run`
+ * gets. Query, then body are decoded when the caller may call the route. See
+ * docs/reference/basics.md, "Order of checks".
+ */
+
+import type { Operator } from "../domain/access/access.ts";
+import { type Outcome, refuse } from "../domain/refusal.ts";
+import type { Tenant } from "../domain/tenant.ts";
+import type { Call, Edge, Route, Run } from "./call.ts";
+import { answerRefused } from "./failure.ts";
+import { type Fields, type FieldsForm, readFields } from "./fields.ts";
+import type { Operation } from "./openapi/operation.ts";
+import { type FieldSchemas, input } from "./openapi/schema.ts";
+import { type Query, queryDecoder, type Values } from "./parameter.ts";
+import { sendRefusal } from "./reply.ts";
+
+/** What a request asks for, beside its path. */
+export interface Asked<Q extends Query, F extends FieldSchemas> {
+  readonly query: Values<Q>;
+  readonly body: Fields<F>;
+}
+
+type None = Record<never, never>;
+
+export interface Row<Who, Q extends Query, F extends FieldSchemas> extends Operation, FieldsForm {
+  readonly bodyForm?: Operation["bodyForm"];
+  readonly query?: Q;
+  /** The fields of a small body of JSON. Routes that read their bodies themselves have `body`. */
+  readonly fields?: F;
+  run(edge: Edge, call: Call, who: Who, asked: Asked<Q, F>): Response | Promise<Response>;
+}
+
+/** For calls without a credential. */
+export function open<const Q extends Query = None, const F extends FieldSchemas = None>(
+  access: "health" | "metrics" | "open",
+  row: Row<void, Q, F>,
+): Route {
+  return { access, ...decoded(row) };
+}
+
+/** For calls with an API key that may read. */
+export function read<const Q extends Query = None, const F extends FieldSchemas = None>(
+  row: Row<Tenant, Q, F>,
+): Route {
+  return { access: "read", ...decoded(row) };
+}
+
+/** For calls with an API key that may write. */
+export function write<const Q extends Query = None, const F extends FieldSchemas = None>(
+  row: Row<Tenant, Q, F>,
+): Route {
+  return { access: "write", ...decoded(row) };
+}
+
+/** For calls with an operator token. */
+export function operator<const Q extends Query = None, const F extends FieldSchemas = None>(
+  row: Row<Operator, Q, F>,
+): Route {
+  return { access: "operator", ...decoded(row) };
+}
+
+/** For calls about the whole deployment: not with a token that is restricted to instances. */
+export function unrestricted<const Q extends Query = None, const F extends FieldSchemas = None>(
+  row: Row<Operator, Q, F>,
+): Route {
+  return { access: "operator", ...decoded(row, checkUnrestricted) };
+}
+
+export function checkUnrestricted(operator: Operator): Outcome<Operator> {
+  if (operator.instances === undefined) return { ok: true, value: operator };
+  const message = "This call needs an operator token that is not restricted to instances";
+  return refuse({ kind: "forbidden", message });
+}
+
+/** `allow` is asked before the body is read. */
+function decoded<Who, Q extends Query, F extends FieldSchemas>(
+  row: Row<Who, Q, F>,
+  allow?: (who: Who) => Outcome<unknown>,
+): { operation: Operation; run: Run<Who> } {
+  const { fields } = row;
+  const decodeQuery = queryDecoder(row.query ?? {} as Q);
+  const absent = decodeQuery("");
+
+  function run(edge: Edge, call: Call, who: Who): Response | Promise<Response> {
+    const query = call.query === "" ? absent : decodeQuery(call.query);
+    if (!query.ok) return sendRefusal(call.requestId, query.refusal);
+    const allowed = allow?.(who);
+    if (allowed?.ok === false) return sendRefusal(call.requestId, allowed.refusal);
+    return fields === undefined
+      ? row.run(edge, call, who, { query: query.value, body: {} as Fields<F> })
+      : runWithBody(edge, call, who, { query: query.value, fields });
+  }
+
+  async function runWithBody(
+    edge: Edge,
+    call: Call,
+    who: Who,
+    { query, fields }: { query: Values<Q>; fields: F },
+  ): Promise<Response> {
+    const body = await readFields(call, fields, row);
+    if (!body.ok) return answerRefused(edge, call, body.refusal);
+    return await row.run(edge, call, who, { query, body: body.value });
+  }
+
+  return { operation: fields === undefined ? row : { ...row, body: input(fields) }, run };
+}

@@ -1,0 +1,99 @@
+/** `GET /openapi.json`: generic without a key, specific to the deployed spec with one. */
+
+import { runAtOnce, runInPieces } from "../../domain/fairness/pieces.ts";
+import type { SpecVersion } from "../../domain/spec/deployment.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
+import { limits } from "../../domain/limits.ts";
+import { limitInstance } from "../middleware/rate_limit.ts";
+import { sendRefusal } from "../reply.ts";
+import type { Call, Edge } from "../call.ts";
+import { open } from "../endpoint.ts";
+import { sendTagged } from "../conditional.ts";
+import { authenticateHolder } from "../middleware/authenticate.ts";
+import { openApiSteps } from "../openapi/document.ts";
+import { FREE_OBJECT } from "../openapi/schema.ts";
+
+/** The documents that one edge has made. */
+interface Documents {
+  /** The document without a spec, made at its first request. */
+  generic?: string;
+  /** By the spec that they describe. */
+  readonly made: RecentMap<string, string>;
+  readonly underWay: Map<string, Promise<string | undefined>>;
+}
+
+const documentsOf = new WeakMap<Edge, Documents>();
+
+function openDocuments(edge: Edge): Documents {
+  let documents = documentsOf.get(edge);
+  if (documents === undefined) {
+    const made = createRecentMapBySize<string, string>(
+      limits.openApiKeptCharactersMax,
+      (text) => text.length,
+    );
+    documentsOf.set(edge, documents = { made, underWay: new Map() });
+  }
+  return documents;
+}
+
+export const answerOpenApi = open("open", {
+  id: "readOpenApi",
+  isTagged: true,
+  summary: "This document; with an API key for the spec that is deployed to its environment",
+  answers: { 200: FREE_OBJECT },
+  errors: ["unauthorized", "forbidden", "internal", "store_away"],
+  async run(edge, call) {
+    const header = call.request.headers.get("authorization");
+    if (header === null) return await sendGeneric(edge, call);
+    const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
+    if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
+    const { tenant, instance } = holder.value;
+    call.tenant = tenant;
+    call.owner = tenant.instanceId;
+    const limited = await limitInstance(edge, call, instance, "read");
+    if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
+    const version = await edge.service.specs.readSpecVersion(tenant);
+    // Before the first deploy there are no types, so only the generic document is correct.
+    if (version === undefined) return await sendGeneric(edge, call);
+    const text = await documentOf(edge, tenant, version);
+    return text === undefined ? await sendGeneric(edge, call) : await sendTagged(call, [text]);
+  },
+});
+
+/** Makes the document once for a spec, in time slices; concurrent requests share the work. */
+async function documentOf(
+  edge: Edge,
+  tenant: Tenant,
+  version: SpecVersion,
+): Promise<string | undefined> {
+  const { made, underWay } = openDocuments(edge);
+  const name = nameOf(version);
+  const known = made.get(name);
+  if (known !== undefined) return known;
+  let making = underWay.get(name);
+  if (making === undefined) {
+    making = makeDocument(edge, tenant).finally(() => underWay.delete(name));
+    underWay.set(name, making);
+  }
+  return await making;
+}
+
+async function makeDocument(edge: Edge, tenant: Tenant): Promise<string | undefined> {
+  const deployed = await edge.service.specs.readSpec(tenant);
+  if (!deployed.ok) return undefined;
+  const text = await runInPieces(openApiSteps(edge.paths, deployed.value), edge.host);
+  // The current spec may have changed since the request.
+  openDocuments(edge).made.set(nameOf(deployed.value), text);
+  return text;
+}
+
+function nameOf({ spec_hash, version }: SpecVersion): string {
+  return `${spec_hash} ${version}`;
+}
+
+function sendGeneric(edge: Edge, call: Call): Response | Promise<Response> {
+  const documents = openDocuments(edge);
+  documents.generic ??= runAtOnce(openApiSteps(edge.paths));
+  return sendTagged(call, [documents.generic]);
+}

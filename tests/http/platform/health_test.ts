@@ -1,0 +1,5 @@
+/** Golden cases of `src/http/platform/health.ts`: requests and their exact answers. */
+
+import { testGoldenCases } from "../golden_cases.ts";
+
+testGoldenCases("health");

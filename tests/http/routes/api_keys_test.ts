@@ -1,5 +1,0 @@
-/** Golden cases of `src/http/routes/api_keys.ts`: requests and their exact answers. */
-
-import { testGoldenCases } from "../golden_cases.ts";
-
-testGoldenCases("api_keys");

@@ -112,7 +112,7 @@ async function measureBuild(
     },
   });
   await deploy(server);
-  await waitForView(target);
+  await waitForProjection(target);
   const seconds = (performance.now() - startedMs) / 1000;
   const micros = processorMicros(serverPid) - microsBefore;
   isOver = true;
@@ -134,7 +134,7 @@ async function measureBuild(
   }
 }
 
-async function waitForView({ port, requests }: Target): Promise<void> {
+async function waitForProjection({ port, requests }: Target): Promise<void> {
   const path = `/_projections/accounts?limit=1`;
   await runOpenLoop({
     port,

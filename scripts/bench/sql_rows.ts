@@ -112,16 +112,22 @@ async function measureGrouping({ add }: SqlBench): Promise<void> {
 /** Returns the milliseconds that it took. */
 async function fillSales(folder: string, path: string): Promise<number> {
   const columns = [{ name: "n", type: "integer" }, { name: "total", type: "number" }] as const;
-  const view = { name: "sales", number: 1, version: 1, columns };
+  const projection = { name: "sales", number: 1, version: 1, columns };
   const writer = openCopyWriter({ folder, onFault: fail });
   try {
     const startedMs = performance.now();
     await writer.ask({ path, kind: "open", owner: "bench", isFirst: true });
-    await writer.ask({ path, kind: "begin_fill", token: "bench", view });
+    await writer.ask({ path, kind: "begin_fill", token: "bench", projection });
     for (let first = 0; first < GROUPED_ROWS; first += PAGE_ROWS) {
-      await writer.ask({ path, kind: "fill", token: "bench", view }, pageOf(first));
+      await writer.ask({ path, kind: "fill", token: "bench", projection }, pageOf(first));
     }
-    const end = { kind: "end_fill", token: "bench", view, stamp: "", rows: GROUPED_ROWS } as const;
+    const end = {
+      kind: "end_fill",
+      token: "bench",
+      projection,
+      stamp: "",
+      rows: GROUPED_ROWS,
+    } as const;
     const ended = await writer.ask({ path, ...end });
     if (ended.kind !== "done") throw new Error(`the copy: ${JSON.stringify(ended)}`);
     return performance.now() - startedMs;

@@ -312,36 +312,36 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/features/projections",
-    test: "tests/features/projections/keep_views_test.ts",
+    test: "tests/features/projections/keep_projections_test.ts",
     reason: "upkeep, builds, switches and removals, seen through the rows that they leave",
   },
   {
     place: "src/features/projections/manage_projections.ts",
-    test: "tests/features/projections/keep_views_test.ts",
+    test: "tests/features/projections/keep_projections_test.ts",
     reason: "deployed and deleted there, beside what follows from it",
   },
   {
     place: "src/features/projections/compute_rows.ts",
-    test: "tests/features/projections/keep_views_test.ts",
+    test: "tests/features/projections/keep_projections_test.ts",
     reason: "computes what the upkeep writes",
   },
   {
-    place: "src/features/projections/view_definitions.ts",
-    test: "tests/features/projections/keep_views_test.ts",
+    place: "src/features/projections/projection_sets.ts",
+    test: "tests/features/projections/keep_projections_test.ts",
     reason: "tells the upkeep what there is to keep",
   },
   {
-    place: "src/features/projections/views_caught_up.ts",
-    test: "tests/features/projections/keep_views_test.ts",
+    place: "src/features/projections/wait_for_projections.ts",
+    test: "tests/features/projections/keep_projections_test.ts",
     reason: "asked there before and after each step of the upkeep",
   },
   {
     place: "src/features/projections/projections_service.ts",
-    test: "tests/workers/views_test.ts",
+    test: "tests/workers/projections_test.ts",
     reason: "wakes the worker of that test",
   },
   {
-    place: "src/features/projections/read_view.ts",
+    place: "src/features/projections/read_rows.ts",
     test: "tests/end_to_end/projections_test.ts",
     reason: "rows as clients get them",
   },
@@ -357,12 +357,12 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/store/projections/projections.ts",
-    test: "tests/features/projections/keep_views_test.ts",
+    test: "tests/features/projections/keep_projections_test.ts",
     reason: "definitions and versions, kept and removed there",
   },
   {
-    place: "src/store/projections/view_changes.ts",
-    test: "tests/store/projections/view_rows_test.ts",
+    place: "src/store/projections/row_changes.ts",
+    test: "tests/store/projections/projection_rows_test.ts",
     reason: "changes are those of rows",
   },
   {
@@ -417,12 +417,12 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/sql/copy_file.ts",
-    test: "tests/features/projections/sql/view_copies_test.ts",
+    test: "tests/features/projections/sql/projection_copies_test.ts",
     reason: "what may become of a file, seen through queries on it",
   },
   {
     place: "src/features/projections/sql",
-    test: "tests/features/projections/sql/view_copies_test.ts",
+    test: "tests/features/projections/sql/projection_copies_test.ts",
     reason: "parts of keeping a copy, seen through queries on it",
   },
   {

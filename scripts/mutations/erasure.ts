@@ -99,7 +99,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
       "",
     ],
     ["snapshots of an erased stream stay", `  ["snapshots", removeSnapshots],\n`, "", ERASE],
-    ["rows of projections stay after an erasure", `  ["views", eraseFromViews],\n`, ""],
+    ["rows of projections stay after an erasure", `  ["views", eraseFromProjections],\n`, ""],
     ["the events stay behind the markers", `  ["events", removeOldEvents],\n`, "", ERASE],
     [
       "the kind of copy behind a finished one is passed over",

@@ -270,7 +270,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "one of the rows that show a changed stream is not refreshed",
-    path: "src/features/projections/keep_views.ts",
+    path: "src/features/projections/keep_projections.ts",
     find: "else for (const key of shown) keys.add(key);",
     put: "else for (const key of shown.slice(1)) keys.add(key);",
     suite: SIMULATION,

@@ -14,9 +14,9 @@ const RUNNER = "tests/features/reactions/outbox_runner_test.ts";
 const FAULTS = "tests/features/reactions/reaction_faults_test.ts";
 const OUTBOX = "tests/store/reactions/outbox_test.ts";
 const ROOTS = "tests/store/reactions/roots_test.ts";
-const ROWS = "tests/store/projections/view_rows_test.ts";
-const QUERIES = "tests/features/projections/sql/query_views_test.ts";
-const COPIES = "tests/features/projections/sql/view_copies_test.ts";
+const ROWS = "tests/store/projections/projection_rows_test.ts";
+const QUERIES = "tests/features/projections/sql/query_projections_test.ts";
+const COPIES = "tests/features/projections/sql/projection_copies_test.ts";
 
 export const REACTION_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/work/sweep.ts", SWEEP, [
@@ -325,7 +325,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "return pairs.slice(0, 1).reduce((sum, { value }) => sum + Number(viewOf(value).getBigInt64(0, true)), 0);",
     ],
   ]),
-  ...changesOf("src/store/projections/view_rows.ts", ROWS, [
+  ...changesOf("src/store/projections/projection_rows.ts", ROWS, [
     [
       "pieces of a large view row stay when it shrinks",
       "if (before !== undefined && before.bytes > kvLimits.valueBytesMax) {",
@@ -342,14 +342,14 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "",
     ],
   ]),
-  ...changesOf("src/features/projections/sql/query_views.ts", QUERIES, [
+  ...changesOf("src/features/projections/sql/query_projections.ts", QUERIES, [
     [
       "a stale SQL copy says lag 0",
       "isCurrent ? commits : Math.max(1, commits)",
       "isCurrent ? commits : commits",
     ],
   ]),
-  ...changesOf("src/features/projections/sql/view_copies.ts", COPIES, [
+  ...changesOf("src/features/projections/sql/projection_copies.ts", COPIES, [
     [
       "a SQL copy that is not current says that it is",
       "tables, isCurrent: false };",

@@ -111,7 +111,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "commits that projections read are not logged",
       "logCommit(tx, tenant, { stream, first, count });",
       "void first;",
-      "tests/features/projections/keep_views_test.ts",
+      "tests/features/projections/keep_projections_test.ts",
     ],
     [
       "the epoch of writes is read unguarded",

@@ -38,12 +38,12 @@ import {
   leaseWorker,
   memoryWorker,
   outboxWorker,
+  projectionBuildWorker,
+  projectionCopyWorker,
+  projectionWorker,
   snapshotWorker,
   sweeper,
   timerWorker,
-  viewBuildWorker,
-  viewCopyWorker,
-  viewWorker,
 } from "../workers/workers.ts";
 import { type RunningWorker, runWorker, watchThread, type Worker } from "../workers/worker.ts";
 import { print } from "./print.ts";
@@ -148,7 +148,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
     compute: { runners: COMPUTE_RUNNERS, cacheFolder: config.runtimeFolder },
     // A single instance may use all but one of them at a time.
-    sql: config.roles.api ? { runners: SQL_RUNNERS, folder: viewsFolder(config) } : undefined,
+    sql: config.roles.api ? { runners: SQL_RUNNERS, folder: copiesFolder(config) } : undefined,
   });
   const credentials = credentialsFile(config.dataDir);
   const first = config.bootstrap
@@ -170,7 +170,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
 }
 
 /** The folder belongs to this process alone. Anything lost from it is made anew. */
-function viewsFolder({ dataDir }: Config): string {
+function copiesFolder({ dataDir }: Config): string {
   return `${dataDir}/views`;
 }
 
@@ -184,7 +184,7 @@ function isShared({ store }: Config): boolean {
  * All other background work belongs to the worker role.
  */
 function workersOf(config: Config, service: Service): Worker[] {
-  const own = config.roles.api ? [memoryWorker(service), viewCopyWorker(service)] : [];
+  const own = config.roles.api ? [memoryWorker(service), projectionCopyWorker(service)] : [];
   if (!config.roles.worker) return own;
   const renewing = isShared(config) ? [leaseWorker(service)] : [];
   return [
@@ -193,8 +193,8 @@ function workersOf(config: Config, service: Service): Worker[] {
     outboxWorker(service),
     timerWorker(service),
     deliveryWorker(service),
-    viewWorker(service),
-    viewBuildWorker(service),
+    projectionWorker(service),
+    projectionBuildWorker(service),
     snapshotWorker(service),
     anchorWorker(service, config.anchorIntervalSeconds),
     erasureWorker(service),

@@ -296,12 +296,12 @@ export const limits = {
   rowRetryMsMin: 1_000,
   rowRetryMsMax: 5 * 60 * 1000,
   /** How long changes of projections are kept for nodes that hold copies of the rows. */
-  viewChangesSeconds: HOUR_S,
+  rowChangesSeconds: HOUR_S,
   /**
    * How long queries and exports wait for projections to catch up. See
    * docs/reference/projections.md.
    */
-  viewWaitMsMax: 2_000,
+  projectionWaitMsMax: 2_000,
   /** How long the first query that names a projection waits for its copy to be filled. */
   sqlFillWaitMsMax: 15_000,
   /**

@@ -33,7 +33,11 @@ import { createProjections, type ProjectionService } from "./projections/project
 import { type ReactionCalls, reactionCalls } from "./work/reactions_service.ts";
 import { createErasure, type ErasureService } from "./erasure/erasure_service.ts";
 import { createSpecService, type SpecService } from "./specs/specs_service.ts";
-import { createSql, type SqlService, type SqlSettings } from "./projections/sql/query_views.ts";
+import {
+  createSql,
+  type SqlService,
+  type SqlSettings,
+} from "./projections/sql/query_projections.ts";
 import { traceCommits, traceParts } from "./traced.ts";
 import type { Host } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";

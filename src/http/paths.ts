@@ -60,7 +60,7 @@ import {
   listRowsOfQuery,
   readRow,
 } from "./projections/projections.ts";
-import { queryViews } from "./projections/sql.ts";
+import { queryProjections } from "./projections/sql.ts";
 import { listErrors, readError } from "./reactions/errors.ts";
 import { listDeliveries, listListeners, replayDeliveries } from "./reactions/listeners.ts";
 import { manageReactions, readReactions } from "./reactions/reactions.ts";
@@ -90,7 +90,7 @@ export const PATHS: readonly PathRoutes[] = [
       POST: deployProjection,
     },
     "/api/instances/{id}/projections/{name}": { DELETE: deleteProjection },
-    "/_projections/query": { GET: listRowsOfQuery, POST: queryViews },
+    "/_projections/query": { GET: listRowsOfQuery, POST: queryProjections },
     "/_projections/{name}": { GET: listRows },
     "/_projections/{name}/export.csv": { GET: exportCsv },
     "/_projections/{name}/{key}": { GET: readRow },

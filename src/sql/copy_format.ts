@@ -4,7 +4,7 @@
  * The store remains authoritative: a copy that is not as expected is created anew.
  */
 
-import type { Column } from "../domain/projection/view.ts";
+import type { Column } from "../domain/projection/ready_projection.ts";
 import { sqlTypeOf } from "../domain/projection/sql_value.ts";
 
 /** Raise this with any change of the tables, or of how values are stored in them. */

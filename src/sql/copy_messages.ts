@@ -1,10 +1,10 @@
 /** The requests to the process that writes copies, and its answers. */
 
-import type { Column } from "../domain/projection/view.ts";
+import type { Column } from "../domain/projection/ready_projection.ts";
 import type { AnswerMessage } from "../runners/runner_process.ts";
 
 /** One version of one projection, with the name and the columns of its table. */
-export interface CopiedView {
+export interface CopiedProjection {
   readonly name: string;
   readonly number: number;
   readonly version: number;
@@ -22,7 +22,7 @@ export interface CopiedTable {
 
 /** Changes of one projection: the body has the changed rows, `removed` the keys of removed ones. */
 export interface CopiedChanges {
-  readonly view: CopiedView;
+  readonly projection: CopiedProjection;
   /** The stamp that the table must have before the change, and the stamp it has afterwards. */
   readonly from: string;
   readonly to: string;
@@ -45,12 +45,12 @@ export type CopyTask =
    */
   | { readonly kind: "open"; readonly owner: string; readonly isFirst: boolean }
   /** Creates a table that gets its name at the end of filling; `token` keeps fillings apart. */
-  | { readonly kind: "begin_fill"; readonly token: string; readonly view: CopiedView }
-  | { readonly kind: "fill"; readonly token: string; readonly view: CopiedView }
+  | { readonly kind: "begin_fill"; readonly token: string; readonly projection: CopiedProjection }
+  | { readonly kind: "fill"; readonly token: string; readonly projection: CopiedProjection }
   | {
     readonly kind: "end_fill";
     readonly token: string;
-    readonly view: CopiedView;
+    readonly projection: CopiedProjection;
     readonly stamp: string;
     readonly rows: number;
   }

@@ -5,7 +5,7 @@
  * separate so that no request of a client waits for its disk.
  */
 
-import { type Column } from "../domain/projection/view.ts";
+import type { Column } from "../domain/projection/ready_projection.ts";
 import { sqlText, sqlValue } from "../domain/projection/sql_value.ts";
 import type { JsonValue } from "../domain/json.ts";
 import type { Frame } from "../runners/frame.ts";
@@ -51,12 +51,12 @@ export function newCopyKeeper(): CopyKeeper {
     switch (message.kind) {
       case "begin_fill":
         file.transact(() =>
-          file.database.exec(createTable(fillingName(message), message.view.columns))
+          file.database.exec(createTable(fillingName(message), message.projection.columns))
         );
         return DONE;
       case "fill":
         file.transact(() =>
-          putRows(file, fillingName(message), message.view.columns, rowsOf(body))
+          putRows(file, fillingName(message), message.projection.columns, rowsOf(body))
         );
         return DONE;
       case "end_fill":
@@ -122,7 +122,7 @@ function endFill(
   file: CopyFile,
   message: Extract<CopyRequest, { kind: "end_fill" }>,
 ): CopyResult {
-  const { view: { name, number, version }, stamp, rows } = message;
+  const { projection: { name, number, version }, stamp, rows } = message;
   const filling = fillingName(message);
   const found = file.database.prepare(`SELECT count(*) AS count FROM "${filling}"`).get()?.count;
   if (found !== rows) return moved(`the copy has ${found} of ${rows} rows`);
@@ -156,7 +156,7 @@ function apply(
   for (const [index, change] of changes.entries()) {
     if (applyTo(file, change, rows[index]!)) continue;
     database.exec("ROLLBACK");
-    return moved(`the table of ${change.view.name} is not where the changes begin`);
+    return moved(`the table of ${change.projection.name} is not where the changes begin`);
   }
   if (isLast) database.exec("COMMIT");
   return DONE;
@@ -164,7 +164,7 @@ function apply(
 
 /** False if the table is not the one that the changes are for. */
 function applyTo(file: CopyFile, change: CopiedChanges, rows: readonly CopyRow[]): boolean {
-  const { view: { name, number, version, columns }, from, to, removed } = change;
+  const { projection: { name, number, version, columns }, from, to, removed } = change;
   const move = "UPDATE _views SET stamp = ? WHERE name = ? AND number = ? AND version = ? " +
     "AND stamp = ?";
   if (file.prepare(move).run(to, name, number, version, from).changes !== 1) return false;

@@ -111,8 +111,8 @@ export const keys = {
   /** Counts transactions that marked lanes; watched. */
   laneSignal: (): Bytes => pack([0, "lane_signal"]),
   /** Environments that have projections, or still have something of former ones. */
-  viewTenant: (tenant: number): Bytes => pack([0, "view_tenant", tenant]),
-  viewTenants: (): KeyRange => rangeOf([0, "view_tenant"]),
+  projectionTenant: (tenant: number): Bytes => pack([0, "view_tenant", tenant]),
+  projectionTenants: (): KeyRange => rangeOf([0, "view_tenant"]),
   /** Counts transactions that put something into the commit log; watched. */
   commitSignal: (): Bytes => pack([0, "commit_signal"]),
   /** Erasures of the whole deployment that are due or under way. */
@@ -299,52 +299,56 @@ export const keys = {
   projection: (tenant: number, name: string): Bytes => pack([tenant, kind.projection, 2, name]),
   projections: (tenant: number): KeyRange => rangeOf([tenant, kind.projection, 2]),
   /** The rows of one version of a projection. */
-  viewRow: (tenant: number, projection: number, version: number, row: string): Bytes =>
-    pack([tenant, kind.viewRow, projection, version, row]),
-  viewRows: (tenant: number, projection: number, version: number): KeyRange =>
-    rangeOf([tenant, kind.viewRow, projection, version]),
+  projectionRow: (tenant: number, projection: number, version: number, row: string): Bytes =>
+    pack([tenant, kind.projectionRow, projection, version, row]),
+  projectionRows: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.projectionRow, projection, version]),
   /** Which rows show something of a stream that is not their own. */
-  viewSource: (
+  projectionSource: (
     tenant: number,
     projection: number,
     version: number,
     stream: string,
     row: string,
-  ): Bytes => pack([tenant, kind.viewSource, projection, version, stream, row]),
-  viewSourcesOf: (tenant: number, projection: number, version: number, stream: string): KeyRange =>
-    rangeOf([tenant, kind.viewSource, projection, version, stream]),
-  viewSources: (tenant: number, projection: number, version: number): KeyRange =>
-    rangeOf([tenant, kind.viewSource, projection, version]),
+  ): Bytes => pack([tenant, kind.projectionSource, projection, version, stream, row]),
+  projectionSourcesOf: (
+    tenant: number,
+    projection: number,
+    version: number,
+    stream: string,
+  ): KeyRange => rangeOf([tenant, kind.projectionSource, projection, version, stream]),
+  projectionSources: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.projectionSource, projection, version]),
   /** Followed by the stamp of the commit, then by the key of the changed row. */
-  viewChange: (tenant: number, projection: number, version: number): Bytes =>
-    pack([tenant, kind.viewChange, projection, version]),
+  rowChange: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.rowChange, projection, version]),
   /** The place up to which changes have been removed. */
-  viewChangesTrimmed: (tenant: number, projection: number, version: number): Bytes =>
-    pack([tenant, kind.viewWork, projection, version, "trimmed"]),
+  rowChangesTrimmed: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.projectionWork, projection, version, "trimmed"]),
   /** How far the build of a version has come. */
-  viewBuild: (tenant: number, projection: number, version: number): Bytes =>
-    pack([tenant, kind.viewWork, projection, version, "build"]),
+  projectionBuild: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.projectionWork, projection, version, "build"]),
   /** Counts commits that a version has missed. */
-  viewMissed: (tenant: number, projection: number, version: number): Bytes =>
-    pack([tenant, kind.viewWork, projection, version, "missed"]),
+  projectionMissed: (tenant: number, projection: number, version: number): Bytes =>
+    pack([tenant, kind.projectionWork, projection, version, "missed"]),
   /** Streams that are shown by so many rows that they are refreshed step by step. */
-  viewRefresh: (tenant: number, projection: number, version: number, stream: string): Bytes =>
-    pack([tenant, kind.viewWork, projection, version, "refresh", stream]),
-  viewRefreshes: (tenant: number, projection: number, version: number): KeyRange =>
-    rangeOf([tenant, kind.viewWork, projection, version, "refresh"]),
+  projectionRefresh: (tenant: number, projection: number, version: number, stream: string): Bytes =>
+    pack([tenant, kind.projectionWork, projection, version, "refresh", stream]),
+  projectionRefreshes: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.projectionWork, projection, version, "refresh"]),
   /** Rows that could not be computed, by the time of their next attempt in ms since 1970. */
-  viewRetry: (
+  projectionRetry: (
     tenant: number,
     projection: number,
     version: number,
     dueMs: number,
     row: string,
-  ): Bytes => pack([tenant, kind.viewWork, projection, version, "retry", dueMs, row]),
-  viewRetries: (tenant: number, projection: number, version: number): KeyRange =>
-    rangeOf([tenant, kind.viewWork, projection, version, "retry"]),
+  ): Bytes => pack([tenant, kind.projectionWork, projection, version, "retry", dueMs, row]),
+  projectionRetries: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.projectionWork, projection, version, "retry"]),
   /** All work on one version. */
-  viewWorks: (tenant: number, projection: number, version: number): KeyRange =>
-    rangeOf([tenant, kind.viewWork, projection, version]),
+  projectionWorks: (tenant: number, projection: number, version: number): KeyRange =>
+    rangeOf([tenant, kind.projectionWork, projection, version]),
   /** How far an operator's import has come. */
   importRecord: (tenant: number, id: string): Bytes => pack([tenant, kind.importRecord, id]),
   importRecords: (tenant: number): KeyRange => rangeOf([tenant, kind.importRecord]),

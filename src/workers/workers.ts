@@ -136,7 +136,7 @@ export function timerWorker({ background }: Service): Worker {
  * when a query arrives, and data that is erased in the store does not stay in them. It runs
  * wherever requests are answered.
  */
-export function viewCopyWorker({ sql }: Service): Worker {
+export function projectionCopyWorker({ sql }: Service): Worker {
   return {
     name: "view copies",
     idleMs: COPY_IDLE_MS,
@@ -148,21 +148,21 @@ export function viewCopyWorker({ sql }: Service): Worker {
 }
 
 /** Keeps projections up to date with what was written. */
-export function viewWorker({ projections }: Service): Worker {
+export function projectionWorker({ projections }: Service): Worker {
   return {
     name: "views",
     idleMs: PROJECTION_IDLE_MS,
     gatherMs: PROJECTION_GATHER_MS,
-    drain: (limit, isStopping) => projections.keepViews(limit, isStopping),
+    drain: (limit, isStopping) => projections.keepProjections(limit, isStopping),
     listen: (wake) => projections.followCommits(wake),
   };
 }
 
 /** Builds projections, in a loop of its own: a long build must not delay those that are read. */
-export function viewBuildWorker({ projections }: Service): Worker {
+export function projectionBuildWorker({ projections }: Service): Worker {
   return {
     name: "view builds",
     idleMs: BUILD_IDLE_MS,
-    drain: (_limit, isStopping) => projections.buildViews(isStopping),
+    drain: (_limit, isStopping) => projections.buildProjections(isStopping),
   };
 }

@@ -10,7 +10,7 @@ import { compileProjection } from "../../src/domain/projection/compile.ts";
 import { advanceRow, type RowStep } from "../../src/domain/projection/row.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
 import type { StreamKey } from "../../src/domain/stream_key.ts";
-import { shopSpec } from "../support/view_shop.ts";
+import { shopSpec } from "../support/projection_shop.ts";
 import { refusalOf, valueOf, withService } from "../support/service_fixture.ts";
 
 const ORDER = "7KD2M9QXA";

@@ -1,7 +1,7 @@
 /** Typical mistakes of newcomers: each is refused with one sentence that says what to do. */
 
 import assert from "node:assert/strict";
-import { settleViews } from "../support/settle_views.ts";
+import { settleProjections } from "../support/settle_projections.ts";
 import { operatorClaims, type SendOptions, signToken, withWorld, type World } from "./world.ts";
 import { ACTOR, METADATA, noteBody } from "./world_spec.ts";
 
@@ -205,7 +205,7 @@ Deno.test("first mistakes: a table that is not there is told with those that are
     const ask = async (table: string) =>
       (await send("POST", "/_projections/query", { body: { sql: `SELECT * FROM ${table}` } })).body;
     assert.match((await ask("notes")).hint, /^The projection notes is being built/);
-    await settleViews(service);
+    await settleProjections(service);
     assert.equal((await ask("note")).hint, 'Did you mean "notes"?');
     const { error, hint } = await ask("order_totals");
     assert.equal(error, "no such table: order_totals");

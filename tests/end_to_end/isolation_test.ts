@@ -9,7 +9,7 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
 import { PATHS } from "../../src/http/paths.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
-import { settleViews } from "../support/settle_views.ts";
+import { settleProjections } from "../support/settle_projections.ts";
 import { drain } from "../support/reactive_spec.ts";
 import {
   type Belongings,
@@ -128,7 +128,7 @@ async function furnish({ send, service, operator, instanceId }: World): Promise<
     });
     assert.equal(deployed.status, 201, deployed.text);
   }
-  await settleViews(service);
+  await settleProjections(service);
   const made = await send("POST", "/_admin/anchors", {
     token: operator,
     body: { environment: "test" },

@@ -11,7 +11,7 @@ import { uuid } from "../support/service_fixture.ts";
 import { drainErasures } from "../support/erasure_fixtures.ts";
 import { deliver } from "../support/listener_fixtures.ts";
 import { FULFILMENT, typesOf } from "../support/saga_fixtures.ts";
-import { settleViews } from "../support/settle_views.ts";
+import { settleProjections } from "../support/settle_projections.ts";
 import { framed, returning } from "../support/wasm/build_module.ts";
 import { operatorClaims, type SendOptions, signToken, type World } from "./world.ts";
 import { METADATA } from "./world_spec.ts";
@@ -176,7 +176,7 @@ async function deployed(world: World): Promise<[path: string]> {
 async function shown(world: World): Promise<void> {
   await deployed(world);
   await note(world);
-  await settleViews(world.service);
+  await settleProjections(world.service);
 }
 
 async function keyId(world: World): Promise<string> {
@@ -429,7 +429,7 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     200: async (world) => {
       const [path] = await instance("/projections")(world);
       await world.send("POST", path, { body: { projection: { ...ORDERS_SEEN, name: "query" } } });
-      await settleViews(world.service);
+      await settleProjections(world.service);
       return ["/_projections/query"];
     },
     404: get("/_projections/query"),

@@ -1,9 +1,9 @@
 /** Projections as operators and clients see them. */
 
 import assert from "node:assert/strict";
-import { settleViews } from "../support/settle_views.ts";
+import { settleProjections } from "../support/settle_projections.ts";
 import { uuid } from "../support/service_fixture.ts";
-import { shopSpec } from "../support/view_shop.ts";
+import { shopSpec } from "../support/projection_shop.ts";
 import { type Answer, START, withWorld, type World } from "./world.ts";
 
 const METADATA = { actor: { type: "user", id: "global" } };
@@ -38,7 +38,7 @@ async function furnish(world: World): Promise<void> {
   const lines = [{ price: 2.5 }, { price: 4 }];
   await write(world, `/order/${uuid(1)}/was_placed`, { customer: uuid(11), lines });
   await write(world, `/order/${uuid(2)}/was_placed`, { customer: "=1+1" });
-  await settleViews(world.service);
+  await settleProjections(world.service);
 }
 
 Deno.test("a deployed projection is shown with its state, columns and lag, and deployed once", async () => {
@@ -66,7 +66,7 @@ Deno.test("a deployed projection is shown with its state, columns and lag, and d
     const early = await send("GET", "/_projections/orders_seen");
     assert.equal(early.status, 404);
     assert.match(early.body.hint, /being built/);
-    await settleViews(service);
+    await settleProjections(service);
     await write(world, `/order/${uuid(1)}/was_placed`, {});
     const again = await deploy(world, ORDERS);
     assert.equal(again.status, 200);
@@ -130,7 +130,7 @@ Deno.test("rows are listed by key, a page at a time, also of a projection called
     const { send } = world;
     await furnish(world);
     assert.equal((await deploy(world, { ...ORDERS, name: "query" })).status, 201);
-    await settleViews(world.service);
+    await settleProjections(world.service);
     for (const name of ["orders_seen", "query"]) {
       const first = (await send("GET", `/_projections/${name}?limit=1`)).body;
       assert.deepEqual([first.limit, first.truncated, first.next_start], [1, true, uuid(1)]);
@@ -185,7 +185,7 @@ Deno.test("an export that cannot wait for the latest writes says how many it lac
     const { headers, text } = await asked;
     assert.equal(headers.get("x-svc-projection-lag"), "1");
     assert.equal(text, `key,total\r\n${uuid(1)},6.5\r\n${uuid(2)},0\r\n`);
-    await settleViews(world.service);
+    await settleProjections(world.service);
     const after = await send("GET", "/_projections/orders_seen/export.csv?columns=total");
     assert.equal(after.headers.has("x-svc-projection-lag"), false);
     assert.match(after.text, new RegExp(`${uuid(1)},7.5\r\n`));
@@ -223,7 +223,7 @@ Deno.test("every read of a projection that a deploy has broken is 503, with the 
       ["projection_broken", "projections.orders_seen"],
     ]);
     await write(world, `/order/${uuid(1)}/had_line_added`, { line: { price: 1 } });
-    await settleViews(world.service);
+    await settleProjections(world.service);
     const reads = [
       ["GET", "/_projections/orders_seen"],
       ["GET", `/_projections/orders_seen/${uuid(1)}`],
@@ -253,7 +253,7 @@ Deno.test("who asks for stale rows gets the last good ones, and hears how much t
     const { send } = world;
     await furnish(world);
     await deployWithout(world, "customer");
-    await settleViews(world.service);
+    await settleProjections(world.service);
     const path = "/_projections/orders_seen";
     for (const lag of [0, 1, 2]) {
       assert.deepEqual([(await statusOf(world)).state, (await statusOf(world)).lag], [
@@ -279,7 +279,7 @@ Deno.test("who asks for stale rows gets the last good ones, and hears how much t
       await write(world, `/order/${uuid(1)}/had_line_added`, { line: { price: 1 } });
       // Changes that the projection does not read do not count as missing.
       await write(world, `/product/${uuid(5)}/was_named`, { name: "Tea" });
-      await settleViews(world.service);
+      await settleProjections(world.service);
     }
     const bad = await send("GET", `${path}?stale=maybe`);
     assert.deepEqual([bad.status, bad.body.path], [400, "stale"]);
@@ -292,24 +292,24 @@ Deno.test("a projection that a later deploy mends says what it lacks until it is
     const included = { ...ORDERS, include: { config: "settings:main" } };
     assert.equal((await deploy(world, included)).status, 201);
     await write(world, `/order/${uuid(1)}/was_placed`, { lines: [{ price: 1 }] });
-    await settleViews(service);
+    await settleProjections(service);
     const { warnings } = (await deployWithout(world, "main")).body;
     assert.deepEqual(warnings.map(({ rule }: Answer["body"]) => rule), [
       "projection_broken",
       "singleton_removed",
     ]);
-    await settleViews(service);
+    await settleProjections(service);
     await write(world, `/order/${uuid(1)}/had_line_added`, { line: { price: 1 } });
-    await settleViews(service);
+    await settleProjections(service);
     assert.equal((await send("GET", `/_projections/orders_seen/${uuid(1)}`)).status, 503);
     const body = { environment: "test", spec: shopSpec() };
     assert.equal((await send("POST", `/api/instances/${instanceId}/spec`, { body })).status, 200);
-    await service.projections.keepViews(100);
+    await service.projections.keepProjections(100);
     const row = await send("GET", `/_projections/orders_seen/${uuid(1)}`);
     assert.deepEqual([row.status, row.body.stale, row.body.data.total], [200, true, 1]);
     assert.equal(row.headers.get("x-svc-projection-lag"), "1");
     assert.deepEqual([(await statusOf(world)).state, (await statusOf(world)).lag], ["ready", 1]);
-    await settleViews(service);
+    await settleProjections(service);
     const built = await send("GET", `/_projections/orders_seen/${uuid(1)}?stale=true`);
     assert.deepEqual([built.body.stale, built.body.data.total], [undefined, 2]);
     assert.equal(built.headers.get("x-svc-projection-lag"), null);
@@ -326,7 +326,7 @@ Deno.test("a deleted projection is gone at once, and its name is free", async ()
     assert.equal((await send("DELETE", path)).status, 404);
     assert.equal((await send("GET", "/_projections/orders_seen")).status, 404);
     assert.equal((await deploy(world, { ...ORDERS, select: { only: "$.key" } })).status, 201);
-    await settleViews(world.service);
+    await settleProjections(world.service);
     const { body } = await send("GET", "/_projections/orders_seen");
     assert.deepEqual(body.data[0].data, { only: uuid(1) });
   });

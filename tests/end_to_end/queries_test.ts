@@ -4,8 +4,8 @@
 
 import assert from "node:assert/strict";
 import { uuid } from "../support/service_fixture.ts";
-import { settleViews } from "../support/settle_views.ts";
-import { ORDER_SPEC, ORDERS } from "../support/view_queries.ts";
+import { settleProjections } from "../support/settle_projections.ts";
+import { ORDER_SPEC, ORDERS } from "../support/projection_queries.ts";
 import { withWorld, type World } from "./world.ts";
 
 const METADATA = { actor: { type: "user", id: "global" } };
@@ -22,7 +22,7 @@ async function withOrders(body: (world: World) => Promise<void>): Promise<void> 
       const write = { body: { data, metadata: METADATA } };
       assert.equal((await send("POST", `/order/${uuid(number)}/was_set`, write)).status, 201);
     }
-    await settleViews(service);
+    await settleProjections(service);
     await body(world);
   }, { spec: ORDER_SPEC });
 }
@@ -89,14 +89,14 @@ Deno.test("each environment sees its own tables", async () => {
 });
 
 Deno.test("where the copy cannot be kept the answer is 503 with Retry-After and an error record", async () => {
-  await withOrders(async ({ send, viewsFolder }) => {
-    Deno.writeTextFileSync(viewsFolder, "a file is in the way");
+  await withOrders(async ({ send, copiesFolder }) => {
+    Deno.writeTextFileSync(copiesFolder, "a file is in the way");
     const answer = await send("POST", PATH, { body: { sql: "SELECT count(*) AS n FROM orders" } });
     assert.equal(answer.status, 503, answer.text);
     assert.equal(answer.body.error_type, "unavailable");
     assert.equal(answer.headers.get("retry-after"), "1");
     assert.equal(answer.headers.get("x-error-id"), answer.body.error_id);
-    assert.ok(!answer.text.includes(viewsFolder));
+    assert.ok(!answer.text.includes(copiesFolder));
     const row = await send("GET", `/_projections/orders/${uuid(1)}`);
     assert.equal(row.status, 200, "nothing else is harmed");
   });

@@ -67,7 +67,7 @@ export interface World {
   /** A token for everything. */
   readonly operator: string;
   /** The folder with the SQL copies of projections. */
-  readonly viewsFolder: string;
+  readonly copiesFolder: string;
   /** Sends a request and checks its answer against the documented rules for all answers. */
   send(method: string, path: string, options?: SendOptions): Promise<Answer>;
 }
@@ -106,8 +106,8 @@ export async function withWorld(
       createAddressNet(clientAddress, options.ipLimit),
       (environment, isOperators) => isOperators ? operator : inhabitants.keys[environment].write,
     );
-    const viewsFolder = sql.folder;
-    await body({ host, service, access, engine, operator, send, viewsFolder, ...inhabitants });
+    const copiesFolder = sql.folder;
+    await body({ host, service, access, engine, operator, send, copiesFolder, ...inhabitants });
   } finally {
     await service.close();
     await Deno.remove(folder, { recursive: true });

@@ -8,7 +8,7 @@ import { checkReads } from "./check_reads.ts";
 import { checkRemains } from "./check_remains.ts";
 import { checkSagas } from "./check_sagas.ts";
 import { checkSchedules } from "./check_schedules.ts";
-import { checkViews } from "./check_views.ts";
+import { checkProjections } from "./check_projections.ts";
 import { checkWrites } from "./check_writes.ts";
 import { gatherEvidence } from "./evidence.ts";
 import type { Weather } from "./weather.ts";
@@ -44,7 +44,7 @@ export async function judgeWorld(
       ...checkReads(evidence, census),
       ...checkDeliveries(evidence, census),
       ...checkAnchors(evidence, census),
-      ...await checkViews(evidence, census),
+      ...await checkProjections(evidence, census),
       ...checkRemains(evidence),
     ];
     return { world, faults };

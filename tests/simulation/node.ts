@@ -18,9 +18,9 @@ import {
   leaseWorker,
   memoryWorker,
   outboxWorker,
+  projectionBuildWorker,
+  projectionWorker,
   timerWorker,
-  viewBuildWorker,
-  viewWorker,
 } from "../../src/workers/workers.ts";
 import { type RunningWorker, runWorker, type Worker } from "../../src/workers/worker.ts";
 import type { Random } from "../crash/random.ts";
@@ -160,10 +160,10 @@ export function startNode(machine: Machine, around: Surroundings, number: number
   };
 }
 
-function workersOf(service: Service, { receivers, hasViews, hasAnchors }: Weather): Worker[] {
+function workersOf(service: Service, { receivers, hasProjections, hasAnchors }: Weather): Worker[] {
   const workers = [outboxWorker, timerWorker, leaseWorker, memoryWorker];
   if (receivers !== "none") workers.push(deliveryWorker);
-  if (hasViews) workers.push(viewWorker, viewBuildWorker);
+  if (hasProjections) workers.push(projectionWorker, projectionBuildWorker);
   if (hasAnchors) workers.push((service) => anchorWorker(service, ANCHOR_SECONDS));
   return workers.map((open) => open(service));
 }

@@ -21,7 +21,7 @@ const SIMPLER: { readonly [Name in keyof Weather]: readonly Weather[Name][] } = 
   isDirect: [false],
   entrance: ["service"],
   receivers: ["none", "well", "flaky"],
-  hasViews: [false],
+  hasProjections: [false],
   hasAnchors: [false],
 };
 /** Worlds tried; each takes some ten milliseconds. */

@@ -23,7 +23,7 @@ const STORM: Weather = {
   isDirect: true,
   entrance: "http",
   receivers: "stubborn",
-  hasViews: true,
+  hasProjections: true,
   hasAnchors: true,
 };
 const CALM: Weather = {
@@ -43,7 +43,7 @@ const CALM: Weather = {
   isDirect: false,
   entrance: "service",
   receivers: "none",
-  hasViews: false,
+  hasProjections: false,
   hasAnchors: false,
 };
 

@@ -38,7 +38,7 @@ Deno.test(`in ${count} worlds, from seed ${first} on, each effect happens once a
 /** The weather of the seed, with everything that a world may have. */
 function wholeWeather(seed: number): Weather {
   const drawn = drawWeather(createRandom(seed));
-  return { ...drawn, entrance: "http", receivers: "flaky", hasViews: true, hasAnchors: true };
+  return { ...drawn, entrance: "http", receivers: "flaky", hasProjections: true, hasAnchors: true };
 }
 
 Deno.test("the same seed is the same world: every commit, its time and what it wrote, every answer", async () => {

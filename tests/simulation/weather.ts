@@ -27,7 +27,7 @@ export interface Weather {
   readonly entrance: "service" | "http";
   /** How the receivers of deliveries answer; `none`: there are no listeners. */
   readonly receivers: "none" | "well" | "flaky" | "stubborn";
-  readonly hasViews: boolean;
+  readonly hasProjections: boolean;
   readonly hasAnchors: boolean;
 }
 
@@ -55,7 +55,7 @@ export function drawWeather(random: Random): Weather {
     isDirect: random.chance(0.5),
     entrance: random.chance(0.25) ? "http" : "service",
     receivers: random.chance(0.25) ? random.pick(["well", "flaky", "flaky", "stubborn"]) : "none",
-    hasViews: random.chance(0.1),
+    hasProjections: random.chance(0.1),
     hasAnchors: random.chance(0.15),
   };
 }

@@ -19,7 +19,7 @@ import { type Arrival, openReceivers, type Receivers } from "./receivers.ts";
 import { serviceEntrance } from "./service_entrance.ts";
 import { createSimulatedStore, type SimulatedStore } from "./simulated_store.ts";
 import { createVirtualTime, type VirtualTime, withTimersOf } from "./virtual_time.ts";
-import { areViewsBusy, DEFINITIONS, deployView } from "./views.ts";
+import { areProjectionsBusy, DEFINITIONS, deployProjection } from "./projections.ts";
 import { DEATH_SHARES, drawFault, drawLatencyMs, drawWeather, type Weather } from "./weather.ts";
 import type { SpecNumber } from "./world_spec.ts";
 
@@ -98,7 +98,7 @@ async function live(seed: number, world: World): Promise<EndedWorld> {
   await foundInstance(store);
   for (const machine of machines) start(world, machine);
   if (!await deploy(world, random, 1)) throw new Error("the first spec was not deployed");
-  if (weather.hasViews && !await deployView(world, random, DEFINITIONS[0]!)) {
+  if (weather.hasProjections && !await deployProjection(world, random, DEFINITIONS[0]!)) {
     throw new Error("the first projection was not deployed");
   }
   world.isStormy = true;
@@ -232,7 +232,7 @@ async function runStorm(world: World): Promise<void> {
     ...Array.from({ length: weather.outages }, () => loseStore),
     ...Array.from({ length: weather.clockJumps }, () => jump),
     ...Array.from({ length: weather.deploys }, () => deployNext),
-    ...weather.hasViews ? [deployNextView] : [],
+    ...weather.hasProjections ? [deployNextProjection] : [],
   ];
   await Promise.all(events.map(async (happen, index) => {
     const own = random.fork(1_000 + index);
@@ -277,8 +277,8 @@ async function deployNext(world: World, random: Random): Promise<void> {
   await deploy(world, random, random.pick<SpecNumber>([1, 2, 2, 3, 3]));
 }
 
-async function deployNextView(world: World, random: Random): Promise<void> {
-  if (random.chance(0.5)) await deployView(world, random, random.pick(DEFINITIONS));
+async function deployNextProjection(world: World, random: Random): Promise<void> {
+  if (random.chance(0.5)) await deployProjection(world, random, random.pick(DEFINITIONS));
 }
 
 /**
@@ -297,7 +297,9 @@ async function becomeQuiet(world: World): Promise<boolean> {
   const untilMs = time.nowMs + DRAIN_MS_MAX;
   while (time.nowMs < untilMs) {
     await time.sleep(LOOK_MS);
-    if (countPending(store) === 0 && !(weather.hasViews && areViewsBusy(store))) return true;
+    if (countPending(store) === 0 && !(weather.hasProjections && areProjectionsBusy(store))) {
+      return true;
+    }
     const dueMs = nextDueMs(store);
     // If nothing waits for a time, the work is under way.
     const waitMs = dueMs === Infinity ? 0 : dueMs - clockMs(machines[0]!, time.nowMs);

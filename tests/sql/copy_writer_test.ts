@@ -6,7 +6,7 @@ import { limits } from "../../src/domain/limits.ts";
 import { denoCommand, type RunnerCommand } from "../../src/runners/runner_process.ts";
 import { openCopyWriter } from "../../src/sql/copy_writer.ts";
 
-const VIEW = {
+const PROJECTION = {
   name: "orders",
   number: 1,
   version: 1,
@@ -38,12 +38,20 @@ Deno.test("a writer that meets the end of its disk loses its request, and goes o
   const open = () => writer.ask({ path, kind: "open", owner: "me", isFirst: true });
   try {
     assert.equal((await open()).kind, "opened");
-    await writer.ask({ path, kind: "begin_fill", token: TOKEN, view: VIEW });
-    await writer.ask({ path, kind: "fill", token: TOKEN, view: VIEW }, [["a", { n: 1 }]]);
-    const end = { kind: "end_fill", token: TOKEN, view: VIEW, stamp: "01", rows: 1 } as const;
+    await writer.ask({ path, kind: "begin_fill", token: TOKEN, projection: PROJECTION });
+    await writer.ask({ path, kind: "fill", token: TOKEN, projection: PROJECTION }, [["a", {
+      n: 1,
+    }]]);
+    const end = {
+      kind: "end_fill",
+      token: TOKEN,
+      projection: PROJECTION,
+      stamp: "01",
+      rows: 1,
+    } as const;
     assert.equal((await writer.ask({ path, ...end })).kind, "done");
     const rows = Array.from({ length: 40 }, (_, n) => [`k${n}`, { n: "x".repeat(100_000) }]);
-    const changes = [{ view: VIEW, from: "01", to: "02", removed: [] }];
+    const changes = [{ projection: PROJECTION, from: "01", to: "02", removed: [] }];
     const apply = { kind: "apply", changes, isFirst: true, isLast: true } as const;
     const lost = await writer.ask({ path, ...apply }, [rows]);
     assert.ok(lost.kind === "moved" || lost.kind === "failed", lost.kind);
@@ -69,9 +77,9 @@ Deno.test("pages of a table that is filled let all else go first, and get on all
     for (const path of [filled, other]) {
       await writer.ask({ path, kind: "open", owner: path, isFirst: true });
     }
-    await writer.ask({ path: filled, kind: "begin_fill", token: TOKEN, view: VIEW });
+    await writer.ask({ path: filled, kind: "begin_fill", token: TOKEN, projection: PROJECTION });
     const ask = async (name: string, path: string, kind: "fill" | "tidy") => {
-      const task = kind === "fill" ? { kind, token: TOKEN, view: VIEW } : { kind };
+      const task = kind === "fill" ? { kind, token: TOKEN, projection: PROJECTION } : { kind };
       const result = await writer.ask({ path, ...task }, kind === "fill" ? [] : undefined);
       assert.equal(result.kind, "done");
       done.push(name);

@@ -5,13 +5,13 @@ import { DatabaseSync } from "node:sqlite";
 import type { CopyResult, CopyTask } from "../../src/sql/copy_messages.ts";
 import { newCopyKeeper } from "../../src/sql/write_copies.ts";
 
-const VIEW = {
+const PROJECTION = {
   name: "orders",
   number: 1,
   version: 1,
   columns: [{ name: "n", type: "any" }],
 } as const;
-const NEXT = { ...VIEW, version: 2 };
+const NEXT = { ...PROJECTION, version: 2 };
 
 interface Copy {
   readonly path: string;
@@ -46,11 +46,15 @@ function withCopy(test: (copy: Copy) => void): void {
   }
 }
 
-function fill({ ask }: Copy, rows: unknown[], view: typeof VIEW | typeof NEXT = VIEW): CopyResult {
-  const token = `t${view.version}`;
-  ask({ kind: "begin_fill", token, view });
-  ask({ kind: "fill", token, view }, rows);
-  return ask({ kind: "end_fill", token, view, stamp: "01", rows: rows.length });
+function fill(
+  { ask }: Copy,
+  rows: unknown[],
+  projection: typeof PROJECTION | typeof NEXT = PROJECTION,
+): CopyResult {
+  const token = `t${projection.version}`;
+  ask({ kind: "begin_fill", token, projection });
+  ask({ kind: "fill", token, projection }, rows);
+  return ask({ kind: "end_fill", token, projection, stamp: "01", rows: rows.length });
 }
 
 function apply(
@@ -59,22 +63,30 @@ function apply(
   rows: unknown[],
   {
     removed = [] as string[],
-    view = VIEW as typeof VIEW | typeof NEXT,
+    projection = PROJECTION as typeof PROJECTION | typeof NEXT,
     isFirst = true,
     isLast = true,
   } = {},
 ): string {
-  const changes = [{ view, from, to, removed }];
+  const changes = [{ projection, from, to, removed }];
   return ask({ kind: "apply", changes, isFirst, isLast }, [rows]).kind;
 }
 
 Deno.test("a table is seen when it is full, with its stamp, and not before", () => {
   withCopy((copy) => {
     assert.deepEqual(copy.open(), { kind: "opened", tables: [] });
-    copy.ask({ kind: "begin_fill", token: "x", view: VIEW });
-    copy.ask({ kind: "fill", token: "x", view: VIEW }, [["b", { n: 2 }], ["a", { n: "1" }]]);
+    copy.ask({ kind: "begin_fill", token: "x", projection: PROJECTION });
+    copy.ask({ kind: "fill", token: "x", projection: PROJECTION }, [["b", { n: 2 }], ["a", {
+      n: "1",
+    }]]);
     assert.deepEqual(copy.read("SELECT * FROM _views"), []);
-    const end = { kind: "end_fill", token: "x", view: VIEW, stamp: "07", rows: 2 } as const;
+    const end = {
+      kind: "end_fill",
+      token: "x",
+      projection: PROJECTION,
+      stamp: "07",
+      rows: 2,
+    } as const;
     assert.deepEqual(copy.ask(end), { kind: "done" });
     assert.deepEqual(copy.read("SELECT * FROM orders"), [["a", "1"], ["b", 2]]);
     const table = { name: "orders", number: 1, version: 1, stamp: "07" };
@@ -85,8 +97,14 @@ Deno.test("a table is seen when it is full, with its stamp, and not before", () 
 Deno.test("a table that lacks rows that were sent takes no name", () => {
   withCopy((copy) => {
     copy.open();
-    copy.ask({ kind: "begin_fill", token: "x", view: VIEW });
-    const end = { kind: "end_fill", token: "x", view: VIEW, stamp: "07", rows: 1 } as const;
+    copy.ask({ kind: "begin_fill", token: "x", projection: PROJECTION });
+    const end = {
+      kind: "end_fill",
+      token: "x",
+      projection: PROJECTION,
+      stamp: "07",
+      rows: 1,
+    } as const;
     assert.equal(copy.ask(end).kind, "moved");
     assert.deepEqual(copy.read("SELECT * FROM _views"), []);
   });
@@ -102,7 +120,7 @@ Deno.test("changes go onto the stamp and version they are for, and onto no other
     );
     assert.deepEqual(copy.read("SELECT * FROM orders"), [["a", 5], ["c", null]]);
     assert.equal(apply(copy, ["01", "03"], [["a", { n: 6 }]]), "moved");
-    assert.equal(apply(copy, ["02", "03"], [["a", { n: 6 }]], { view: NEXT }), "moved");
+    assert.equal(apply(copy, ["02", "03"], [["a", { n: 6 }]], { projection: NEXT }), "moved");
     assert.deepEqual(copy.read("SELECT n FROM orders WHERE key = 'a'"), [[5]]);
     assert.equal(fill(copy, [["z", { n: 9 }]], NEXT).kind, "done");
     assert.deepEqual(copy.read("SELECT * FROM orders"), [["z", 9]]);
@@ -143,7 +161,9 @@ Deno.test("a request that fails leaves the tables as they were", () => {
   withCopy((copy) => {
     copy.open();
     fill(copy, [["a", { n: 1 }]]);
-    const result = copy.ask({ kind: "fill", token: "never begun", view: VIEW }, [["b", { n: 2 }]]);
+    const result = copy.ask({ kind: "fill", token: "never begun", projection: PROJECTION }, [["b", {
+      n: 2,
+    }]]);
     assert.equal(result.kind, "failed");
     assert.deepEqual(copy.read("SELECT n FROM orders"), [[1]]);
     assert.equal(apply(copy, ["01", "02"], [["a", { n: 2 }]]), "done");

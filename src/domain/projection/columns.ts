@@ -15,7 +15,7 @@ import { didYouMean } from "../nearest_name.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import type { CompiledColumn } from "./definition.ts";
-import type { ColumnType } from "./view.ts";
+import type { ColumnType } from "./ready_projection.ts";
 
 const COLUMN_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const SELECT_HINT = 'For example {"total": {"path": "$.order.total", "type": "number"}}.';

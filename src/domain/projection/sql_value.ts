@@ -6,7 +6,7 @@
  */
 
 import type { JsonValue } from "../json.ts";
-import type { ColumnType } from "./view.ts";
+import type { ColumnType } from "./ready_projection.ts";
 
 /**
  * Whole numbers from -(2^53 - 1) to 2^53 - 1 are `bigint`, which SQLite stores as INTEGER.

@@ -6,7 +6,7 @@
 
 import type { ListPage } from "../list_page.ts";
 import type { JsonObject } from "../json.ts";
-import type { Column } from "./view.ts";
+import type { Column } from "./ready_projection.ts";
 
 export interface ProjectionStatus {
   readonly name: string;

@@ -16,14 +16,14 @@
 
 import { removeStreamDeliveries } from "../../store/listeners/deliveries.ts";
 import { removeStreamEnded } from "../../store/listeners/ended_deliveries.ts";
-import { type CopyRemover, type ErasedStream } from "../../store/erased_copies.ts";
+import type { CopyRemover, ErasedStream } from "../../store/erased_copies.ts";
 import { removeStreamErrors } from "../../store/error_records.ts";
 import { removeOldEvents, removeOldTiles } from "../../store/streams/old_generations.ts";
 import { removeParkedEntries, removeStreamEntries } from "../../store/reactions/outbox.ts";
 import { eraseFromSagas } from "../../store/sagas/sagas.ts";
 import { removeParkedSchedules, removeStreamSchedules } from "../../store/reactions/schedules.ts";
 import { removeSnapshots } from "../../store/streams/snapshots.ts";
-import { eraseFromViews } from "../../store/projections/erased_views.ts";
+import { eraseFromProjections } from "../../store/projections/erased_projections.ts";
 import type { RemovalProgress } from "../../domain/erasure/tombstone.ts";
 import type { Transaction } from "../../kv/engine.ts";
 
@@ -41,7 +41,7 @@ const COPIES: readonly (readonly [name: string, remove: CopyRemover])[] = [
   ["deliveries", removeStreamDeliveries],
   ["ended_deliveries", removeStreamEnded],
   ["errors", removeStreamErrors],
-  ["views", eraseFromViews],
+  ["views", eraseFromProjections],
   ["snapshots", removeSnapshots],
   ["tiles", removeOldTiles],
   ["events", removeOldEvents],

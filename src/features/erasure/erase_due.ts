@@ -40,7 +40,7 @@ import { ERASED_TYPE, markerOf } from "../../domain/erasure/marker.ts";
 import { decodeEvent } from "../../domain/event.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import { countRewrite, markChange, readEpoch } from "../../store/streams/audit_cuts.ts";
-import { logRewrite } from "../../store/projections/erased_views.ts";
+import { logRewrite } from "../../store/projections/erased_projections.ts";
 import { movePoint } from "../../store/streams/geo_index.ts";
 import { enqueueStreamRebuild, REBUILD_EVERY_BYTES } from "../../store/streams/rebuilds.ts";
 import type { ChainedEvent } from "../../store/streams/segment.ts";

@@ -22,7 +22,7 @@ import {
   encodeRow,
   type SourceMark,
   type StoredRow,
-} from "../../store/projections/view_rows.ts";
+} from "../../store/projections/projection_rows.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 import type { ComputeRunner } from "../states/run_compute.ts";
 

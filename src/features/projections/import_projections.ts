@@ -10,7 +10,7 @@ import { signalCommits } from "../../store/commit_log.ts";
 import {
   keepProjection,
   listProjections,
-  markViewTenant,
+  markProjectionTenant,
   nextProjectionNumber,
   readProjection,
 } from "../../store/projections/projections.ts";
@@ -42,6 +42,6 @@ export async function keepImportedProjection(
 /** Runs in the transaction that makes the import visible. */
 export async function beginImportedProjections(tx: Transaction, tenant: number): Promise<void> {
   if ((await listProjections(tx, tenant)).length === 0) return;
-  markViewTenant(tx, tenant);
+  markProjectionTenant(tx, tenant);
   signalCommits(tx);
 }

@@ -23,8 +23,8 @@ import {
 import type { RowParts } from "./refresh_rows.ts";
 import { beginVersion, logTypes } from "./settle_projections.ts";
 import type { ProjectionStatus } from "../../domain/projection/status.ts";
-import { readViewRow } from "../../store/projections/view_rows.ts";
-import { listRetries, readBuild, readMissed } from "../../store/projections/view_work.ts";
+import { readProjectionRow } from "../../store/projections/projection_rows.ts";
+import { listRetries, readBuild, readMissed } from "../../store/projections/projection_work.ts";
 
 export interface DeployedProjection {
   readonly name: string;
@@ -173,6 +173,6 @@ async function failedRows(tx: ReadTransaction, tenant: number, record: Projectio
   const place = placeOf(tenant, record, record.ready ?? newestVersion(record));
   const retries = await listRetries(tx, place, COUNT_MAX);
   const [first] = retries;
-  const row = first && await readViewRow(tx, place, first.row);
+  const row = first && await readProjectionRow(tx, place, first.row);
   return { count: retries.length, message: row?.error?.message };
 }

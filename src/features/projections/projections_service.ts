@@ -8,8 +8,8 @@ import {
 } from "./manage_projections.ts";
 import { openLines } from "../../domain/fairness/per_name.ts";
 import type { WorkShare } from "../base/share_work.ts";
-import { createViewBuilder } from "./build_views.ts";
-import { createViewKeeper } from "./keep_views.ts";
+import { createProjectionBuilder } from "./build_projections.ts";
+import { createProjectionKeeper } from "./keep_projections.ts";
 import type { Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { ProjectionStatus, RowPage, RowView } from "../../domain/projection/status.ts";
@@ -19,10 +19,10 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
-import { type CsvExport, type CsvRequest, exportView } from "./export_view.ts";
+import { type CsvExport, type CsvRequest, exportProjection } from "./export_projection.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
-import { listRows, readRow, type ReadRowRequest } from "./read_view.ts";
-import { openViewSets } from "./view_definitions.ts";
+import { listRows, readRow, type ReadRowRequest } from "./read_rows.ts";
+import { openProjectionSets } from "./projection_sets.ts";
 import { keys } from "../../store/keys.ts";
 import { followVersion } from "../base/follow_version.ts";
 
@@ -41,9 +41,9 @@ export interface ProjectionService {
   /** Waits up to 2 s for the projection to catch up with everything written before. */
   exportCsv(tenant: Tenant, request: CsvRequest): Promise<Outcome<CsvExport>>;
   /** For workers: brings projections up to date with new commits; returns the number of commits. */
-  keepViews(limit: number, isStopping?: () => boolean): Promise<number>;
+  keepProjections(limit: number, isStopping?: () => boolean): Promise<number>;
   /** For workers: runs one step of each build and of all other stepwise work on projections. */
-  buildViews(isStopping?: () => boolean): Promise<number>;
+  buildProjections(isStopping?: () => boolean): Promise<number>;
   /** Calls `wake` when something was written that projections show. Call the result to stop. */
   followCommits(wake: () => void): () => Promise<void>;
 }
@@ -59,10 +59,10 @@ export interface ProjectionParts {
 
 export function createProjections(parts: ProjectionParts): ProjectionService {
   const { engine, host, specs, share } = parts;
-  const sets = openViewSets(engine, specs);
+  const sets = openProjectionSets(engine, specs);
   const working = { ...parts, sets };
-  const keeper = createViewKeeper(working, share);
-  const builder = createViewBuilder(working, share);
+  const keeper = createProjectionKeeper(working, share);
+  const builder = createProjectionBuilder(working, share);
   const lines = openLines();
   return {
     deploy: (tenant, document) => deployProjection(working, tenant, document),
@@ -70,9 +70,9 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
     list: (tenant) => listProjections(engine, tenant),
     readRow: (tenant, request) => readRow(working, tenant, request),
     listRows: (tenant, name, page, stale) => listRows(working, tenant, name, page, stale),
-    exportCsv: (tenant, request) => exportView(engine, host, tenant, request, lines),
-    keepViews: (limit, isStopping = () => false) => keeper.drain(limit, isStopping),
-    buildViews: (isStopping = () => false) => builder.drain(isStopping),
+    exportCsv: (tenant, request) => exportProjection(engine, host, tenant, request, lines),
+    keepProjections: (limit, isStopping = () => false) => keeper.drain(limit, isStopping),
+    buildProjections: (isStopping = () => false) => builder.drain(isStopping),
     followCommits: (wake) => followCommits(engine, host, wake),
   };
 }

@@ -8,20 +8,20 @@ import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { openRowBatch, openSmallRowBatch, type RowOutcome } from "./compute_rows.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
-import type { KeptView, ViewSet, ViewSets } from "./view_definitions.ts";
+import type { KeptProjection, ProjectionSet, ProjectionSets } from "./projection_sets.ts";
 import { makeRowRecord } from "./row_error.ts";
 import { type RowWork, type WriteMoment, writeRows } from "./write_rows.ts";
 
 /** A row that may not match its sources. */
 export interface RowPlace {
-  readonly view: KeptView;
+  readonly kept: KeptProjection;
   readonly key: string;
 }
 
 export interface RowParts {
   readonly engine: Engine;
   readonly host: Host;
-  readonly sets: ViewSets;
+  readonly sets: ProjectionSets;
   readonly reader: AggregateReader;
   readonly counters: Counters;
 }
@@ -50,7 +50,7 @@ const LONG_ROWS_MAX = 32;
  */
 export async function refreshRows(
   parts: RowParts,
-  set: ViewSet,
+  set: ProjectionSet,
   places: readonly RowPlace[],
   finish: (tx: Transaction) => Promise<boolean>,
   { isBuild = false } = {},
@@ -68,7 +68,7 @@ export async function refreshRows(
 
 async function computeSome(
   parts: RowParts,
-  set: ViewSet,
+  set: ProjectionSet,
   left: readonly RowPlace[],
   isBuild: boolean,
 ): Promise<{ readonly works: readonly RowWork[]; readonly rest: readonly RowPlace[] }> {
@@ -78,8 +78,8 @@ async function computeSome(
   const computed: RowWork[] = [];
   // One after the other, because their states may be large.
   for (const [at, row] of quick.entries()) {
-    const { view, key } = left[at]!;
-    computed.push({ view, row: row ?? await batch.compute(view.projection, key) });
+    const { kept, key } = left[at]!;
+    computed.push({ kept, row: row ?? await batch.compute(kept.projection, key) });
   }
   let bytes = 0;
   let count = 0;
@@ -97,7 +97,7 @@ async function computeSome(
  */
 async function computeQuickly(
   { engine, host, reader }: RowParts,
-  { tenant, spec }: ViewSet,
+  { tenant, spec }: ProjectionSet,
   left: readonly RowPlace[],
   isBuild: boolean,
 ): Promise<(RowOutcome | undefined)[]> {
@@ -108,7 +108,7 @@ async function computeQuickly(
     let long = 0;
     while (computed.length < Math.min(left.length, ROWS_AT_A_TIME)) {
       const some = left.slice(computed.length, computed.length + ROWS_TOGETHER);
-      const compute = ({ view, key }: RowPlace) => batch.compute(view.projection, key);
+      const compute = ({ kept, key }: RowPlace) => batch.compute(kept.projection, key);
       for (const row of await Promise.all(some.map(compute))) {
         computed.push(row);
         if (row === undefined) long++;
@@ -126,14 +126,14 @@ interface WrittenSome {
 
 async function writeSome(
   { engine, host, sets, counters }: RowParts,
-  set: ViewSet,
+  set: ProjectionSet,
   works: readonly RowWork[],
   finish: ((tx: Transaction) => Promise<boolean>) | undefined,
 ): Promise<WrittenSome | undefined> {
   const moment: WriteMoment = {
     nowMs: host.nowMs(),
     random: host.randomBytes(1)[0]! / 256,
-    makeRecord: (view, key, failure) => makeRowRecord(host, view, key, failure),
+    makeRecord: (kept, key, failure) => makeRowRecord(host, kept, key, failure),
   };
   const outcome = await engine.transact(async (tx) => {
     if (!await sets.isCurrent(tx, set)) return undefined;
@@ -147,6 +147,6 @@ async function writeSome(
     return undefined;
   }
   countErrors(counters, outcome.errors);
-  const moved = outcome.moved.map(({ view, row }) => ({ view, key: row.key }));
+  const moved = outcome.moved.map(({ kept, row }) => ({ kept, key: row.key }));
   return { moved, isFinished: outcome.isFinished };
 }

@@ -7,10 +7,10 @@ import type { ErrorRecord } from "../../domain/error_record.ts";
 import { assert } from "../../domain/assert.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import type { RowError } from "../../domain/projection/view.ts";
+import type { RowError } from "../../domain/projection/ready_projection.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { Host } from "../../host.ts";
-import type { KeptView } from "./view_definitions.ts";
+import type { KeptProjection } from "./projection_sets.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 
 const MS_PER_SECOND = 1000;
@@ -23,7 +23,7 @@ export function errorTypeOfRow(failure: Refusal): string {
 /** The error record for people who find a row with an error and ask why. */
 export function makeRowRecord(
   host: Host,
-  { name }: KeptView,
+  { name }: KeptProjection,
   key: string,
   failure: Refusal,
 ): ErrorRecord {

@@ -9,25 +9,25 @@ import { basisOf } from "../../domain/projection/basis.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Transaction } from "../../kv/engine.ts";
-import { isRecordSettled, VIEW_READER, type ViewSet } from "./view_definitions.ts";
+import { isRecordSettled, PROJECTION_READER, type ProjectionSet } from "./projection_sets.ts";
 import { clearCursors } from "../../store/cursors.ts";
 import { hasCommits } from "../../store/commit_log.ts";
 import {
-  clearViewTenant,
+  clearProjectionTenant,
   listProjections,
   newestVersion,
   placeOf,
   type ProjectionRecord,
   setProjection,
 } from "../../store/projections/projections.ts";
-import { setBuild } from "../../store/projections/view_work.ts";
+import { setBuild } from "../../store/projections/projection_work.ts";
 import { openWatchedTypes, setLoggedTypes } from "../../store/reactions/watched_types.ts";
 import type { RowParts } from "./refresh_rows.ts";
 
 /** Returns how many definitions were brought to the spec of the set. */
 export async function settleProjections(
   { engine, host, sets }: RowParts,
-  set: ViewSet,
+  set: ProjectionSet,
 ): Promise<number> {
   const { tenant, spec } = set;
   const nowMs = host.nowMs();
@@ -110,12 +110,15 @@ export async function logTypes(
 }
 
 /** Stops looking at an environment that has no projections and whose log has been processed. */
-export async function forgetViewTenant({ engine }: RowParts, tenant: number): Promise<number> {
+export async function forgetProjectionTenant(
+  { engine }: RowParts,
+  tenant: number,
+): Promise<number> {
   await engine.transact(async (tx) => {
     const records = await listProjections(tx, tenant);
     if (records.length > 0 || await hasCommits(tx, tenant)) return;
-    clearCursors(tx, tenant, VIEW_READER);
-    clearViewTenant(tx, tenant);
+    clearCursors(tx, tenant, PROJECTION_READER);
+    clearProjectionTenant(tx, tenant);
   });
   return 0;
 }

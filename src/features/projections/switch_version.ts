@@ -7,33 +7,37 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
-import type { ViewPlace } from "../../domain/projection/view.ts";
+import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { openRowBatch } from "./compute_rows.ts";
-import { type KeptView, type ViewSet } from "./view_definitions.ts";
-import { isBehind, type LogEnds, readLogEnds } from "./views_caught_up.ts";
+import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
+import { isBehind, type LogEnds, readLogEnds } from "./wait_for_projections.ts";
 import {
   listProjections,
   type ProjectionRecord,
   readProjection,
   setProjection,
 } from "../../store/projections/projections.ts";
-import { readViewRow, readViewRowKeys, type StoredRow } from "../../store/projections/view_rows.ts";
+import {
+  readProjectionRow,
+  readProjectionRowKeys,
+  type StoredRow,
+} from "../../store/projections/projection_rows.ts";
 import {
   type BuildProgress,
   clearBuild,
   hasRefresh,
   readBuild,
   setBuild,
-} from "../../store/projections/view_work.ts";
+} from "../../store/projections/projection_work.ts";
 import type { RowParts } from "./refresh_rows.ts";
 import { logTypes } from "./settle_projections.ts";
 
 export interface VersionSwitch {
   /** Returns 1 if it has switched or started anew, 0 while the version has to wait. */
   tryToSwitch(
-    set: ViewSet,
+    set: ProjectionSet,
     record: ProjectionRecord,
-    view: KeptView,
+    kept: KeptProjection,
     progress: BuildProgress,
   ): Promise<number>;
 }
@@ -52,22 +56,22 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
   const ends = new Map<string, LogEnds>();
 
   async function tryToSwitch(
-    set: ViewSet,
+    set: ProjectionSet,
     { name }: ProjectionRecord,
-    view: KeptView,
+    kept: KeptProjection,
     progress: BuildProgress,
   ): Promise<number> {
-    const { tenant, number, version } = view.place;
+    const { tenant, number, version } = kept.place;
     const id = `${tenant}/${number}/${version}`;
     const end = ends.get(id) ?? await engine.snapshot((tx) => readLogEnds(tx, tenant));
     ends.set(id, end);
     const isWaiting = await engine.snapshot(async (tx) =>
-      await isBehind(tx, tenant, end) || await hasRefresh(tx, view.place)
+      await isBehind(tx, tenant, end) || await hasRefresh(tx, kept.place)
     );
     if (isWaiting) return 0;
     ends.delete(id);
-    const { isRight, rows } = await checkSample(parts, set, view);
-    if (!isRight) return await beginAnew(view, progress);
+    const { isRight, rows } = await checkSample(parts, set, kept);
+    if (!isRight) return await beginAnew(kept, progress);
     const isDone = await engine.transact((tx) => switchVersion(tx));
     parts.sets.forget(tenant);
     const fields = { tenant, projection: name, version, rows: progress.rows, checked: rows };
@@ -82,14 +86,17 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
       const removing = ready === undefined ? rest.removing : [...rest.removing, ready.version];
       const after = { ...rest, removing, ready: building };
       setProjection(tx, tenant, after);
-      clearBuild(tx, view.place);
+      clearBuild(tx, kept.place);
       const others = (await listProjections(tx, tenant)).filter((each) => each.name !== name);
       await logTypes(tx, tenant, [...others, after]);
       return true;
     }
   }
 
-  async function beginAnew({ place, name }: KeptView, progress: BuildProgress): Promise<number> {
+  async function beginAnew(
+    { place, name }: KeptProjection,
+    progress: BuildProgress,
+  ): Promise<number> {
     const error = "Rows of the version were not what their events say: it is built again";
     host.log("error", error, { tenant: place.tenant, projection: name, version: place.version });
     await engine.transact(async (tx) => {
@@ -116,25 +123,32 @@ interface SampleCheck {
   readonly rows: number;
 }
 
-async function checkSample(parts: RowParts, set: ViewSet, view: KeptView): Promise<SampleCheck> {
+async function checkSample(
+  parts: RowParts,
+  set: ProjectionSet,
+  kept: KeptProjection,
+): Promise<SampleCheck> {
   const stored = createHash("sha256");
   const computed = createHash("sha256");
   let rows = 0;
-  for (const key of await sampleKeys(parts, view.place)) {
-    if (await hashRow(parts, set, view, key, stored, computed)) rows++;
+  for (const key of await sampleKeys(parts, kept.place)) {
+    if (await hashRow(parts, set, kept, key, stored, computed)) rows++;
     await parts.host.yieldTurn();
   }
   return { isRight: stored.digest("hex") === computed.digest("hex"), rows };
 }
 
 /** Most ids are random, so random strings are spread about evenly among them. */
-async function sampleKeys({ engine, host }: RowParts, place: ViewPlace): Promise<Set<string>> {
+async function sampleKeys(
+  { engine, host }: RowParts,
+  place: ProjectionPlace,
+): Promise<Set<string>> {
   const keys = new Set<string>();
   for (let at = 0; at < SAMPLE_PLACES; at++) {
     // The first rows belong to every sample.
     const after = at === 0 ? undefined : host.randomBytes(4).toHex();
     const page = { after, limit: SAMPLE_ROWS };
-    const found = await engine.snapshot((tx) => readViewRowKeys(tx, place, page));
+    const found = await engine.snapshot((tx) => readProjectionRowKeys(tx, place, page));
     for (const key of found) keys.add(key);
   }
   return keys;
@@ -143,14 +157,14 @@ async function sampleKeys({ engine, host }: RowParts, place: ViewPlace): Promise
 /** Returns false if the row was left out, because it has an error or keeps changing. */
 async function hashRow(
   { engine, reader }: RowParts,
-  { tenant, spec }: ViewSet,
-  { place, projection }: KeptView,
+  { tenant, spec }: ProjectionSet,
+  { place, projection }: KeptProjection,
   key: string,
   stored: Hash,
   computed: Hash,
 ): Promise<boolean> {
   for (let check = 0; check < CHECKS_MAX; check++) {
-    const before = await engine.snapshot((tx) => readViewRow(tx, place, key));
+    const before = await engine.snapshot((tx) => readProjectionRow(tx, place, key));
     if (before === undefined || before.error !== undefined) return false;
     const batch = openRowBatch(reader, { tenant, spec, synchronous: true });
     const now = await batch.compute(projection, key);

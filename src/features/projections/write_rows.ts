@@ -7,28 +7,28 @@
 
 import { errorTypeOfRow, makeRowError } from "./row_error.ts";
 import type { ErrorRecord } from "../../domain/error_record.ts";
-import type { RowError } from "../../domain/projection/view.ts";
+import type { RowError } from "../../domain/projection/ready_projection.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { FailedRow, RowOutcome } from "./compute_rows.ts";
-import type { KeptView } from "./view_definitions.ts";
+import type { KeptProjection } from "./projection_sets.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { readHead } from "../../store/streams/streams.ts";
-import { noteViewChange } from "../../store/projections/view_changes.ts";
+import { noteRowChange } from "../../store/projections/row_changes.ts";
 import {
-  clearViewRow,
+  clearProjectionRow,
   encodeRow,
-  readViewRow,
-  setViewRow,
+  readProjectionRow,
+  setProjectionRow,
   type SourceMark,
   type StoredRow,
-} from "../../store/projections/view_rows.ts";
-import { addRetry, clearRetry } from "../../store/projections/view_work.ts";
+} from "../../store/projections/projection_rows.ts";
+import { addRetry, clearRetry } from "../../store/projections/projection_work.ts";
 
 /** A row of one version, computed or failed. */
 export interface RowWork {
-  readonly view: KeptView;
+  readonly kept: KeptProjection;
   readonly row: RowOutcome;
 }
 
@@ -38,7 +38,7 @@ export interface WriteMoment {
   /** From 0 to 1; spreads the next tries of rows. */
   readonly random: number;
   /** Makes the record of a failure. It is called in the transaction body, so it must not write. */
-  readonly makeRecord: (view: KeptView, key: string, failure: Refusal) => ErrorRecord;
+  readonly makeRecord: (kept: KeptProjection, key: string, failure: Refusal) => ErrorRecord;
 }
 
 export interface WrittenRows {
@@ -56,7 +56,7 @@ export async function writeRows(
 ): Promise<WrittenRows> {
   const heads = new Map<StreamKey, Promise<SourceMark>>();
   const checked = await Promise.all(works.map(async (work) => {
-    const before = await readViewRow(tx, work.view.place, work.row.key);
+    const before = await readProjectionRow(tx, work.kept.place, work.row.key);
     return { work, before, isMoved: await isMoved(tx, work, before, heads) };
   }));
   const errors: ErrorRecord[] = [];
@@ -71,7 +71,7 @@ export async function writeRows(
 
 async function isMoved(
   tx: Transaction,
-  { view, row: computed }: RowWork,
+  { kept, row: computed }: RowWork,
   before: StoredRow | undefined,
   heads: Map<StreamKey, Promise<SourceMark>>,
 ): Promise<boolean> {
@@ -92,7 +92,7 @@ async function isMoved(
       if (isLess([generation, length], [shown[1], shown[2]])) return true;
       continue;
     }
-    const head = heads.get(stream) ?? readMark(tx, view.place.tenant, stream);
+    const head = heads.get(stream) ?? readMark(tx, kept.place.tenant, stream);
     heads.set(stream, head);
     const [, nowGeneration, nowLength] = await head;
     if (nowGeneration !== generation || nowLength !== length) return true;
@@ -113,24 +113,24 @@ function isLess(a: Place, b: Place): boolean {
 
 function writeRow(
   tx: Transaction,
-  { view, row: computed }: RowWork,
+  { kept, row: computed }: RowWork,
   before: StoredRow | undefined,
   moment: WriteMoment,
 ): ErrorRecord | undefined {
-  const { place, isReady } = view;
-  if ("failure" in computed) return writeFailure(tx, view, computed, before, moment);
+  const { place, isReady } = kept;
+  if ("failure" in computed) return writeFailure(tx, kept, computed, before, moment);
   if (before?.error !== undefined) {
     clearRetry(tx, place, { dueMs: before.error.nextTryMs, row: computed.key });
   }
   const { row, encoded } = computed;
   if (row === undefined || encoded === undefined) {
     if (before === undefined) return undefined;
-    clearViewRow(tx, place, before);
+    clearProjectionRow(tx, place, before);
   } else {
     if (before !== undefined && isSame(before, row)) return undefined;
-    setViewRow(tx, place, before, encoded);
+    setProjectionRow(tx, place, before, encoded);
   }
-  if (isReady) noteViewChange(tx, place, computed.key, moment.nowMs);
+  if (isReady) noteRowChange(tx, place, computed.key, moment.nowMs);
   return undefined;
 }
 
@@ -149,16 +149,16 @@ function isSameJson(a: unknown, b: unknown): boolean {
 /** Keeps what the row shows, adds why it is outdated, and schedules the next try. */
 function writeFailure(
   tx: Transaction,
-  view: KeptView,
+  kept: KeptProjection,
   { key, failure, sources }: FailedRow,
   before: StoredRow | undefined,
   moment: WriteMoment,
 ): ErrorRecord | undefined {
-  const { place } = view;
+  const { place } = kept;
   const known = before?.error;
   // A failure that stays the same keeps one error record instead of one per try.
   const isKnown = known !== undefined && known.error_type === errorTypeOfRow(failure);
-  const record = isKnown ? undefined : moment.makeRecord(view, key, failure);
+  const record = isKnown ? undefined : moment.makeRecord(kept, key, failure);
   const error: RowError = makeRowError(known, record, moment);
   const listed = new Map((before?.sources ?? []).map((mark) => [mark[0], mark]));
   // Nothing of these sources is shown, so any change of them counts as news.
@@ -174,9 +174,9 @@ function writeFailure(
     error,
   };
   if (known !== undefined) clearRetry(tx, place, { dueMs: known.nextTryMs, row: key });
-  setViewRow(tx, place, before, encodeRow(row));
+  setProjectionRow(tx, place, before, encodeRow(row));
   addRetry(tx, place, { dueMs: error.nextTryMs, row: key });
-  if (before === undefined && view.isReady) noteViewChange(tx, place, key, moment.nowMs);
+  if (before === undefined && kept.isReady) noteRowChange(tx, place, key, moment.nowMs);
   if (record !== undefined) storeErrorRecord(tx, place.tenant, record);
   return record;
 }

@@ -12,7 +12,7 @@ import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { countCommits, readCommits } from "../../store/commit_log.ts";
 import { listLane, listMarks } from "../../store/listeners/deliveries.ts";
 import { countOutbox, countParked, listOutbox } from "../../store/reactions/outbox.ts";
-import { listViewTenants } from "../../store/projections/projections.ts";
+import { listProjectionTenants } from "../../store/projections/projections.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { listDueTimers } from "../../store/timers.ts";
 import { listErasures, readTombstone } from "../../store/tombstones.ts";
@@ -100,9 +100,12 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
     lane = join(lane, await engine.snapshot((tx) => measureLanes(tx, shard, nowMs)));
     await host.yieldTurn();
   }
-  let view = NOTHING;
-  for (const tenant of await engine.snapshot(listViewTenants)) {
-    view = join(view, await engine.snapshot((tx) => measureViews(tx, tenant, nowMs)));
+  let projection = NOTHING;
+  for (const tenant of await engine.snapshot(listProjectionTenants)) {
+    projection = join(
+      projection,
+      await engine.snapshot((tx) => measureProjections(tx, tenant, nowMs)),
+    );
     await host.yieldTurn();
   }
   const erasure = await engine.snapshot((tx) => measureErasures(tx, nowMs));
@@ -111,7 +114,7 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
     { queue: "outbox", ...outbox },
     { queue: "timer", ...timer },
     { queue: "lane", ...lane },
-    { queue: "view", ...view },
+    { queue: "view", ...projection },
     { queue: "erasure", ...erasure },
     { queue: "parked", depth: parked, lagMs: 0 },
   ];
@@ -144,7 +147,11 @@ async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): 
  * Commits in the log have no time, so the time of their stream's newest event is used, in
  * seconds.
  */
-async function measureViews(tx: ReadTransaction, tenant: number, nowMs: number): Promise<Waiting> {
+async function measureProjections(
+  tx: ReadTransaction,
+  tenant: number,
+  nowMs: number,
+): Promise<Waiting> {
   const depth = await countCommits(tx, tenant, COUNT_MAX);
   if (depth === 0) return NOTHING;
   const times: number[] = [];

@@ -31,7 +31,7 @@ const START = encoder.encode('{"ok":true,');
 const STALE_START = encoder.encode('{"ok":true,"stale":true,');
 const END = encoder.encode("}");
 
-export const queryViews = read({
+export const queryProjections = read({
   id: "queryProjections",
   summary: "Runs one SQL statement that reads tables named as the projections",
   fields: { sql: TEXT, "params?": PARAMS, "stale?": BOOLEAN },

@@ -6,7 +6,11 @@
 
 import { assert } from "../../domain/assert.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import type { Column, View, ViewPlace } from "../../domain/projection/view.ts";
+import type {
+  Column,
+  ProjectionPlace,
+  ReadyProjection,
+} from "../../domain/projection/ready_projection.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
@@ -48,33 +52,33 @@ export interface ProjectionRecord {
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 /** The versions that can be read, by name. */
-export async function listViews(tx: Reads, tenant: number): Promise<View[]> {
-  return (await listProjections(tx, tenant)).flatMap((record) => viewOf(tenant, record) ?? []);
+export async function listReadyProjections(tx: Reads, tenant: number): Promise<ReadyProjection[]> {
+  return (await listProjections(tx, tenant)).flatMap((record) => readyOf(tenant, record) ?? []);
 }
 
 /** The version of one projection that can be read. */
-export async function readView(
+export async function readReadyProjection(
   tx: Reads,
   tenant: number,
   name: string,
-): Promise<View | undefined> {
+): Promise<ReadyProjection | undefined> {
   const record = await readProjection(tx, tenant, name);
-  return record && viewOf(tenant, record);
+  return record && readyOf(tenant, record);
 }
 
-function viewOf(tenant: number, record: ProjectionRecord): View | undefined {
+function readyOf(tenant: number, record: ProjectionRecord): ReadyProjection | undefined {
   const { name, number, ready, broken, isStale, isDeleted } = record;
   if (ready === undefined || isDeleted) return undefined;
   const { version, columns } = ready;
-  const view = { tenant, name, number, version, columns };
-  return { ...view, ...(broken !== undefined && { broken }), ...(isStale && { isStale }) };
+  const found = { tenant, name, number, version, columns };
+  return { ...found, ...(broken !== undefined && { broken }), ...(isStale && { isStale }) };
 }
 
 export function placeOf(
   tenant: number,
   { number }: ProjectionRecord,
   { version }: Pick<ProjectionVersion, "version">,
-): ViewPlace {
+): ProjectionPlace {
   return { tenant, number, version };
 }
 
@@ -107,18 +111,18 @@ export async function readProjectionChanges(
 /** The caller has read the record, or its absence, in the same transaction. */
 export function setProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
   keepProjection(tx, tenant, record);
-  markViewTenant(tx, tenant);
+  markProjectionTenant(tx, tenant);
 }
 
-/** Like {@link setProjection}, but no worker may work on it before {@link markViewTenant}. */
+/** Like {@link setProjection}, but no worker may work on it before {@link markProjectionTenant}. */
 export function keepProjection(tx: Transaction, tenant: number, record: ProjectionRecord): void {
   tx.set(keys.projection(tenant, record.name), encodeRecord(record));
   tx.add(keys.projectionChanges(tenant), 1n);
 }
 
 /** From now on, workers look at the environment's projections. */
-export function markViewTenant(tx: Transaction, tenant: number): void {
-  tx.set(keys.viewTenant(tenant), new Uint8Array(0));
+export function markProjectionTenant(tx: Transaction, tenant: number): void {
+  tx.set(keys.projectionTenant(tenant), new Uint8Array(0));
 }
 
 export function clearProjection(tx: Transaction, tenant: number, name: string): void {
@@ -136,8 +140,10 @@ export async function nextProjectionNumber(tx: Transaction, tenant: number): Pro
 }
 
 /** Environments that have projections, or still have something of former ones. */
-export async function listViewTenants(tx: Pick<ReadTransaction, "getRange">): Promise<number[]> {
-  const pairs = await tx.getRange(keys.viewTenants());
+export async function listProjectionTenants(
+  tx: Pick<ReadTransaction, "getRange">,
+): Promise<number[]> {
+  const pairs = await tx.getRange(keys.projectionTenants());
   return pairs.map(({ key }) => unpack(key).at(-1) as number);
 }
 
@@ -148,6 +154,6 @@ export function newestVersion({ building, ready }: ProjectionRecord): Projection
   return newest;
 }
 
-export function clearViewTenant(tx: Transaction, tenant: number): void {
-  tx.clear(keys.viewTenant(tenant));
+export function clearProjectionTenant(tx: Transaction, tenant: number): void {
+  tx.clear(keys.projectionTenant(tenant));
 }

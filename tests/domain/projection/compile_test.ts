@@ -9,7 +9,7 @@ import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
 import { EMPTY_SPEC } from "../../../src/features/base/current_spec.ts";
 import { readGolden } from "../../support/golden_cases.ts";
-import { shopSpec } from "../../support/view_shop.ts";
+import { shopSpec } from "../../support/projection_shop.ts";
 
 interface FaultCase {
   readonly name: string;

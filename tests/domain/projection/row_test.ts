@@ -12,7 +12,7 @@ import { advanceRow, hasRow, ownRowOf } from "../../../src/domain/projection/row
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import { readGolden } from "../../support/golden_cases.ts";
-import { shopSpec } from "../../support/view_shop.ts";
+import { shopSpec } from "../../support/projection_shop.ts";
 
 interface RowCase {
   readonly name: string;

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import type { JsonValue } from "../../../src/domain/json.ts";
 import { sqlTypeOf, sqlValue } from "../../../src/domain/projection/sql_value.ts";
-import type { ColumnType } from "../../../src/domain/projection/view.ts";
+import type { ColumnType } from "../../../src/domain/projection/ready_projection.ts";
 
 Deno.test("sqlValue() gives what json_extract gives of the same JSON", () => {
   const database = new DatabaseSync(":memory:");

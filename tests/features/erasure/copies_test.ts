@@ -11,7 +11,7 @@ import { listOutbox } from "../../../src/store/reactions/outbox.ts";
 import { listSchedules } from "../../../src/store/reactions/schedules.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { geoSpec, geoWrite, nearbyVans, seen } from "../../support/geo_spec.ts";
-import { settleViews } from "../../support/settle_views.ts";
+import { settleProjections } from "../../support/settle_projections.ts";
 import { erase, keysWith } from "../../support/erasure_fixtures.ts";
 import { deliver, deliveries, note, withListeners } from "../../support/listener_fixtures.ts";
 import {
@@ -258,10 +258,10 @@ Deno.test("rows of projections lose their data with the erasure, and are compute
       select: { notes: "$.order.notes" },
     };
     valueOf(await service.projections.deploy(test, projection));
-    await settleViews(service);
+    await settleProjections(service);
     await erase(fixture, ORDER);
     assert.deepEqual(await keysWith(engine, `${SECRET} 1`), []);
-    await settleViews(service);
+    await settleProjections(service);
     assert.deepEqual(await keysWith(engine, `${SECRET} 1`), []);
     assert.ok((await keysWith(engine, `${SECRET} 2`)).length > 1, "the other row is there");
   });

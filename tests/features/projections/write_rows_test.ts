@@ -11,18 +11,18 @@ import {
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import { createAggregateReader } from "../../../src/features/states/read_aggregate.ts";
 import { openStateCache } from "../../../src/features/states/state_cache.ts";
-import { openViewSets } from "../../../src/features/projections/view_definitions.ts";
+import { openProjectionSets } from "../../../src/features/projections/projection_sets.ts";
 import { noRunners } from "../../support/no_modules.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { settleViews } from "../../support/settle_views.ts";
+import { settleProjections } from "../../support/settle_projections.ts";
 import {
   holdRows,
   ORDERS_SEEN,
   type ShopStreams,
   storedRows,
   writeShop,
-} from "../../support/shop_views.ts";
-import { type ShopEvent, shopSpec } from "../../support/view_shop.ts";
+} from "../../support/shop_projections.ts";
+import { type ShopEvent, shopSpec } from "../../support/projection_shop.ts";
 
 const ORDER = uuid(1);
 const [ADA, BOB] = [uuid(11), uuid(12)];
@@ -41,19 +41,19 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
     const { service, engine, host, tenants: { test } } = fixture;
     const streams: ShopStreams = new Map();
     valueOf(await service.projections.deploy(test, ORDERS_SEEN));
-    await settleViews(service);
+    await settleProjections(service);
     const specs = openSpecCache(engine, host);
     const keep = () => {};
     const reader = createAggregateReader(engine, host, specs, openStateCache(), keep, noRunners);
-    const sets = openViewSets(engine, specs);
-    const { views: [view], spec } = await sets.current(test.number);
+    const sets = openProjectionSets(engine, specs);
+    const { projections: [kept], spec } = await sets.current(test.number);
     await body({
       ...fixture,
       streams,
       write: (type, id, event) => writeShop(service, test, streams, [type, id], event, host.timeMs),
       compute() {
         const options = { tenant: test.number, spec, synchronous: false };
-        return openRowBatch(reader, options).compute(view!.projection, ORDER);
+        return openRowBatch(reader, options).compute(kept!.projection, ORDER);
       },
       async put(row) {
         const moment: WriteMoment = {
@@ -61,7 +61,7 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
           random: 0,
           makeRecord: (...made) => makeRowRecord(host, ...made),
         };
-        const work = { view: view!, row };
+        const work = { kept: kept!, row };
         const { moved } = await engine.transact((tx) => writeRows(tx, [work], moment));
         return moved.length > 0;
       },
@@ -80,7 +80,7 @@ Deno.test("a row that shows less of its own stream than the stored one is refuse
     await write("order", ORDER, placed);
     const early = await compute();
     await write("order", ORDER, { type: "was_reassigned", data: { customer: BOB } });
-    await settleViews(service);
+    await settleProjections(service);
     assert.equal(await put(early), true);
     await holdRows(engine, tenants.test, streams);
     assert.equal(await put(await compute()), false);
@@ -91,10 +91,10 @@ Deno.test("a row that shows less of a source than the stored one is refused", as
   await withSlowProcess(async ({ service, write, compute, put, engine, streams, tenants }) => {
     await write("order", ORDER, placed);
     await write("customer", ADA, named("Ada"));
-    await settleViews(service);
+    await settleProjections(service);
     const early = await compute();
     await write("customer", ADA, named("Ada Lovelace"));
-    await settleViews(service);
+    await settleProjections(service);
     assert.equal(await put(early), true);
     await holdRows(engine, tenants.test, streams);
   });
@@ -111,7 +111,7 @@ Deno.test("a row is refused whose source has grown before the index told anybody
     assert.equal(await put(early), true);
     assert.deepEqual(await storedRows(engine, tenants.test), []);
     assert.equal(await put(await compute()), false);
-    await settleViews(service);
+    await settleProjections(service);
     await holdRows(engine, tenants.test, streams);
   });
 });

@@ -5,8 +5,8 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { valueOf, withService } from "../../support/service_fixture.ts";
-import { settleViews } from "../../support/settle_views.ts";
-import { shopSpec } from "../../support/view_shop.ts";
+import { settleProjections } from "../../support/settle_projections.ts";
+import { shopSpec } from "../../support/projection_shop.ts";
 
 const SPEC: JsonObject = {
   ...shopSpec(),
@@ -64,7 +64,7 @@ Deno.test("a deploy names the projections that lose a type or a singleton, dry o
           "found in spec.",
       );
     }
-    await settleViews(service);
+    await settleProjections(service);
     const later = await deploy(service, tenant, { ...without, title: "Later" });
     assert.deepEqual(later, [], "it is broken already");
   }));

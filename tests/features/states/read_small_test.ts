@@ -15,8 +15,8 @@ import { openStateCache } from "../../../src/features/states/state_cache.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
 import { noRunners } from "../../support/no_modules.ts";
 import { type ServiceFixture, uuid, withService } from "../../support/service_fixture.ts";
-import { writeShop } from "../../support/shop_views.ts";
-import { shopSpec } from "../../support/view_shop.ts";
+import { writeShop } from "../../support/shop_projections.ts";
+import { shopSpec } from "../../support/projection_shop.ts";
 
 const ORDER = streamKey("order", uuid(1));
 /** More than is folded in one go. */

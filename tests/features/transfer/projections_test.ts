@@ -7,11 +7,16 @@ import { keys } from "../../../src/store/keys.ts";
 import { readInstance, tenantOf } from "../../../src/store/access/instances.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { settleViews } from "../../support/settle_views.ts";
-import { holdRows, ORDERS_SEEN, type ShopStreams, writeShop } from "../../support/shop_views.ts";
+import { settleProjections } from "../../support/settle_projections.ts";
+import {
+  holdRows,
+  ORDERS_SEEN,
+  type ShopStreams,
+  writeShop,
+} from "../../support/shop_projections.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 import { exportText, imported, importText } from "../../support/transfer_fixtures.ts";
-import { shopSpec } from "../../support/view_shop.ts";
+import { shopSpec } from "../../support/projection_shop.ts";
 
 Deno.test("an imported environment has its projections, built anew from its events", async () => {
   await withService(async ({ service, engine, host, tenants: { test } }) => {
@@ -21,7 +26,7 @@ Deno.test("an imported environment has its projections, built anew from its even
     const streams: ShopStreams = new Map();
     const placed = { type: "was_placed", data: { customer: uuid(11) } };
     await writeShop(service, test, streams, ["order", uuid(1)], placed, host.timeMs);
-    await settleViews(service);
+    await settleProjections(service);
     const text = await exportText(engine, host, test);
     assert.equal(text.split('"kind":"projection"').length, 2, "one, and none that was deleted");
     assert.equal(text.includes('"kind":"view'), false);
@@ -30,13 +35,13 @@ Deno.test("an imported environment has its projections, built anew from its even
       const otherHost = fakeHost("other");
       otherHost.timeMs = host.timeMs + 60_000;
       imported(await importText(other, otherHost, text));
-      assert.equal((await other.snapshot((tx) => tx.getRange(keys.viewTenants()))).length, 1);
+      assert.equal((await other.snapshot((tx) => tx.getRange(keys.projectionTenants()))).length, 1);
       const instance = await other.snapshot((tx) => readInstance(tx, test.instanceId));
       const moved = tenantOf(instance!, "test");
       const access = createAccess(other, otherHost, { jwtSecret: new Uint8Array(32).fill(7) });
       const there = createService(other, otherHost, access);
       try {
-        await settleViews(there);
+        await settleProjections(there);
         const [status] = await there.projections.list(moved);
         const [before] = await service.projections.list(test);
         assert.equal(status?.deployed_at, before?.deployed_at);
@@ -45,7 +50,7 @@ Deno.test("an imported environment has its projections, built anew from its even
         const renamed = { type: "was_registered", data: { name: "Ada" } };
         const nowMs = otherHost.timeMs;
         await writeShop(there, moved, streams, ["customer", uuid(11)], renamed, nowMs);
-        await settleViews(there);
+        await settleProjections(there);
         await holdRows(other, moved, streams);
       } finally {
         await there.close();

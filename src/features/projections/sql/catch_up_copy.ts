@@ -5,10 +5,10 @@
  * read of the store finds nothing more. So a query sees its projections as of one moment.
  */
 
-import type { View } from "../../../domain/projection/view.ts";
+import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Bytes, ReadTransaction } from "../../../kv/engine.ts";
-import { lastViewStamp, readViewChanges } from "../../../store/projections/view_changes.ts";
-import { readViewRow } from "../../../store/projections/view_rows.ts";
+import { lastChangeStamp, readRowChanges } from "../../../store/projections/row_changes.ts";
+import { readProjectionRow } from "../../../store/projections/projection_rows.ts";
 import type { CopiedChanges, CopiedTable, CopyRow } from "../../../sql/copy_messages.ts";
 import { copyRow } from "./fill_copy.ts";
 import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
@@ -22,7 +22,7 @@ export type CaughtUp =
 
 /** A table and the projection that it follows. */
 export interface Follower {
-  readonly view: View;
+  readonly projection: ReadyProjection;
   readonly table: CopiedTable;
 }
 
@@ -48,15 +48,23 @@ export async function catchUpCopy(
   let tables = followers.map(({ table }) => table);
   for (let isFirst = true;; isFirst = false) {
     const batches = await engine.snapshot((tx) =>
-      readBatches(tx, followers.map(({ view }, index) => ({ view, table: tables[index]! })))
+      readBatches(
+        tx,
+        followers.map(({ projection }, index) => ({ projection, table: tables[index]! })),
+      )
     );
-    const lost = batches.filter(({ isLost }) => isLost).map(({ view }) => view.name);
+    const lost = batches.filter(({ isLost }) => isLost).map(({ projection }) => projection.name);
     if (lost.length > 0) return { kind: "lost", names: lost };
     const isLast = batches.every(({ isAtEnd }) => isAtEnd);
     if (isFirst && isLast && batches.every(({ from, to }) => from === to)) {
       return { kind: "current" };
     }
-    const changes = batches.map(({ view, from, to, removed }) => ({ view, from, to, removed }));
+    const changes = batches.map(({ projection, from, to, removed }) => ({
+      projection,
+      from,
+      to,
+      removed,
+    }));
     const rows = batches.map((batch) => batch.rows);
     const result = await copy.ask({ kind: "apply", changes, isFirst, isLast }, rows);
     if (result.kind === "failed") return result;
@@ -78,8 +86,8 @@ async function readBatches(
 ): Promise<Batch[]> {
   const batches: Batch[] = [];
   const room: Room = { bytes: MESSAGE_BYTES_MAX };
-  for (const { view, table } of followers) {
-    batches.push(await readBatch(tx, view, table.stamp, room));
+  for (const { projection, table } of followers) {
+    batches.push(await readBatch(tx, projection, table.stamp, room));
   }
   return batches;
 }
@@ -92,14 +100,14 @@ interface Room {
 /** The changes after a stamp, as far as there is room, with the rows as they are now. */
 async function readBatch(
   tx: ReadTransaction,
-  view: View,
+  projection: ReadyProjection,
   from: string,
   room: Room,
 ): Promise<Batch> {
   const after = from === "" ? undefined : Uint8Array.fromHex(from) as Bytes;
-  const { changes, isLost } = await readViewChanges(tx, view, after, CHANGES_MAX);
-  const batch = { view, from, removed: [] as string[], rows: [] as CopyRow[] };
-  if (isLost || changes.length === 0 && await isAhead(tx, view, from)) {
+  const { changes, isLost } = await readRowChanges(tx, projection, after, CHANGES_MAX);
+  const batch = { projection, from, removed: [] as string[], rows: [] as CopyRow[] };
+  if (isLost || changes.length === 0 && await isAhead(tx, projection, from)) {
     return { ...batch, to: from, isLost: true, isAtEnd: true };
   }
   const seen = new Set<string>();
@@ -109,7 +117,7 @@ async function readBatch(
     to = stamp.toHex();
     if (seen.has(key)) continue;
     seen.add(key);
-    const row = await readViewRow(tx, view, key);
+    const row = await readProjectionRow(tx, projection, key);
     if (row === undefined) batch.removed.push(key);
     else batch.rows.push(copyRow(row));
     room.bytes -= row?.bytes ?? 0;
@@ -118,8 +126,12 @@ async function readBatch(
 }
 
 /** Whether the stamp is ahead of all changes: the store was then restored from an older backup. */
-async function isAhead(tx: ReadTransaction, view: View, from: string): Promise<boolean> {
+async function isAhead(
+  tx: ReadTransaction,
+  projection: ReadyProjection,
+  from: string,
+): Promise<boolean> {
   if (from === "") return false;
-  const last = await lastViewStamp(tx, view);
+  const last = await lastChangeStamp(tx, projection);
   return last === undefined || last.toHex() < from;
 }

@@ -5,11 +5,11 @@
  * starting at the stamp read before the first page.
  */
 
-import type { View } from "../../../domain/projection/view.ts";
+import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { ReadTransaction } from "../../../kv/engine.ts";
-import { readView } from "../../../store/projections/projections.ts";
-import { lastViewStamp } from "../../../store/projections/view_changes.ts";
-import { readViewRows, type StoredRow } from "../../../store/projections/view_rows.ts";
+import { readReadyProjection } from "../../../store/projections/projections.ts";
+import { lastChangeStamp } from "../../../store/projections/row_changes.ts";
+import { readProjectionRows, type StoredRow } from "../../../store/projections/projection_rows.ts";
 import { FILLING } from "../../../sql/copy_format.ts";
 import type { CopiedTable, CopyResult, CopyRow, CopyTask } from "../../../sql/copy_messages.ts";
 import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
@@ -31,20 +31,20 @@ const TOKEN_BYTES = 8;
 export async function fillCopy(
   { engine, host }: CopyWorld,
   copy: TenantCopy,
-  view: View,
+  projection: ReadyProjection,
   onRows: (rows: number) => void,
 ): Promise<Filled> {
   const token = host.randomBytes(TOKEN_BYTES).toHex();
-  const stamp = await engine.snapshot((tx) => lastViewStamp(tx, view));
-  const begun = await askInTurn(copy, { kind: "begin_fill", token, view });
+  const stamp = await engine.snapshot((tx) => lastChangeStamp(tx, projection));
+  const begun = await askInTurn(copy, { kind: "begin_fill", token, projection });
   if (begun.kind !== "done") return stopped(begun);
   let rows = 0;
-  let page = await engine.snapshot((tx) => readPage(tx, view, undefined));
+  let page = await engine.snapshot((tx) => readPage(tx, projection, undefined));
   while (page !== undefined && page.length > 0) {
     // The next page is read while this one is written.
     const [next, written] = await Promise.all([
-      engine.snapshot((tx) => readPage(tx, view, page!.at(-1)!.key)),
-      askInTurn(copy, { kind: "fill", token, view }, page.map(copyRow)),
+      engine.snapshot((tx) => readPage(tx, projection, page!.at(-1)!.key)),
+      askInTurn(copy, { kind: "fill", token, projection }, page.map(copyRow)),
     ]);
     if (written.kind !== "done") return stopped(written);
     rows += page.length;
@@ -55,9 +55,9 @@ export async function fillCopy(
     await askInTurn(copy, { kind: "drop", names: [`${FILLING}_${token}`] });
     return { kind: "moved", reason: "another version has taken the place of this one" };
   }
-  const { name, number, version } = view;
+  const { name, number, version } = projection;
   const table = { name, number, version, stamp: stamp?.toHex() ?? "" };
-  const end = { kind: "end_fill", token, view, rows, stamp: table.stamp } as const;
+  const end = { kind: "end_fill", token, projection, rows, stamp: table.stamp } as const;
   const ended = await askInTurn(copy, end);
   return ended.kind === "done" ? { kind: "filled", table } : stopped(ended);
 }
@@ -69,14 +69,14 @@ export function copyRow({ key, data }: Pick<StoredRow, "key" | "data">): CopyRow
 /** Undefined if this version is no longer the one being read: its rows may be gone. */
 async function readPage(
   tx: ReadTransaction,
-  view: View,
+  projection: ReadyProjection,
   after: string | undefined,
 ): Promise<StoredRow[] | undefined> {
   const [current, rows] = await Promise.all([
-    readView(tx, view.tenant, view.name),
-    readViewRows(tx, view, { after, ...PAGE }),
+    readReadyProjection(tx, projection.tenant, projection.name),
+    readProjectionRows(tx, projection, { after, ...PAGE }),
   ]);
-  const isCurrent = current?.number === view.number && current.version === view.version;
+  const isCurrent = current?.number === projection.number && current.version === projection.version;
   return isCurrent ? rows : undefined;
 }
 

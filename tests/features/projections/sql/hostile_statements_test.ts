@@ -7,11 +7,11 @@ import assert from "node:assert/strict";
 import type { SqlArguments } from "../../../../src/domain/projection/sql_parameters.ts";
 import { readGolden } from "../../../support/golden_cases.ts";
 import {
-  deployView,
+  deployProjection,
   placeOrders,
   refusalText,
   withQueries,
-} from "../../../support/view_queries.ts";
+} from "../../../support/projection_queries.ts";
 
 interface Case {
   readonly group: string;
@@ -47,7 +47,7 @@ Deno.test("each hostile statement is refused or stopped with its reason, and cha
   const cases = readGolden<Case>("sql/hostile.json");
   assert.ok(cases.length >= 100);
   await withQueries(async ({ service, tenant, tenants, place, query, rows, folder }) => {
-    await deployView(service, tenants.staging, SECRETS);
+    await deployProjection(service, tenants.staging, SECRETS);
     await placeOrders(service, tenants.staging, [[1, { status: "hidden" }]]);
     await place(
       Array.from({ length: ORDERS_PLACED }, (_, n) => [n, { status: "open", total: n }] as const),

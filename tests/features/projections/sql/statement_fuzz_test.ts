@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
 import { uuid } from "../../../support/service_fixture.ts";
 import { soup, type Statement, statement } from "../../../support/sql_statements.ts";
 import { askSqlite, missingSqlite } from "../../../support/sqlite_oracle.ts";
-import { parseReply, refusalText, withQueries } from "../../../support/view_queries.ts";
+import { parseReply, refusalText, withQueries } from "../../../support/projection_queries.ts";
 
 const RUNS = Number(Deno.env.get("SQL_FUZZ_RUNS") ?? 400);
 const SEED = Number(Deno.env.get("SQL_FUZZ_SEED") ?? Math.floor(Math.random() * 2 ** 31));

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { newCounters } from "../../../../src/domain/measures/counters.ts";
 import type { JsonObject } from "../../../../src/domain/json.ts";
-import { createSql } from "../../../../src/features/projections/sql/query_views.ts";
+import { createSql } from "../../../../src/features/projections/sql/query_projections.ts";
 import { statement } from "../../../support/sql_statements.ts";
-import { refusalText, withQueries } from "../../../support/view_queries.ts";
+import { refusalText, withQueries } from "../../../support/projection_queries.ts";
 
 const ROUNDS = 4;
 const STATEMENTS = 40;

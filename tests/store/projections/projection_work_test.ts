@@ -1,7 +1,7 @@
 /** Work on versions of projections: repeated walks, and attempts that wait. */
 
 import assert from "node:assert/strict";
-import type { ViewPlace } from "../../../src/domain/projection/view.ts";
+import type { ProjectionPlace } from "../../../src/domain/projection/ready_projection.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
@@ -14,10 +14,10 @@ import {
   listRetries,
   moveRefresh,
   readMissed,
-} from "../../../src/store/projections/view_work.ts";
+} from "../../../src/store/projections/projection_work.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
-const PLACE: ViewPlace = { tenant: 3, number: 2, version: 5 };
+const PLACE: ProjectionPlace = { tenant: 3, number: 2, version: 5 };
 const STREAM = streamKey("settings", "main");
 
 Deno.test("readMissed() counts what a version has missed, and no other one", async () => {

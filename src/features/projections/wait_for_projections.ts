@@ -13,10 +13,10 @@ import {
   hasCommitsUntil,
   lastCommitPosition,
 } from "../../store/commit_log.ts";
-import { listViews } from "../../store/projections/projections.ts";
-import { hasRefresh } from "../../store/projections/view_work.ts";
+import { listReadyProjections } from "../../store/projections/projections.ts";
+import { hasRefresh } from "../../store/projections/projection_work.ts";
 
-export interface ViewLag {
+export interface ProjectionLag {
   /** Commits that the environment's projections do not show yet; 0: everything is shown. */
   readonly commits: number;
 }
@@ -38,13 +38,13 @@ const COUNT_MAX = 1_000;
  * Resolves when the upkeep has processed everything logged before the call, or after `waitMs`
  * with the remaining lag. `names`: the projections that matter; absent: all.
  */
-export async function waitForViews(
+export async function waitForProjections(
   engine: Engine,
   host: Host,
   tenant: number,
   waitMs: number,
   names?: readonly string[],
-): Promise<ViewLag> {
+): Promise<ProjectionLag> {
   const ends = await engine.snapshot((tx) => readLogEnds(tx, tenant));
   const startedMs = host.monotonicMs();
   const deadlineMs = startedMs + waitMs;
@@ -100,11 +100,11 @@ async function isRefreshing(
   tenant: number,
   names: readonly string[] | undefined,
 ): Promise<boolean> {
-  const views = await listViews(tx, tenant);
+  const projections = await listReadyProjections(tx, tenant);
   // A broken projection is never refreshed.
-  const asked = views.filter(({ name, broken }) =>
+  const asked = projections.filter(({ name, broken }) =>
     broken === undefined && (names === undefined || names.includes(name))
   );
-  const found = await Promise.all(asked.map((view) => hasRefresh(tx, view)));
+  const found = await Promise.all(asked.map((projection) => hasRefresh(tx, projection)));
   return found.includes(true);
 }

@@ -6,18 +6,18 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/domain/json.ts";
 import type { Engine } from "../../../../src/kv/engine.ts";
 import { keys } from "../../../../src/store/keys.ts";
-import { readView } from "../../../../src/store/projections/projections.ts";
+import { readReadyProjection } from "../../../../src/store/projections/projections.ts";
 import { limits } from "../../../../src/domain/limits.ts";
 import { orderWrite, uuid, valueOf } from "../../../support/service_fixture.ts";
-import { settleViews } from "../../../support/settle_views.ts";
+import { settleProjections } from "../../../support/settle_projections.ts";
 import {
   addInstance,
-  deployView,
+  deployProjection,
   ORDERS,
   queryReply,
   refusalText,
   withQueries,
-} from "../../../support/view_queries.ts";
+} from "../../../support/projection_queries.ts";
 
 /** A query that finds a free process takes about ten milliseconds, more on a busy machine. */
 const QUICK_MS_MAX = 250;
@@ -120,7 +120,7 @@ Deno.test("writes that the views do not show yet are told as lag", async () => {
     clearInterval(clock);
     assert.ok(late.lag > 0);
     assert.match(new TextDecoder().decode(late.fields), /\{"n":1\}/);
-    await settleViews(service);
+    await settleProjections(service);
     const now = valueOf(await service.sql.query(tenant, { sql, params: [] }));
     assert.equal(now.lag, 0);
     assert.match(new TextDecoder().decode(now.fields), /\{"n":6\}/);
@@ -159,9 +159,9 @@ Deno.test("a copy that has not followed its view in time is told as lag, though 
     assert.deepEqual(await rows(SUM), [{ n: 3, sum: 3 }]);
     await place([[1, { total: 10 }]]);
     const { number, version } = (await engine.snapshot((tx) =>
-      readView(tx, tenant.number, "orders")
+      readReadyProjection(tx, tenant.number, "orders")
     ))!;
-    held.prefix = keys.viewChange(tenant.number, number, version).toHex();
+    held.prefix = keys.rowChange(tenant.number, number, version).toHex();
     const asked = service.sql.query(tenant, { sql: SUM, params: [] });
     const clock = setInterval(() => host.timeMs += 50, 5);
     const late = valueOf(await asked);
@@ -182,7 +182,7 @@ Deno.test("instances that ask without end in all their environments leave others
       await addInstance(fixture, "second"),
       await addInstance(fixture, "good"),
     ];
-    await deployView(service, tenants.test, ORDERS);
+    await deployProjection(service, tenants.test, ORDERS);
     const each = limits.sqlWaitingPerTenantMax / 2 + 10;
     const flood = [tenants.production, tenants.test, second].flatMap((tenant) =>
       Array.from({ length: each }, (_, number) =>

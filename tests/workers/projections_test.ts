@@ -1,16 +1,16 @@
 /** The loops that keep projections up to date and build them. */
 
 import assert from "node:assert/strict";
-import { viewBuildWorker, viewWorker } from "../../src/workers/workers.ts";
+import { projectionBuildWorker, projectionWorker } from "../../src/workers/workers.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
-import { ORDERS_SEEN, storedRows, writeShop } from "../support/shop_views.ts";
+import { ORDERS_SEEN, storedRows, writeShop } from "../support/shop_projections.ts";
 import { until } from "../support/two_nodes.ts";
-import { shopSpec } from "../support/view_shop.ts";
+import { shopSpec } from "../support/projection_shop.ts";
 
 Deno.test("a write is shown without anybody asking, soon after it, once the view is built", async () => {
   await withService(async ({ service, engine, host, tenants: { test } }) => {
-    const workers = [viewWorker(service), viewBuildWorker(service)];
+    const workers = [projectionWorker(service), projectionBuildWorker(service)];
     const running = workers.map((worker) => runWorker(worker, host));
     try {
       valueOf(await service.projections.deploy(test, ORDERS_SEEN));
@@ -30,8 +30,8 @@ Deno.test("a drain that is told to stop leaves the rest for later", async () => 
     valueOf(await service.projections.deploy(test, ORDERS_SEEN));
     const placed = { type: "was_placed", data: { customer: uuid(11) } };
     await writeShop(service, test, new Map(), ["order", uuid(1)], placed, host.timeMs);
-    assert.equal(await viewWorker(service).drain(100, () => true), 0);
-    assert.equal(await viewBuildWorker(service).drain(100, () => true), 0);
-    assert.equal(await viewWorker(service).drain(100, () => false), 1);
+    assert.equal(await projectionWorker(service).drain(100, () => true), 0);
+    assert.equal(await projectionBuildWorker(service).drain(100, () => true), 0);
+    assert.equal(await projectionWorker(service).drain(100, () => false), 1);
   }, { spec: shopSpec() });
 });

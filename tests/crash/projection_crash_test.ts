@@ -8,9 +8,9 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { uuid } from "../support/service_fixture.ts";
-import { ORDERS_SEEN } from "../support/shop_views.ts";
-import { type OracleStream, viewFromScratch } from "../support/view_oracle.ts";
-import { type ShopEvent, shopFold, shopSpec } from "../support/view_shop.ts";
+import { ORDERS_SEEN } from "../support/shop_projections.ts";
+import { type OracleStream, projectionFromScratch } from "../support/projection_oracle.ts";
+import { type ShopEvent, shopFold, shopSpec } from "../support/projection_shop.ts";
 
 const ROUNDS = Number(Deno.env.get("CRASH_ROUNDS") ?? 8);
 const WRITERS = 4;
@@ -167,7 +167,7 @@ Deno.test("a server killed again and again keeps its views what its events say",
       `/api/instances/${server.credentials.instance_id}/spec?environment=test`,
     );
     const second = JSON.stringify(spec.body.spec).includes("gold");
-    const wanted = viewFromScratch(
+    const wanted = projectionFromScratch(
       body.data[0].projection,
       await readStreams(server),
       shopFold(second),

@@ -9,14 +9,17 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import { createAccess } from "../../../src/features/access/access_service.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
-import { listViews } from "../../../src/store/projections/projections.ts";
-import { listRowsOfSource, readViewRows } from "../../../src/store/projections/view_rows.ts";
+import { listReadyProjections } from "../../../src/store/projections/projections.ts";
+import {
+  listRowsOfSource,
+  readProjectionRows,
+} from "../../../src/store/projections/projection_rows.ts";
 import { readTombstone } from "../../../src/store/tombstones.ts";
 import { drainErasures, erasureOf } from "../../support/erasure_fixtures.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { settleViews } from "../../support/settle_views.ts";
-import { type OracleStream, viewFromScratch } from "../../support/view_oracle.ts";
-import { ERASED, type ShopEvent, shopFold, shopSpec } from "../../support/view_shop.ts";
+import { settleProjections } from "../../support/settle_projections.ts";
+import { type OracleStream, projectionFromScratch } from "../../support/projection_oracle.ts";
+import { ERASED, type ShopEvent, shopFold, shopSpec } from "../../support/projection_shop.ts";
 
 const RUNS = Number(Deno.env.get("VIEW_RUNS") ?? 60);
 const ORDERS = [uuid(1), uuid(2), `${uuid(2)}:gift`, "7ZK0X9M4P", "main"];
@@ -237,10 +240,10 @@ async function take(
       known.definition = undefined;
       break;
     case "keep":
-      await projections.keepViews(2);
+      await projections.keepProjections(2);
       break;
     case "build":
-      await projections.buildViews();
+      await projections.buildProjections();
       break;
     case "crash": {
       // Everything in memory is lost; work that had begun is in the store or is not.
@@ -260,11 +263,11 @@ async function take(
       break;
     }
     case "settle":
-      await settleViews(service);
+      await settleProjections(service);
       await drainErasures(service);
       await noteRewritten(fixture, known);
       assert.equal(known.erasures.size, 0);
-      await settleViews(service);
+      await settleProjections(service);
       await compare(fixture, service, known);
   }
   return service;
@@ -317,13 +320,13 @@ async function compare(
   service: Service,
   { definition, streams, second }: Known,
 ): Promise<void> {
-  const views = await engine.snapshot((tx) => listViews(tx, tenant.number));
-  if (definition === undefined) return assert.deepEqual(views, []);
-  const wanted = viewFromScratch(definition, streams, shopFold(second));
-  const [view] = views;
-  assert.ok(view !== undefined, "it is read");
+  const projections = await engine.snapshot((tx) => listReadyProjections(tx, tenant.number));
+  if (definition === undefined) return assert.deepEqual(projections, []);
+  const wanted = projectionFromScratch(definition, streams, shopFold(second));
+  const [kept] = projections;
+  assert.ok(kept !== undefined, "it is read");
   const rows = await engine.snapshot((tx) =>
-    readViewRows(tx, view, { limit: 1_000, bytesMax: 1e9 })
+    readProjectionRows(tx, kept, { limit: 1_000, bytesMax: 1e9 })
   );
   const shown = rows.map(({ key, data, position, updatedAt, error }) => {
     assert.equal(error, undefined);
@@ -338,7 +341,7 @@ async function compare(
   }
   for (const stream of CUSTOMERS.map((id) => streamKey("customer", id))) {
     const listed: string[] = await engine.snapshot((tx) =>
-      listRowsOfSource(tx, view, stream, { limit: 1_000 })
+      listRowsOfSource(tx, kept, stream, { limit: 1_000 })
     );
     const showing = rows.filter(({ sources }) => sources.some(([name]) => name === stream));
     assert.deepEqual(listed, showing.map(({ key }) => key), "the index has what the rows show");

@@ -1,7 +1,7 @@
 /** The projections of a world as clients deploy them, and whether their upkeep is done. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import { isRecordSettled } from "../../src/features/projections/view_definitions.ts";
+import { isRecordSettled } from "../../src/features/projections/projection_sets.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
 import { keys } from "../../src/store/keys.ts";
 import type { ProjectionRecord } from "../../src/store/projections/projections.ts";
@@ -39,7 +39,7 @@ const RETRY_MS = 250;
 const LOG_SHARDS_MAX = 1_000;
 
 /** Tries until a deploy is acknowledged, or gives up. */
-export async function deployView(
+export async function deployProjection(
   world: ClientWorld,
   random: Random,
   definition: JsonObject,
@@ -66,7 +66,7 @@ export function readProjections(store: SimulatedStore): ProjectionRecord[] {
 }
 
 /** Whether rows are still to be written or removed, as far as the store shows. */
-export function areViewsBusy(store: SimulatedStore): boolean {
+export function areProjectionsBusy(store: SimulatedStore): boolean {
   const { number } = TENANT;
   const log = { begin: keys.commitLog(number, 0), end: keys.commitLog(number, LOG_SHARDS_MAX) };
   if (store.pairsWithin(log).length > 0) return true;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { JsonValue } from "../../../src/domain/json.ts";
-import { csvLine } from "../../../src/features/projections/export_view.ts";
+import { csvLine } from "../../../src/features/projections/export_projection.ts";
 
 Deno.test("csvLine() quotes what it must, doubles quotes, and ends with CR LF", () => {
   const line = csvLine(["plain", "a,b", 'say "no"', "two\nlines", " edge", "", null, 1.5, true]);

@@ -7,16 +7,19 @@
 
 import { hasRow } from "../../domain/projection/row.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
-import type { KeptView, ViewSet } from "./view_definitions.ts";
+import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
 import { listAggregateIds } from "../../store/streams/aggregates.ts";
 import {
   clearProjection,
-  listViewTenants,
+  listProjectionTenants,
   type ProjectionRecord,
   readProjection,
   setProjection,
 } from "../../store/projections/projections.ts";
-import { listRowsOfSource, readViewRowKeys } from "../../store/projections/view_rows.ts";
+import {
+  listRowsOfSource,
+  readProjectionRowKeys,
+} from "../../store/projections/projection_rows.ts";
 import {
   type BuildProgress,
   clearRetry,
@@ -25,22 +28,22 @@ import {
   moveRefresh,
   readBuild,
   setBuild,
-} from "../../store/projections/view_work.ts";
+} from "../../store/projections/projection_work.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createVersionSwitch } from "./switch_version.ts";
 import { refreshRows, type RowParts } from "./refresh_rows.ts";
 import { limits } from "../../domain/limits.ts";
-import type { ViewPlace } from "../../domain/projection/view.ts";
+import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import type { KeyRange, Transaction } from "../../kv/engine.ts";
 import { keyAfter, keys } from "../../store/keys.ts";
 import { clearLargeValue, isInPieces } from "../../store/large_value.ts";
 import {
   changesRange,
   hasChangesBefore,
-  trimViewChanges,
-} from "../../store/projections/view_changes.ts";
+  trimRowChanges,
+} from "../../store/projections/row_changes.ts";
 
-export interface ViewBuilder {
+export interface ProjectionBuilder {
   /** Does one step of each kind of work that is due. Returns how much was done. */
   drain(isStopping: () => boolean): Promise<number>;
 }
@@ -48,7 +51,7 @@ export interface ViewBuilder {
 /** Ids or rows that one step looks at. */
 const STEP_ROWS = 512;
 
-export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilder {
+export function createProjectionBuilder(parts: RowParts, share: WorkShare): ProjectionBuilder {
   const { engine, host, sets } = parts;
   const versions = createVersionSwitch(parts);
 
@@ -57,7 +60,7 @@ export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilde
     const shards = new Set(leases.map(({ shard }) => shard));
     if (shards.size === 0) return 0;
     let done = 0;
-    for (const tenant of await engine.snapshot(listViewTenants)) {
+    for (const tenant of await engine.snapshot(listProjectionTenants)) {
       const set = await sets.current(tenant);
       // Settling is left to the worker that keeps projections up to date.
       if (!set.isSettled) continue;
@@ -70,22 +73,26 @@ export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilde
     return done;
   }
 
-  async function workOn(set: ViewSet, record: ProjectionRecord): Promise<number> {
+  async function workOn(set: ProjectionSet, record: ProjectionRecord): Promise<number> {
     let done = await removeVersions(parts, set.tenant, record);
-    for (const view of set.views.filter(({ place }) => place.number === record.number)) {
-      done += await retryRows(parts, set, view);
-      done += await refreshSome(parts, set, view);
-      done += view.isReady ? await trimChanges(parts, view.place) : await build(set, record, view);
+    for (const kept of set.projections.filter(({ place }) => place.number === record.number)) {
+      done += await retryRows(parts, set, kept);
+      done += await refreshSome(parts, set, kept);
+      done += kept.isReady ? await trimChanges(parts, kept.place) : await build(set, record, kept);
       await host.yieldTurn();
     }
     return done;
   }
 
-  async function build(set: ViewSet, record: ProjectionRecord, view: KeptView): Promise<number> {
-    const progress = await engine.snapshot((tx) => readBuild(tx, view.place));
+  async function build(
+    set: ProjectionSet,
+    record: ProjectionRecord,
+    kept: KeptProjection,
+  ): Promise<number> {
+    const progress = await engine.snapshot((tx) => readBuild(tx, kept.place));
     if (progress === undefined || (progress.notBeforeMs ?? 0) > host.nowMs()) return 0;
-    if (progress.isWhole) return await versions.tryToSwitch(set, record, view, progress);
-    return await buildSome(parts, set, view, progress);
+    if (progress.isWhole) return await versions.tryToSwitch(set, record, kept, progress);
+    return await buildSome(parts, set, kept, progress);
   }
 
   return { drain };
@@ -94,17 +101,17 @@ export function createViewBuilder(parts: RowParts, share: WorkShare): ViewBuilde
 /** Writes the rows of the next ids, and advances the build together with the last of them. */
 async function buildSome(
   parts: RowParts,
-  set: ViewSet,
-  view: KeptView,
+  set: ProjectionSet,
+  kept: KeptProjection,
   progress: BuildProgress,
 ): Promise<number> {
-  const { place, projection } = view;
+  const { place, projection } = kept;
   const page = { start: progress.after, limit: STEP_ROWS };
   const ids = await parts.engine.snapshot((tx) =>
     listAggregateIds(tx, place.tenant, projection.forEach, page)
   );
   const keys = ids.filter((id) => hasRow(projection, id));
-  const places = keys.map((key) => ({ view, key }));
+  const places = keys.map((key) => ({ kept, key }));
   await refreshRows(parts, set, places, async (tx) => {
     const now = await readBuild(tx, place);
     if (now === undefined || now.after !== progress.after || now.isWhole) return false;
@@ -121,34 +128,42 @@ async function buildSome(
 }
 
 /** Does one step of the walk over the rows that show a stream which has grown. */
-async function refreshSome(parts: RowParts, set: ViewSet, view: KeptView): Promise<number> {
-  const { place, projection } = view;
+async function refreshSome(
+  parts: RowParts,
+  set: ProjectionSet,
+  kept: KeptProjection,
+): Promise<number> {
+  const { place, projection } = kept;
   const found = await parts.engine.snapshot(async (tx) => {
     const [work] = await listRefreshes(tx, place, 1);
     if (work === undefined) return undefined;
     const page = { after: work.after, limit: STEP_ROWS };
     const keys = projection.includes.has(work.stream)
-      ? await readViewRowKeys(tx, place, page)
+      ? await readProjectionRowKeys(tx, place, page)
       : await listRowsOfSource(tx, place, work.stream, page);
     return { work, keys };
   });
   if (found === undefined) return 0;
   const { work, keys } = found;
   const last = keys.length < STEP_ROWS ? undefined : keys.at(-1);
-  const places = keys.map((key) => ({ view, key }));
+  const places = keys.map((key) => ({ kept, key }));
   await refreshRows(parts, set, places, (tx) => moveRefresh(tx, place, work, last));
   return 1;
 }
 
-async function retryRows(parts: RowParts, set: ViewSet, view: KeptView): Promise<number> {
+async function retryRows(
+  parts: RowParts,
+  set: ProjectionSet,
+  kept: KeptProjection,
+): Promise<number> {
   const { engine, host } = parts;
-  const waiting = await engine.snapshot((tx) => listRetries(tx, view.place, STEP_ROWS));
+  const waiting = await engine.snapshot((tx) => listRetries(tx, kept.place, STEP_ROWS));
   const nowMs = host.nowMs();
   const due = waiting.filter(({ dueMs }) => dueMs <= nowMs);
   if (due.length === 0) return 0;
-  const places = due.map(({ row: key }) => ({ view, key }));
+  const places = due.map(({ row: key }) => ({ kept, key }));
   await refreshRows(parts, set, places, (tx) => {
-    for (const retry of due) clearRetry(tx, view.place, retry);
+    for (const retry of due) clearRetry(tx, kept.place, retry);
     return Promise.resolve(true);
   });
   return due.length;
@@ -187,13 +202,13 @@ async function removeVersions(
  * Nobody writes to a version that is being removed, because every writer checks the
  * definitions.
  */
-async function removeSome(tx: Transaction, place: ViewPlace): Promise<number> {
+async function removeSome(tx: Transaction, place: ProjectionPlace): Promise<number> {
   const { tenant, number, version } = place;
   const ranges: readonly KeyRange[] = [
-    keys.viewRows(tenant, number, version),
-    keys.viewSources(tenant, number, version),
+    keys.projectionRows(tenant, number, version),
+    keys.projectionSources(tenant, number, version),
     changesRange(place),
-    keys.viewWorks(tenant, number, version),
+    keys.projectionWorks(tenant, number, version),
   ];
   for (const range of ranges) {
     const options = { limit: STEP_KEYS, bytesMax: STEP_BYTES };
@@ -210,9 +225,9 @@ async function removeSome(tx: Transaction, place: ViewPlace): Promise<number> {
 }
 
 /** Removes changes that every node has seen long ago. Returns how many. */
-async function trimChanges({ engine, host }: RowParts, place: ViewPlace): Promise<number> {
-  const untilMs = host.nowMs() - limits.viewChangesSeconds * MS_PER_SECOND;
+async function trimChanges({ engine, host }: RowParts, place: ProjectionPlace): Promise<number> {
+  const untilMs = host.nowMs() - limits.rowChangesSeconds * MS_PER_SECOND;
   const isDue = await engine.snapshot((tx) => hasChangesBefore(tx, place, untilMs));
   if (!isDue) return 0;
-  return await engine.transact((tx) => trimViewChanges(tx, place, untilMs, STEP_KEYS));
+  return await engine.transact((tx) => trimRowChanges(tx, place, untilMs, STEP_KEYS));
 }

@@ -22,7 +22,7 @@ export interface Column {
 }
 
 /** One version of one projection, as it appears in keys. */
-export interface ViewPlace {
+export interface ProjectionPlace {
   readonly tenant: number;
   /** The number of the projection, unique in its environment and never reused. */
   readonly number: number;
@@ -30,7 +30,7 @@ export interface ViewPlace {
 }
 
 /** A version that can be read. */
-export interface View extends ViewPlace {
+export interface ReadyProjection extends ProjectionPlace {
   readonly name: string;
   readonly columns: readonly Column[];
   /** Why the rows are not kept up to date: the document does not fit the current spec. */
@@ -50,7 +50,7 @@ export interface RowError {
   readonly nextTryMs: number;
 }
 
-export interface ViewRow {
+export interface ProjectionRow {
   /** The id of the aggregate that the row is about. */
   readonly key: string;
   /** Values by column name, in column order; null if the row could never be computed. */

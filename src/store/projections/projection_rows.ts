@@ -4,7 +4,11 @@
  * store computes them again.
  */
 
-import type { RowError, ViewPlace, ViewRow } from "../../domain/projection/view.ts";
+import type {
+  ProjectionPlace,
+  ProjectionRow,
+  RowError,
+} from "../../domain/projection/ready_projection.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
@@ -17,7 +21,7 @@ import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
 export type SourceMark = readonly [stream: StreamKey, generation: number, length: number];
 
 /** A row with what is needed to keep it up to date. */
-export interface StoredRow extends ViewRow {
+export interface StoredRow extends ProjectionRow {
   /** Generation of the aggregate's stream: grows when that is rewritten. */
   readonly generation: number;
   /** Streams other than its own that it shows something of, or would if they had events. */
@@ -42,12 +46,12 @@ interface RowRecord {
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 /** Undefined if there is none. */
-export async function readViewRow(
+export async function readProjectionRow(
   tx: Reads,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   key: string,
 ): Promise<StoredRow | undefined> {
-  const rowKey = keys.viewRow(tenant, number, version, key);
+  const rowKey = keys.projectionRow(tenant, number, version, key);
   const value = await tx.get(rowKey);
   if (value === undefined) return undefined;
   return decodeRow(key, await wholeValue(tx, tenant, rowKey, value));
@@ -65,15 +69,15 @@ export interface RowsPage extends KeysPage {
 }
 
 /** Rows in byte-wise order of their keys; none after the last one. */
-export async function readViewRows(
+export async function readProjectionRows(
   tx: Reads,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   { after, limit, bytesMax }: RowsPage,
 ): Promise<StoredRow[]> {
-  const range = keys.viewRows(tenant, number, version);
+  const range = keys.projectionRows(tenant, number, version);
   const begin = after === undefined
     ? range.begin
-    : keyAfter(keys.viewRow(tenant, number, version, after));
+    : keyAfter(keys.projectionRow(tenant, number, version, after));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit, bytesMax });
   const rows: StoredRow[] = [];
   let bytes = 0;
@@ -91,14 +95,16 @@ export async function readViewRows(
 const KEYS_BYTES_MAX = 1024 * 1024;
 
 /** Keys alone: as many as asked for, if there are so many, however large the rows are. */
-export async function readViewRowKeys(
+export async function readProjectionRowKeys(
   tx: Pick<Reads, "getRange">,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   { after, limit }: KeysPage,
 ): Promise<string[]> {
-  const { begin: first, end } = keys.viewRows(tenant, number, version);
+  const { begin: first, end } = keys.projectionRows(tenant, number, version);
   const found: string[] = [];
-  let begin = after === undefined ? first : keyAfter(keys.viewRow(tenant, number, version, after));
+  let begin = after === undefined
+    ? first
+    : keyAfter(keys.projectionRow(tenant, number, version, after));
   while (found.length < limit) {
     const options = { limit: limit - found.length, bytesMax: KEYS_BYTES_MAX };
     const pairs = await tx.getRange({ begin, end }, options);
@@ -126,14 +132,14 @@ export function encodeRow(row: Omit<StoredRow, "bytes">): EncodedRow {
 /**
  * Sets a row and its entries in the index of sources. `before` was read in the same transaction.
  */
-export function setViewRow(
+export function setProjectionRow(
   tx: Transaction,
-  place: ViewPlace,
+  place: ProjectionPlace,
   before: StoredRow | undefined,
   after: EncodedRow,
 ): void {
   const { tenant, number, version } = place;
-  const key = keys.viewRow(tenant, number, version, after.key);
+  const key = keys.projectionRow(tenant, number, version, after.key);
   if (before !== undefined && before.bytes > kvLimits.valueBytesMax) {
     clearLargeValue(tx, tenant, key);
   }
@@ -146,9 +152,9 @@ export function setViewRow(
 }
 
 /** Removes a row that was read in the same transaction. */
-export function clearViewRow(tx: Transaction, place: ViewPlace, row: StoredRow): void {
+export function clearProjectionRow(tx: Transaction, place: ProjectionPlace, row: StoredRow): void {
   const { tenant, number, version } = place;
-  const key = keys.viewRow(tenant, number, version, row.key);
+  const key = keys.projectionRow(tenant, number, version, row.key);
   if (row.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, tenant, key);
   else tx.clear(key);
   for (const [stream] of row.sources) tx.clear(sourceKey(place, stream, row.key));
@@ -157,20 +163,24 @@ export function clearViewRow(tx: Transaction, place: ViewPlace, row: StoredRow):
 /** At most `limit` rows that show something of a stream, after the row `after`. */
 export async function listRowsOfSource(
   tx: Pick<ReadTransaction, "getRange">,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   stream: StreamKey,
   { after, limit }: KeysPage,
 ): Promise<string[]> {
-  const range = keys.viewSourcesOf(tenant, number, version, stream);
+  const range = keys.projectionSourcesOf(tenant, number, version, stream);
   const begin = after === undefined
     ? range.begin
-    : keyAfter(keys.viewSource(tenant, number, version, stream, after));
+    : keyAfter(keys.projectionSource(tenant, number, version, stream, after));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit });
   return pairs.map(({ key }) => unpack(key).at(-1) as string);
 }
 
-function sourceKey({ tenant, number, version }: ViewPlace, stream: StreamKey, row: string): Bytes {
-  return keys.viewSource(tenant, number, version, stream, row);
+function sourceKey(
+  { tenant, number, version }: ProjectionPlace,
+  stream: StreamKey,
+  row: string,
+): Bytes {
+  return keys.projectionSource(tenant, number, version, stream, row);
 }
 
 function decodeRow(key: string, value: Bytes): StoredRow {

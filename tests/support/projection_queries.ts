@@ -4,7 +4,10 @@ import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import type { SqlArguments } from "../../src/domain/projection/sql_parameters.ts";
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
-import { createSql, type QueryReply } from "../../src/features/projections/sql/query_views.ts";
+import {
+  createSql,
+  type QueryReply,
+} from "../../src/features/projections/sql/query_projections.ts";
 import { newCounters } from "../../src/domain/measures/counters.ts";
 import type { Service } from "../../src/features/service.ts";
 import {
@@ -17,7 +20,7 @@ import {
   valueOf,
   withService,
 } from "./service_fixture.ts";
-import { settleViews } from "./settle_views.ts";
+import { settleProjections } from "./settle_projections.ts";
 
 const anything = { schema: true };
 
@@ -76,7 +79,7 @@ export async function withQueries(
     await withService(async (fixture) => {
       const { engine, host, tenants: { production: tenant } } = fixture;
       const service = { ...fixture.service };
-      await deployView(service, tenant, ORDERS);
+      await deployProjection(service, tenant, ORDERS);
       await body({
         ...fixture,
         service,
@@ -98,13 +101,13 @@ export async function withQueries(
   }
 }
 
-export async function deployView(
+export async function deployProjection(
   service: Service,
   tenant: Tenant,
   document: JsonObject,
 ): Promise<void> {
   valueOf(await service.projections.deploy(tenant, document));
-  await settleViews(service);
+  await settleProjections(service);
 }
 
 export async function placeOrders(
@@ -116,7 +119,7 @@ export async function placeOrders(
     service.data.writeEvents(tenant, orderWrite(uuid(number), [{ type: "was_set", data }]))
   );
   for (const outcome of await Promise.all(writes)) valueOf(outcome);
-  await settleViews(service);
+  await settleProjections(service);
 }
 
 /** The production environment of another instance, with the same projection. */
@@ -128,7 +131,7 @@ export async function addInstance(
   const tenant = valueOf(await access.resolveTenant(OPERATOR, instance.id, "production"));
   const deploy = { spec: ORDER_SPEC, force: false, dryRun: false };
   valueOf(await service.specs.deploySpec(tenant, deploy));
-  await deployView(service, tenant, ORDERS);
+  await deployProjection(service, tenant, ORDERS);
   return tenant;
 }
 

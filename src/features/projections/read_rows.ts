@@ -8,25 +8,29 @@ import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
 import { limits } from "../../domain/limits.ts";
 import type { RowPage, RowView, Staleness } from "../../domain/projection/status.ts";
-import type { View, ViewRow } from "../../domain/projection/view.ts";
+import type { ProjectionRow, ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import { hasRow } from "../../domain/projection/row.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { countCommits } from "../../store/commit_log.ts";
-import { readProjection, readView } from "../../store/projections/projections.ts";
-import { readViewRow, readViewRows, type StoredRow } from "../../store/projections/view_rows.ts";
-import { readMissed } from "../../store/projections/view_work.ts";
+import { readProjection, readReadyProjection } from "../../store/projections/projections.ts";
+import {
+  readProjectionRow,
+  readProjectionRows,
+  type StoredRow,
+} from "../../store/projections/projection_rows.ts";
+import { readMissed } from "../../store/projections/projection_work.ts";
 import { openRowBatch } from "./compute_rows.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
-import type { ViewSets } from "./view_definitions.ts";
+import type { ProjectionSets } from "./projection_sets.ts";
 
-export interface ViewTools {
+export interface ProjectionTools {
   readonly engine: Engine;
   readonly specs: SpecCache;
-  readonly sets: ViewSets;
+  readonly sets: ProjectionSets;
   readonly reader: AggregateReader;
 }
 
@@ -48,46 +52,48 @@ const COMMITS_MAX = 1_000;
 const AT_A_TIME = { limit: 25, bytesMax: 256 * 1024 };
 
 export async function readRow(
-  tools: ViewTools,
+  tools: ProjectionTools,
   { number: tenant }: Tenant,
   { name, key, synchronous, stale = false }: ReadRowRequest,
 ): Promise<Outcome<RowView>> {
   const { engine, specs } = tools;
   const { singletons } = await specs.current(tenant);
   const identifier = parseIdentifier(key, singletons);
-  const view = await engine.snapshot((tx) => findView(tx, tenant, name, stale));
-  if (!view.ok && !(synchronous && view.refusal.kind === "not_found")) return view;
-  const isBroken = view.ok && view.value.broken !== undefined;
+  const projection = await engine.snapshot((tx) => findReadyProjection(tx, tenant, name, stale));
+  if (!projection.ok && !(synchronous && projection.refusal.kind === "not_found")) {
+    return projection;
+  }
+  const isBroken = projection.ok && projection.value.broken !== undefined;
   if (identifier === undefined) {
     return refuse({ kind: "identifier_invalid", path: "key", message: explainIdentifier(key) });
   }
   if (synchronous && !isBroken) return await computeRow(tools, tenant, name, identifier.value);
-  if (!view.ok) return view;
+  if (!projection.ok) return projection;
   const { row, staleness } = await engine.snapshot(async (tx) => ({
-    row: await readViewRow(tx, view.value, identifier.value),
-    staleness: await readStaleness(tx, view.value),
+    row: await readProjectionRow(tx, projection.value, identifier.value),
+    staleness: await readStaleness(tx, projection.value),
   }));
   return row === undefined ? refuseRow() : accept({ ...rowView(row), ...staleness });
 }
 
 /** Computes the row even while the projection is being built: this needs no stored row. */
 async function computeRow(
-  { engine, sets, reader }: ViewTools,
+  { engine, sets, reader }: ProjectionTools,
   tenant: number,
   name: string,
   key: string,
 ): Promise<Outcome<RowView>> {
-  const { views, spec } = await sets.current(tenant);
-  const named = views.filter((view) => view.name === name);
-  const view = named.find(({ isReady }) => isReady) ?? named[0];
-  if (view === undefined) {
-    const found = await engine.snapshot((tx) => findView(tx, tenant, name, false));
+  const { projections, spec } = await sets.current(tenant);
+  const named = projections.filter((kept) => kept.name === name);
+  const kept = named.find(({ isReady }) => isReady) ?? named[0];
+  if (kept === undefined) {
+    const found = await engine.snapshot((tx) => findReadyProjection(tx, tenant, name, false));
     const reason = "what it reads is gone";
     return found.ok ? refuse({ kind: "projection_broken", name, reason }) : found;
   }
-  if (!hasRow(view.projection, key)) return refuseRow();
+  if (!hasRow(kept.projection, key)) return refuseRow();
   const batch = openRowBatch(reader, { tenant, spec, synchronous: true });
-  const computed = await batch.compute(view.projection, key);
+  const computed = await batch.compute(kept.projection, key);
   if ("failure" in computed) return refuse(computed.failure);
   return computed.row === undefined ? refuseRow() : accept(rowView(computed.row));
 }
@@ -96,14 +102,16 @@ async function computeRow(
  * The readable version, or the refusal if there is none. `stale`: a broken projection may be
  * read.
  */
-export async function findView(
+export async function findReadyProjection(
   tx: ReadTransaction,
   tenant: number,
   name: string,
   stale: boolean,
-): Promise<Outcome<View>> {
-  const view = await readView(tx, tenant, name);
-  if (view !== undefined && (stale || view.broken === undefined)) return accept(view);
+): Promise<Outcome<ReadyProjection>> {
+  const projection = await readReadyProjection(tx, tenant, name);
+  if (projection !== undefined && (stale || projection.broken === undefined)) {
+    return accept(projection);
+  }
   const record = await readProjection(tx, tenant, name);
   if (record?.broken !== undefined && !record.isDeleted) {
     return refuse({ kind: "projection_broken", name, reason: record.broken });
@@ -116,12 +124,12 @@ export async function findView(
 /** Undefined if the rows are kept up to date. */
 export async function readStaleness(
   tx: ReadTransaction,
-  view: View,
+  projection: ReadyProjection,
 ): Promise<Staleness | undefined> {
-  if (view.broken === undefined && !view.isStale) return undefined;
+  if (projection.broken === undefined && !projection.isStale) return undefined;
   const [missed, logged] = await Promise.all([
-    readMissed(tx, view),
-    countCommits(tx, view.tenant, COMMITS_MAX),
+    readMissed(tx, projection),
+    countCommits(tx, projection.tenant, COMMITS_MAX),
   ]);
   return { stale: true, lag: missed + logged };
 }
@@ -130,7 +138,7 @@ function refuseRow() {
   return refuse({ kind: "not_found", message: "There is no row with this key" });
 }
 
-function rowView({ key, data, updatedAt, position, error }: ViewRow): RowView {
+function rowView({ key, data, updatedAt, position, error }: ProjectionRow): RowView {
   const { error_id, error_type, since } = error ?? {};
   const shown = error_id === undefined || error_type === undefined || since === undefined
     ? undefined
@@ -140,7 +148,7 @@ function rowView({ key, data, updatedAt, position, error }: ViewRow): RowView {
 
 /** Sorted by key; the page ends early if its rows are large. */
 export async function listRows(
-  { engine }: Pick<ViewTools, "engine">,
+  { engine }: Pick<ProjectionTools, "engine">,
   { number: tenant }: Tenant,
   name: string,
   page: PageRequest,
@@ -151,10 +159,10 @@ export async function listRows(
   if (!checked.ok) return checked;
   const limit = pageLimit(page.limit);
   return await engine.snapshot(async (tx) => {
-    const view = await findView(tx, tenant, name, stale);
-    if (!view.ok) return view;
-    const staleness = await readStaleness(tx, view.value);
-    const { rows, truncated } = await readPage(tx, view.value, start, limit);
+    const projection = await findReadyProjection(tx, tenant, name, stale);
+    if (!projection.ok) return projection;
+    const staleness = await readStaleness(tx, projection.value);
+    const { rows, truncated } = await readPage(tx, projection.value, start, limit);
     const nextStart = truncated ? rows.at(-1)!.key : undefined;
     return accept({ ...listPage(rows.map(rowView), page.limit, nextStart), ...staleness });
   });
@@ -162,7 +170,7 @@ export async function listRows(
 
 async function readPage(
   tx: ReadTransaction,
-  view: View,
+  projection: ReadyProjection,
   start: string | undefined,
   limit: number,
 ): Promise<{ readonly rows: readonly StoredRow[]; readonly truncated: boolean }> {
@@ -170,7 +178,7 @@ async function readPage(
   let bytes = 0;
   for (let after = start;; after = rows.at(-1)!.key) {
     // Reading on past the page shows whether anything follows.
-    const some = await readViewRows(tx, view, { after, ...AT_A_TIME });
+    const some = await readProjectionRows(tx, projection, { after, ...AT_A_TIME });
     for (const row of some) {
       if (rows.length === limit || (rows.length > 0 && bytes > limits.pageBytesMax)) {
         return { rows, truncated: true };

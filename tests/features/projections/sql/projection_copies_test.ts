@@ -7,13 +7,13 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../../../src/domain/json.ts";
 import { limits } from "../../../../src/domain/limits.ts";
-import { trimViewChanges } from "../../../../src/store/projections/view_changes.ts";
-import { readView } from "../../../../src/store/projections/projections.ts";
+import { trimRowChanges } from "../../../../src/store/projections/row_changes.ts";
+import { readReadyProjection } from "../../../../src/store/projections/projections.ts";
 import { uuid, valueOf } from "../../../support/service_fixture.ts";
-import { settleViews } from "../../../support/settle_views.ts";
+import { settleProjections } from "../../../support/settle_projections.ts";
 import { until } from "../../../support/two_nodes.ts";
 import {
-  deployView,
+  deployProjection,
   ORDER_SPEC,
   ORDERS,
   placeOrders,
@@ -21,10 +21,10 @@ import {
   queryRows,
   refusalText,
   withQueries,
-} from "../../../support/view_queries.ts";
+} from "../../../support/projection_queries.ts";
 
 const SUM = "SELECT count(*) AS n, sum(total) AS sum FROM orders";
-const HOUR_MS = limits.viewChangesSeconds * 1000;
+const HOUR_MS = limits.rowChangesSeconds * 1000;
 
 function orders(count: number, total = 1): [number, JsonObject][] {
   return Array.from({ length: count }, (_, number) => [number, { status: "open", total }]);
@@ -54,8 +54,10 @@ Deno.test("a table follows its view: rows that are new, changed and removed", as
     assert.deepEqual(await rows(SUM), [{ n: 4, sum: 17 }]);
     const keys = await rows("SELECT key FROM orders");
     assert.deepEqual(keys.map(({ key }) => key), [0, 1, 2, 7].map(uuid), "in the order of keys");
-    const view = await engine.snapshot((tx) => readView(tx, tenant.number, "orders"));
-    assert.ok(view !== undefined && service.sql.measure().tables === 1);
+    const projection = await engine.snapshot((tx) =>
+      readReadyProjection(tx, tenant.number, "orders")
+    );
+    assert.ok(projection !== undefined && service.sql.measure().tables === 1);
   });
 });
 
@@ -80,7 +82,7 @@ Deno.test("a table takes changes of large rows, of which a message has room for 
 
 Deno.test("what queries see of two views never goes back while both change", async () => {
   await withQueries(async ({ place, rows, service, tenant, host }) => {
-    await deployView(service, tenant, { ...ORDERS, name: "twins" });
+    await deployProjection(service, tenant, { ...ORDERS, name: "twins" });
     await place(orders(40));
     // Queries wait for the projections by this clock.
     const clock = setInterval(() => host.timeMs += 5, 5);
@@ -117,13 +119,13 @@ Deno.test("a projection that is deployed anew has its new columns, one that is d
     await place(orders(3));
     assert.deepEqual(await rows(SUM), [{ n: 3, sum: 3 }]);
     const select = { status: "$.order.status" };
-    await deployView(service, tenant, { ...ORDERS, select });
+    await deployProjection(service, tenant, { ...ORDERS, select });
     assert.deepEqual(await rows("SELECT count(status) AS n FROM orders"), [{ n: 3 }]);
     assert.match(refusalText(await query(SUM)), /no such column: total/);
     valueOf(await service.projections.remove(tenant, "orders"));
-    await settleViews(service);
+    await settleProjections(service);
     assert.match(refusalText(await query(SUM)), /no such table: orders/);
-    await deployView(service, tenant, ORDERS);
+    await deployProjection(service, tenant, ORDERS);
     assert.deepEqual(await rows(SUM), [{ n: 3, sum: 3 }]);
   });
 });
@@ -205,9 +207,11 @@ Deno.test("a copy whose changes are not kept any more is filled anew", async () 
     await place(orders(5));
     assert.deepEqual(await rows(SUM), [{ n: 5, sum: 5 }]);
     await place([[1, { total: 7 }], [9, { total: 1 }]]);
-    const view = (await engine.snapshot((tx) => readView(tx, tenant.number, "orders")))!;
+    const projection = (await engine.snapshot((tx) =>
+      readReadyProjection(tx, tenant.number, "orders")
+    ))!;
     const trimmed = await engine.transact((tx) =>
-      trimViewChanges(tx, view, host.nowMs() + HOUR_MS, 1_000)
+      trimRowChanges(tx, projection, host.nowMs() + HOUR_MS, 1_000)
     );
     assert.ok(trimmed >= 2);
     assert.deepEqual(await rows(SUM), [{ n: 6, sum: 12 }]);
@@ -299,7 +303,7 @@ Deno.test("copies of more environments than are open at once all answer", async 
         const tenant = valueOf(await access.resolveTenant({ subject: "t" }, id, environment));
         const spec = { spec: ORDER_SPEC, force: false, dryRun: false };
         valueOf(await service.specs.deploySpec(tenant, spec));
-        await deployView(service, tenant, ORDERS);
+        await deployProjection(service, tenant, ORDERS);
         await placeOrders(service, tenant, [[1, { total: tenants.length }]]);
         tenants.push(tenant);
       }

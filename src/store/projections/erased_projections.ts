@@ -6,22 +6,22 @@
  */
 
 import type { JsonObject } from "../../domain/json.ts";
-import type { ViewPlace } from "../../domain/projection/view.ts";
+import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { pack, unpack } from "../../kv/tuple.ts";
 import { logCommit, signalCommits } from "../commit_log.ts";
 import { listProjections, placeOf } from "./projections.ts";
-import { noteViewChange } from "./view_changes.ts";
+import { noteRowChange } from "./row_changes.ts";
 import {
   encodeRow,
   listRowsOfSource,
-  readViewRow,
-  readViewRowKeys,
-  setViewRow,
+  readProjectionRow,
+  readProjectionRowKeys,
+  setProjectionRow,
   type SourceMark,
   type StoredRow,
-} from "./view_rows.ts";
+} from "./projection_rows.ts";
 import { openWatchedTypes } from "../reactions/watched_types.ts";
 
 /** A stream that was rewritten. */
@@ -53,7 +53,7 @@ export async function logRewrite(
  * Takes the data out of the next rows that show an older generation of the stream. Call it after
  * the rewrite. Returns where to go on; undefined when there are no more.
  */
-export async function eraseFromViews(
+export async function eraseFromProjections(
   tx: Transaction,
   erased: RewrittenStream,
   after: Bytes | undefined,
@@ -76,7 +76,7 @@ export async function eraseFromViews(
 }
 
 interface ErasedVersion {
-  readonly place: ViewPlace;
+  readonly place: ProjectionPlace;
   readonly isReady: boolean;
   readonly document: JsonObject;
 }
@@ -113,7 +113,7 @@ async function rowsOf(
   const isIncluded = Object.values((document.include ?? {}) as JsonObject).includes(stream);
   const page = { after, limit: PAGE_ROWS };
   const shown = isIncluded
-    ? await readViewRowKeys(tx.unguarded, place, page)
+    ? await readProjectionRowKeys(tx.unguarded, place, page)
     : await listRowsOfSource(tx.unguarded, place, stream, page);
   const own = after === undefined && document.for_each === type ? [id] : [];
   return { all: [...own, ...shown], last: shown.length < PAGE_ROWS ? undefined : shown.at(-1) };
@@ -126,11 +126,11 @@ async function eraseRow(
   key: string,
   { stream, generation, erasedMs }: RewrittenStream,
 ): Promise<void> {
-  const row = await readViewRow(tx, place, key);
+  const row = await readProjectionRow(tx, place, key);
   if (row === undefined || row.data === null || !showsOlder(row, stream, generation)) return;
   const error = row.error && { ...row.error, message: "" };
-  setViewRow(tx, place, row, encodeRow({ ...row, data: null, error }));
-  if (isReady) noteViewChange(tx, place, key, erasedMs);
+  setProjectionRow(tx, place, row, encodeRow({ ...row, data: null, error }));
+  if (isReady) noteRowChange(tx, place, key, erasedMs);
 }
 
 function showsOlder(row: StoredRow, stream: StreamKey, generation: number): boolean {

@@ -11,17 +11,21 @@ import { openPlaces, type Places } from "../../../domain/fairness/per_name.ts";
 import { checkQuery, type QueryRequest } from "../../../domain/projection/check_query.ts";
 import type { SqlMeasure } from "../../../domain/projection/sql_measure.ts";
 import type { BoundArguments } from "../../../domain/projection/sql_parameters.ts";
-import type { View } from "../../../domain/projection/view.ts";
+import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../../domain/refusal.ts";
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
 import type { Engine, ReadTransaction } from "../../../kv/engine.ts";
-import { listProjections, listViews } from "../../../store/projections/projections.ts";
+import { listProjections, listReadyProjections } from "../../../store/projections/projections.ts";
 import { openCopyWriter } from "../../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../../sql/query_pool.ts";
-import { readStaleness } from "../read_view.ts";
-import { waitForViews } from "../views_caught_up.ts";
-import { type FollowPatience, openViewCopies, type ViewCopies } from "./view_copies.ts";
+import { readStaleness } from "../read_rows.ts";
+import { waitForProjections } from "../wait_for_projections.ts";
+import {
+  type FollowPatience,
+  openProjectionCopies,
+  type ProjectionCopies,
+} from "./projection_copies.ts";
 import { nameHint } from "../../../domain/nearest_name.ts";
 
 export interface SqlService {
@@ -44,7 +48,7 @@ export function createSql(
   settings: SqlSettings | undefined,
 ): SqlService {
   if (settings !== undefined) {
-    const { query, sweep, measure, close } = openViewQueries(world, settings);
+    const { query, sweep, measure, close } = openProjectionQueries(world, settings);
     return { query, sweepCopies: sweep, measure, close };
   }
   const message = "This server answers no SQL";
@@ -77,9 +81,9 @@ export interface SqlSettings {
   readonly timeoutMs?: number;
 }
 
-export interface ViewQueries {
+export interface ProjectionQueries {
   query(tenant: Tenant, request: QueryRequest): Promise<Outcome<QueryReply>>;
-  /** For background work: see `ViewCopies.sweep`. */
+  /** For background work: see `ProjectionCopies.sweep`. */
   sweep(): Promise<void>;
   measure(): SqlMeasure;
   /** Ends the processes; statements that wait or run still get an answer. */
@@ -90,7 +94,7 @@ interface Parts {
   readonly engine: Engine;
   readonly host: Host;
   readonly counters: Counters;
-  readonly copies: ViewCopies;
+  readonly copies: ProjectionCopies;
   readonly pool: QueryPool;
   readonly places: Places;
 }
@@ -101,15 +105,15 @@ const COPY_MS_MIN = 500;
 const TRIES = 3;
 const RETRY_AFTER_MS = 1_000;
 
-export function openViewQueries(
+export function openProjectionQueries(
   world: { readonly engine: Engine; readonly host: Host; readonly counters: Counters },
   { runners, folder, timeoutMs }: SqlSettings,
-): ViewQueries {
+): ProjectionQueries {
   const { engine, host, counters } = world;
   const onFault = (error: unknown) =>
     host.log("error", "a process for SQL could not be started", { reason: String(error) });
   const writer = openCopyWriter({ folder, onFault });
-  const copies = openViewCopies({ engine, host, writer, folder });
+  const copies = openProjectionCopies({ engine, host, writer, folder });
   const pool = openQueryPool({ runners, folder, timeoutMs, onFault });
   const places = openPlaces(limits.sqlUnderWayPerInstanceMax);
   const parts = { ...world, copies, pool, places };
@@ -145,13 +149,13 @@ async function queryInPlace(
     return unavailable("Too many queries of this instance are waiting");
   }
   try {
-    return await queryViews(parts, tenant, request);
+    return await queryProjections(parts, tenant, request);
   } finally {
     places.leave(tenant.instanceId);
   }
 }
 
-async function queryViews(
+async function queryProjections(
   parts: Parts,
   tenant: Tenant,
   request: QueryRequest,
@@ -159,14 +163,14 @@ async function queryViews(
   const checked = checkQuery(request);
   if (!checked.ok) return refuse({ kind: "sql_not_allowed", message: checked.reason });
   const { engine, host } = parts;
-  const deadlineMs = host.monotonicMs() + limits.viewWaitMsMax;
-  const views = await engine.snapshot((tx) => listViews(tx, tenant.number));
-  const asked = views.map(({ name }) => name).filter((name) => checked.names.has(name));
-  const early = request.stale ? undefined : findBroken(views, asked);
+  const deadlineMs = host.monotonicMs() + limits.projectionWaitMsMax;
+  const projections = await engine.snapshot((tx) => listReadyProjections(tx, tenant.number));
+  const asked = projections.map(({ name }) => name).filter((name) => checked.names.has(name));
+  const early = request.stale ? undefined : findBroken(projections, asked);
   if (early !== undefined) return refuse(early);
   const { commits } = asked.length === 0
     ? { commits: 0 }
-    : await waitForViews(engine, host, tenant.number, limits.viewWaitMsMax, asked);
+    : await waitForProjections(engine, host, tenant.number, limits.projectionWaitMsMax, asked);
   const after = await engine.snapshot((tx) => readFreshness(tx, tenant.number, asked));
   if (after.broken !== undefined && !request.stale) return refuse(after.broken);
   const nowMs = host.monotonicMs();
@@ -183,8 +187,11 @@ async function queryViews(
 }
 
 /** The refusal if one of the requested projections is broken. */
-function findBroken(views: readonly View[], asked: readonly string[]): Refusal | undefined {
-  for (const { name, broken } of views) {
+function findBroken(
+  projections: readonly ReadyProjection[],
+  asked: readonly string[],
+): Refusal | undefined {
+  for (const { name, broken } of projections) {
     if (broken !== undefined && asked.includes(name)) {
       return { kind: "projection_broken", name, reason: broken };
     }
@@ -195,11 +202,13 @@ function findBroken(views: readonly View[], asked: readonly string[]): Refusal |
 /** The state of the tables after the wait: a deploy may have broken one meanwhile. */
 async function readFreshness(tx: ReadTransaction, tenant: number, asked: readonly string[]) {
   if (asked.length === 0) return {};
-  const views = (await listViews(tx, tenant)).filter(({ name }) => asked.includes(name));
-  const found = await Promise.all(views.map((view) => readStaleness(tx, view)));
+  const projections = (await listReadyProjections(tx, tenant)).filter(({ name }) =>
+    asked.includes(name)
+  );
+  const found = await Promise.all(projections.map((projection) => readStaleness(tx, projection)));
   const lag = Math.max(-1, ...found.map((staleness) => staleness?.lag ?? -1));
   const staleness = lag < 0 ? undefined : { stale: true as const, lag };
-  return { broken: findBroken(views, asked), staleness };
+  return { broken: findBroken(projections, asked), staleness };
 }
 
 /** Adds a hint about the existing tables if the statement names one that does not exist. */

@@ -1,29 +1,29 @@
 /** Rows of projections: whole however large, found by their sources, logged when they change. */
 
 import assert from "node:assert/strict";
-import type { ViewPlace } from "../../../src/domain/projection/view.ts";
+import type { ProjectionPlace } from "../../../src/domain/projection/ready_projection.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import type { Bytes, Engine, Transaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {
-  lastViewStamp,
-  noteViewChange,
-  readViewChanges,
-  trimViewChanges,
-} from "../../../src/store/projections/view_changes.ts";
+  lastChangeStamp,
+  noteRowChange,
+  readRowChanges,
+  trimRowChanges,
+} from "../../../src/store/projections/row_changes.ts";
 import {
-  clearViewRow,
+  clearProjectionRow,
   encodeRow,
   listRowsOfSource,
-  readViewRow,
-  readViewRows,
-  setViewRow,
+  readProjectionRow,
+  readProjectionRows,
+  setProjectionRow,
   type SourceMark,
-} from "../../../src/store/projections/view_rows.ts";
+} from "../../../src/store/projections/projection_rows.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
-const PLACE: ViewPlace = { tenant: 3, number: 2, version: 5 };
-const OTHER: ViewPlace = { ...PLACE, version: 6 };
+const PLACE: ProjectionPlace = { tenant: 3, number: 2, version: 5 };
+const OTHER: ProjectionPlace = { ...PLACE, version: 6 };
 const ADA = streamKey("customer", "7KD2M9QXA");
 const BOB = streamKey("customer", "7KD2M9QXB");
 
@@ -40,8 +40,8 @@ function row(key: string, sources: readonly SourceMark[], text = "x") {
 }
 
 function put(tx: Transaction, key: string, sources: readonly SourceMark[], text?: string) {
-  return readViewRow(tx, PLACE, key).then((before) =>
-    setViewRow(tx, PLACE, before, encodeRow(row(key, sources, text)))
+  return readProjectionRow(tx, PLACE, key).then((before) =>
+    setProjectionRow(tx, PLACE, before, encodeRow(row(key, sources, text)))
   );
 }
 
@@ -53,10 +53,10 @@ Deno.test("rows are listed in the order of their keys, each version by itself", 
   await withTemporaryEngine(async (engine) => {
     await engine.transact(async (tx) => {
       for (const key of ["b", "a", "c"]) await put(tx, key, []);
-      setViewRow(tx, OTHER, undefined, encodeRow(row("d", [])));
+      setProjectionRow(tx, OTHER, undefined, encodeRow(row("d", [])));
     });
     const page = (after: string | undefined, limit: number) =>
-      engine.snapshot((tx) => readViewRows(tx, PLACE, { after, limit, bytesMax: 1e9 }));
+      engine.snapshot((tx) => readProjectionRows(tx, PLACE, { after, limit, bytesMax: 1e9 }));
     assert.deepEqual((await page(undefined, 2)).map(({ key }) => key), ["a", "b"]);
     assert.deepEqual((await page("b", 2)).map(({ key }) => key), ["c"]);
     assert.deepEqual(await page("c", 2), []);
@@ -67,14 +67,14 @@ Deno.test("a row above the engine's limit is kept whole, and gone whole", async 
   await withTemporaryEngine(async (engine) => {
     const text = "long ".repeat(100_000);
     await engine.transact((tx) => put(tx, "a", [], text));
-    const stored = await engine.snapshot((tx) => readViewRow(tx, PLACE, "a"));
+    const stored = await engine.snapshot((tx) => readProjectionRow(tx, PLACE, "a"));
     assert.deepEqual(stored?.data, { text });
     await engine.transact((tx) => put(tx, "a", [], "short"));
-    const pieces = keys.pieces(3, keys.viewRow(3, 2, 5, "a"));
+    const pieces = keys.pieces(3, keys.projectionRow(3, 2, 5, "a"));
     assert.deepEqual(await engine.snapshot((tx) => tx.getRange(pieces)), []);
     await engine.transact((tx) => put(tx, "a", [], text));
     await engine.transact(async (tx) => {
-      clearViewRow(tx, PLACE, (await readViewRow(tx, PLACE, "a"))!);
+      clearProjectionRow(tx, PLACE, (await readProjectionRow(tx, PLACE, "a"))!);
     });
     assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.tenant(3))), []);
   });
@@ -88,7 +88,7 @@ Deno.test("the index of sources follows what a row shows", async () => {
     await engine.transact((tx) => put(tx, "b", [[BOB, 0, 4]]));
     assert.deepEqual([await shown(engine, ADA), await shown(engine, BOB)], [["a"], ["b"]]);
     await engine.transact(async (tx) => {
-      clearViewRow(tx, PLACE, (await readViewRow(tx, PLACE, "b"))!);
+      clearProjectionRow(tx, PLACE, (await readProjectionRow(tx, PLACE, "b"))!);
     });
     assert.deepEqual([await shown(engine, ADA), await shown(engine, BOB)], [["a"], []]);
   });
@@ -97,10 +97,9 @@ Deno.test("the index of sources follows what a row shows", async () => {
 Deno.test("changes are told in the order of their commits, from any of them on", async () => {
   await withTemporaryEngine(async (engine) => {
     const note = (key: string, nowMs: number) =>
-      engine.transact((tx) => Promise.resolve(noteViewChange(tx, PLACE, key, nowMs)));
-    const changes = (after?: Bytes) =>
-      engine.snapshot((tx) => readViewChanges(tx, PLACE, after, 9));
-    const last = () => engine.snapshot((tx) => lastViewStamp(tx, PLACE));
+      engine.transact((tx) => Promise.resolve(noteRowChange(tx, PLACE, key, nowMs)));
+    const changes = (after?: Bytes) => engine.snapshot((tx) => readRowChanges(tx, PLACE, after, 9));
+    const last = () => engine.snapshot((tx) => lastChangeStamp(tx, PLACE));
     assert.equal(await last(), undefined);
     for (const [at, key] of ["b", "a", "b"].entries()) await note(key, at);
     const all = await changes();
@@ -115,13 +114,12 @@ Deno.test("changes are told in the order of their commits, from any of them on",
 Deno.test("whoever asks for changes that have been removed is told so, and nobody else", async () => {
   await withTemporaryEngine(async (engine) => {
     const note = (key: string, nowMs: number) =>
-      engine.transact((tx) => Promise.resolve(noteViewChange(tx, PLACE, key, nowMs)));
-    const changes = (after?: Bytes) =>
-      engine.snapshot((tx) => readViewChanges(tx, PLACE, after, 9));
+      engine.transact((tx) => Promise.resolve(noteRowChange(tx, PLACE, key, nowMs)));
+    const changes = (after?: Bytes) => engine.snapshot((tx) => readRowChanges(tx, PLACE, after, 9));
     for (const at of [0, 1, 2, 3]) await note(`row ${at}`, at);
     const stamps = (await changes()).changes.map(({ stamp }) => stamp);
     const trim = (untilMs: number) =>
-      engine.transact((tx) => trimViewChanges(tx, PLACE, untilMs, 9));
+      engine.transact((tx) => trimRowChanges(tx, PLACE, untilMs, 9));
     assert.equal(await trim(2), 2);
     assert.equal((await changes()).isLost, true, "who has nothing yet");
     assert.equal((await changes(stamps[0])).isLost, true);
@@ -132,7 +130,7 @@ Deno.test("whoever asks for changes that have been removed is told so, and nobod
     ]]);
     assert.equal(await trim(2), 0);
     assert.equal(await trim(9), 2);
-    const last = await engine.snapshot((tx) => lastViewStamp(tx, PLACE));
+    const last = await engine.snapshot((tx) => lastChangeStamp(tx, PLACE));
     assert.deepEqual(last, stamps[3], "a copy that is made now begins behind what is removed");
     assert.equal((await changes(last)).isLost, false);
   });

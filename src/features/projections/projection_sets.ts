@@ -7,7 +7,7 @@
 import { basisOf } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
-import type { ViewPlace } from "../../domain/projection/view.ts";
+import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
@@ -21,53 +21,53 @@ import {
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 
 /** The name under which projections read the commit log. */
-export const VIEW_READER = "views";
+export const PROJECTION_READER = "views";
 
 /** A version whose rows are kept up to date. */
-export interface KeptView {
+export interface KeptProjection {
   readonly name: string;
-  readonly place: ViewPlace;
+  readonly place: ProjectionPlace;
   /** Whether this is the version that is read. */
   readonly isReady: boolean;
   readonly projection: CompiledProjection;
 }
 
 /** A version that is still read although its document does not fit the current spec. */
-export interface FrozenView {
-  readonly place: ViewPlace;
+export interface FrozenProjection {
+  readonly place: ProjectionPlace;
   readonly types: ReadonlySet<string>;
 }
 
-export interface ViewSet {
+export interface ProjectionSet {
   readonly tenant: number;
   readonly spec: CompiledSpec;
   /** The state of the definitions when this set was read. */
   readonly changes: string;
   readonly records: readonly ProjectionRecord[];
-  readonly views: readonly KeptView[];
+  readonly projections: readonly KeptProjection[];
   /** Versions that are read but no longer kept up to date. */
-  readonly frozen: readonly FrozenView[];
+  readonly frozen: readonly FrozenProjection[];
   /** False if the spec has changed and the versions have not followed yet. */
   readonly isSettled: boolean;
 }
 
-export interface ViewSets {
-  current(tenant: number): Promise<ViewSet>;
+export interface ProjectionSets {
+  current(tenant: number): Promise<ProjectionSet>;
   /**
    * Whether the set is still what is deployed; a guarded read. If false, the caller must
    * `forget`.
    */
-  isCurrent(tx: Transaction, set: ViewSet): Promise<boolean>;
+  isCurrent(tx: Transaction, set: ProjectionSet): Promise<boolean>;
   forget(tenant: number): void;
 }
 
 /** How many environments have their projections cached. */
 const SETS_MAX = 256;
 
-export function openViewSets(engine: Engine, specs: SpecCache): ViewSets {
-  const known = createRecentMap<number, ViewSet>(SETS_MAX);
+export function openProjectionSets(engine: Engine, specs: SpecCache): ProjectionSets {
+  const known = createRecentMap<number, ProjectionSet>(SETS_MAX);
 
-  async function current(tenant: number): Promise<ViewSet> {
+  async function current(tenant: number): Promise<ProjectionSet> {
     const spec = await specs.current(tenant);
     const before = known.get(tenant);
     const changes = await engine.snapshot((tx) => readProjectionChanges(tx, tenant));
@@ -98,26 +98,30 @@ function makeSet(
   spec: CompiledSpec,
   changes: string,
   records: readonly ProjectionRecord[],
-): ViewSet {
-  const views = records.filter(({ isDeleted, broken }) => !isDeleted && broken === undefined)
-    .flatMap((record) => keptViews(tenant, spec, record));
+): ProjectionSet {
+  const projections = records.filter(({ isDeleted, broken }) => !isDeleted && broken === undefined)
+    .flatMap((record) => keptProjections(tenant, spec, record));
   const isSettled = records.every((record) => isRecordSettled(record, spec));
-  const frozen = records.flatMap((record) => frozenView(tenant, record, views) ?? []);
-  return { tenant, spec, changes, records, views, frozen, isSettled };
+  const frozen = records.flatMap((record) => frozenProjection(tenant, record, projections) ?? []);
+  return { tenant, spec, changes, records, projections, frozen, isSettled };
 }
 
-function frozenView(
+function frozenProjection(
   tenant: number,
   record: ProjectionRecord,
-  views: readonly KeptView[],
-): FrozenView | undefined {
+  projections: readonly KeptProjection[],
+): FrozenProjection | undefined {
   const { name, ready, isDeleted } = record;
   if (ready === undefined || isDeleted) return undefined;
-  if (views.some((view) => view.name === name && view.isReady)) return undefined;
+  if (projections.some((kept) => kept.name === name && kept.isReady)) return undefined;
   return { place: placeOf(tenant, record, ready), types: new Set(ready.types) };
 }
 
-function keptViews(tenant: number, spec: CompiledSpec, record: ProjectionRecord): KeptView[] {
+function keptProjections(
+  tenant: number,
+  spec: CompiledSpec,
+  record: ProjectionRecord,
+): KeptProjection[] {
   const { name, ready, building } = record;
   return [ready, building].flatMap((version) => {
     if (version === undefined) return [];

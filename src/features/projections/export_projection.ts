@@ -9,16 +9,16 @@ import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Lines } from "../../domain/fairness/per_name.ts";
 import { waitForTurn } from "../../domain/fairness/pieces.ts";
-import type { View } from "../../domain/projection/view.ts";
+import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { didYouMean } from "../../domain/nearest_name.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { readView } from "../../store/projections/projections.ts";
-import { readViewRows, type StoredRow } from "../../store/projections/view_rows.ts";
-import { findView, readStaleness } from "./read_view.ts";
-import { waitForViews } from "./views_caught_up.ts";
+import { readReadyProjection } from "../../store/projections/projections.ts";
+import { readProjectionRows, type StoredRow } from "../../store/projections/projection_rows.ts";
+import { findReadyProjection, readStaleness } from "./read_rows.ts";
+import { waitForProjections } from "./wait_for_projections.ts";
 
 export interface CsvRequest {
   readonly name: string;
@@ -48,20 +48,25 @@ const PAGE_BYTES = 256 * 1024;
 const KEY = "key";
 const encoder = new TextEncoder();
 
-export async function exportView(
+export async function exportProjection(
   engine: Engine,
   host: Host,
   { number: tenant, instanceId }: Tenant,
   { name, columns: asked, formulasAsText = false, stale = false }: CsvRequest,
   lines: Lines,
 ): Promise<Outcome<CsvExport>> {
-  const { commits } = await waitForViews(engine, host, tenant, limits.viewWaitMsMax, [name]);
-  const { view, staleness } = await engine.snapshot(async (tx) => {
-    const view = await findView(tx, tenant, name, stale);
-    return { view, staleness: view.ok ? await readStaleness(tx, view.value) : undefined };
+  const { commits } = await waitForProjections(engine, host, tenant, limits.projectionWaitMsMax, [
+    name,
+  ]);
+  const { projection, staleness } = await engine.snapshot(async (tx) => {
+    const projection = await findReadyProjection(tx, tenant, name, stale);
+    return {
+      projection,
+      staleness: projection.ok ? await readStaleness(tx, projection.value) : undefined,
+    };
   });
-  if (!view.ok) return view;
-  const known = view.value.columns.map((column) => column.name);
+  if (!projection.ok) return projection;
+  const known = projection.value.columns.map((column) => column.name);
   const unknown = asked?.find((column) => column !== KEY && !known.includes(column));
   if (unknown !== undefined) {
     const hint = didYouMean(unknown, known, `It has ${known.join(", ")}.`);
@@ -72,7 +77,7 @@ export async function exportView(
   return accept({
     lag: commits,
     ...staleness,
-    pages: csvPages(readPage, view.value, columns, formulasAsText),
+    pages: csvPages(readPage, projection.value, columns, formulasAsText),
   });
 
   function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
@@ -86,23 +91,23 @@ export async function exportView(
 
 async function* csvPages(
   readPage: <T>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>,
-  first: View,
+  first: ReadyProjection,
   columns: readonly string[],
   formulasAsText: boolean,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-  let view = first;
+  let projection = first;
   let after: string | undefined;
   let text = csvLine([KEY, ...columns], formulasAsText);
   for (let count = PAGE_ROWS; count > 0;) {
     const page = await readPage(async (tx) => {
-      const now = await readView(tx, view.tenant, view.name);
+      const now = await readReadyProjection(tx, projection.tenant, projection.name);
       if (now === undefined || !isSameTable(now, first)) return undefined;
       const options = { after, limit: PAGE_ROWS, bytesMax: PAGE_BYTES };
-      return { now, rows: await readViewRows(tx, now, options) };
+      return { now, rows: await readProjectionRows(tx, now, options) };
     });
     // A partial export must not look complete, so it fails.
     if (page === undefined) throw new Error("The projection was changed while it was exported");
-    view = page.now;
+    projection = page.now;
     for (const row of page.rows) {
       text += csvLine([row.key, ...valuesOf(row, columns)], formulasAsText);
     }
@@ -114,7 +119,7 @@ async function* csvPages(
 }
 
 /** Whether the export may continue: a version rebuilt under another spec has the same columns. */
-function isSameTable(now: View, first: View): boolean {
+function isSameTable(now: ReadyProjection, first: ReadyProjection): boolean {
   return now.number === first.number &&
     JSON.stringify(now.columns) === JSON.stringify(first.columns);
 }

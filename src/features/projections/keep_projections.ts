@@ -9,7 +9,7 @@ import { mayShow, ownRowOf } from "../../domain/projection/row.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import { COMMIT_LOG_SHARDS } from "../../domain/fairness/work_share.ts";
 import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
-import { type KeptView, VIEW_READER, type ViewSet } from "./view_definitions.ts";
+import { type KeptProjection, PROJECTION_READER, type ProjectionSet } from "./projection_sets.ts";
 import {
   hasCommits,
   type LoggedCommit,
@@ -17,14 +17,17 @@ import {
   removeCommits,
 } from "../../store/commit_log.ts";
 import { type CursorName, moveCursor, readCursor } from "../../store/cursors.ts";
-import { listRowsOfSource, readViewRowKeys } from "../../store/projections/view_rows.ts";
-import { addMissed, addRefresh } from "../../store/projections/view_work.ts";
-import { listViewTenants } from "../../store/projections/projections.ts";
+import {
+  listRowsOfSource,
+  readProjectionRowKeys,
+} from "../../store/projections/projection_rows.ts";
+import { addMissed, addRefresh } from "../../store/projections/projection_work.ts";
+import { listProjectionTenants } from "../../store/projections/projections.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { refreshRows, type RowParts, type RowPlace } from "./refresh_rows.ts";
-import { forgetViewTenant, settleProjections } from "./settle_projections.ts";
+import { forgetProjectionTenant, settleProjections } from "./settle_projections.ts";
 
-export interface ViewKeeper {
+export interface ProjectionKeeper {
   /** Returns how many commits it has processed. Stops early once `isStopping` returns true. */
   drain(limit: number, isStopping: () => boolean): Promise<number>;
 }
@@ -32,7 +35,7 @@ export interface ViewKeeper {
 /** Rows of one projection that a change refreshes at once; more rows are refreshed step by step. */
 const ROWS_AT_ONCE_MAX = 500;
 
-export function createViewKeeper(parts: RowParts, share: WorkShare): ViewKeeper {
+export function createProjectionKeeper(parts: RowParts, share: WorkShare): ProjectionKeeper {
   const { engine, sets } = parts;
   /**
    * The shard of the log with which the next round begins; it rotates, so that no shard has to
@@ -44,7 +47,7 @@ export function createViewKeeper(parts: RowParts, share: WorkShare): ViewKeeper 
     const leases = await share.held("view");
     if (leases.length === 0) return 0;
     const shards = leases.map(({ shard }) => shard);
-    const tenants = await engine.snapshot(listViewTenants);
+    const tenants = await engine.snapshot(listProjectionTenants);
     let done = 0;
     for (const tenant of tenants) {
       if (isStopping()) break;
@@ -64,7 +67,7 @@ export function createViewKeeper(parts: RowParts, share: WorkShare): ViewKeeper 
     const work = await engine.snapshot((tx) => findWork(tx, set, spansOf(shards), limit));
     if (work !== undefined) return await keepRows(parts, set, work);
     if (set.records.length > 0 || await engine.snapshot((tx) => hasCommits(tx, tenant))) return 0;
-    return await forgetViewTenant(parts, tenant);
+    return await forgetProjectionTenant(parts, tenant);
   }
 
   /** The held shards of the log as spans, in the order of this round. */
@@ -99,7 +102,7 @@ interface KeepingWork extends FoundRows {
 /** Undefined if there is nothing to do. */
 async function findWork(
   tx: ReadTransaction,
-  set: ViewSet,
+  set: ProjectionSet,
   spans: readonly ShardSpan[],
   limit: number,
 ): Promise<KeepingWork | undefined> {
@@ -120,14 +123,14 @@ async function findWork(
 /** Returns how many commits were processed; 0 if the definitions have changed meanwhile. */
 async function keepRows(
   parts: RowParts,
-  set: ViewSet,
+  set: ProjectionSet,
   { commits, cursors, places, wide }: KeepingWork,
 ): Promise<number> {
   const isDone = await refreshRows(parts, set, places, async (tx) => {
     for (const [shard, before] of cursors) {
       if (!isSamePlace(await readCursor(tx, cursorOf(set, shard)), before)) return false;
     }
-    for (const { view, stream } of wide) await addRefresh(tx, view.place, stream);
+    for (const { kept, stream } of wide) await addRefresh(tx, kept.place, stream);
     const ends = new Map(commits.map(({ shard, position }) => [shard, position]));
     for (const [shard, position] of ends) moveCursor(tx, cursorOf(set, shard), position);
     for (const { place, types } of set.frozen) {
@@ -141,8 +144,8 @@ async function keepRows(
   return isDone ? commits.length : 0;
 }
 
-function cursorOf({ tenant }: ViewSet, shard: number): CursorName {
-  return { tenant, consumer: VIEW_READER, shard };
+function cursorOf({ tenant }: ProjectionSet, shard: number): CursorName {
+  return { tenant, consumer: PROJECTION_READER, shard };
 }
 
 function isSamePlace(a: Bytes | undefined, b: Bytes | undefined): boolean {
@@ -156,32 +159,32 @@ interface FoundRows {
 
 /** A stream that many rows of a projection show. */
 interface WideChange {
-  readonly view: KeptView;
+  readonly kept: KeptProjection;
   readonly stream: StreamKey;
 }
 
 /** Finds each row once, however many of the commits it shows. */
 async function findRows(
   tx: ReadTransaction,
-  { views }: ViewSet,
+  { projections }: ProjectionSet,
   commits: readonly LoggedCommit[],
 ): Promise<FoundRows> {
   const streams = new Set(commits.map(({ stream }) => stream));
   const places: RowPlace[] = [];
   const wide: WideChange[] = [];
-  for (const view of views) {
+  for (const kept of projections) {
     const keys = new Set<string>();
     for (const stream of streams) {
-      const { projection } = view;
+      const { projection } = kept;
       if (!projection.types.has(splitStreamKey(stream).type)) continue;
       const own = ownRowOf(projection, stream);
       if (own !== undefined) keys.add(own);
       if (!mayShow(projection, stream)) continue;
-      const shown = await rowsShowing(tx, view, stream);
-      if (shown === undefined) wide.push({ view, stream });
+      const shown = await rowsShowing(tx, kept, stream);
+      if (shown === undefined) wide.push({ kept, stream });
       else for (const key of shown) keys.add(key);
     }
-    for (const key of keys) places.push({ view, key });
+    for (const key of keys) places.push({ kept, key });
   }
   return { places, wide };
 }
@@ -189,12 +192,12 @@ async function findRows(
 /** Undefined if there are more rows than are refreshed at once. */
 async function rowsShowing(
   tx: ReadTransaction,
-  { place, projection }: KeptView,
+  { place, projection }: KeptProjection,
   stream: StreamKey,
 ): Promise<readonly string[] | undefined> {
   const page = { limit: ROWS_AT_ONCE_MAX + 1 };
   const keys = projection.includes.has(stream)
-    ? await readViewRowKeys(tx, place, page)
+    ? await readProjectionRowKeys(tx, place, page)
     : await listRowsOfSource(tx, place, stream, page);
   return keys.length > ROWS_AT_ONCE_MAX ? undefined : keys;
 }

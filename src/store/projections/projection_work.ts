@@ -5,7 +5,7 @@
  * A transfer carries none of this.
  */
 
-import type { ViewPlace } from "../../domain/projection/view.ts";
+import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { viewOf } from "../../kv/slab.ts";
@@ -30,33 +30,36 @@ export interface BuildProgress {
   readonly notBeforeMs?: number;
 }
 
-export async function readBuild(tx: Reads, place: ViewPlace): Promise<BuildProgress | undefined> {
-  const value = await tx.get(keys.viewBuild(place.tenant, place.number, place.version));
+export async function readBuild(
+  tx: Reads,
+  place: ProjectionPlace,
+): Promise<BuildProgress | undefined> {
+  const value = await tx.get(keys.projectionBuild(place.tenant, place.number, place.version));
   return value && decodeRecord<BuildProgress>(value);
 }
 
-export function setBuild(tx: Transaction, place: ViewPlace, progress: BuildProgress): void {
-  tx.set(keys.viewBuild(place.tenant, place.number, place.version), encodeRecord(progress));
+export function setBuild(tx: Transaction, place: ProjectionPlace, progress: BuildProgress): void {
+  tx.set(keys.projectionBuild(place.tenant, place.number, place.version), encodeRecord(progress));
 }
 
-export function clearBuild(tx: Transaction, { tenant, number, version }: ViewPlace): void {
-  tx.clear(keys.viewBuild(tenant, number, version));
+export function clearBuild(tx: Transaction, { tenant, number, version }: ProjectionPlace): void {
+  tx.clear(keys.projectionBuild(tenant, number, version));
 }
 
 /** Adds, without reading, commits that the version does not show and never will. */
 export function addMissed(
   tx: Pick<Transaction, "add">,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   commits: number,
 ): void {
-  tx.add(keys.viewMissed(tenant, number, version), BigInt(commits));
+  tx.add(keys.projectionMissed(tenant, number, version), BigInt(commits));
 }
 
 export async function readMissed(
   tx: Pick<ReadTransaction, "get">,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
 ): Promise<number> {
-  const value = await tx.get(keys.viewMissed(tenant, number, version));
+  const value = await tx.get(keys.projectionMissed(tenant, number, version));
   return value === undefined ? 0 : Number(viewOf(value).getBigInt64(0, true));
 }
 
@@ -70,8 +73,8 @@ export interface RefreshWork {
 }
 
 /** Puts a stream on the list, or has the walk under way followed by another. Guarded. */
-export async function addRefresh(tx: Transaction, place: ViewPlace, stream: StreamKey) {
-  const key = keys.viewRefresh(place.tenant, place.number, place.version, stream);
+export async function addRefresh(tx: Transaction, place: ProjectionPlace, stream: StreamKey) {
+  const key = keys.projectionRefresh(place.tenant, place.number, place.version, stream);
   const before = await tx.get(key);
   const work = before && decodeRecord<RefreshWork>(before);
   if (work?.isAgain) return;
@@ -81,14 +84,14 @@ export async function addRefresh(tx: Transaction, place: ViewPlace, stream: Stre
 
 export async function listRefreshes(
   tx: Reads,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   limit: number,
 ): Promise<RefreshWork[]> {
-  const pairs = await tx.getRange(keys.viewRefreshes(tenant, number, version), { limit });
+  const pairs = await tx.getRange(keys.projectionRefreshes(tenant, number, version), { limit });
   return pairs.map(({ value }) => decodeRecord<RefreshWork>(value));
 }
 
-export async function hasRefresh(tx: Reads, place: ViewPlace): Promise<boolean> {
+export async function hasRefresh(tx: Reads, place: ProjectionPlace): Promise<boolean> {
   return (await listRefreshes(tx, place, 1)).length > 0;
 }
 
@@ -98,12 +101,12 @@ export async function hasRefresh(tx: Reads, place: ViewPlace): Promise<boolean> 
  */
 export async function moveRefresh(
   tx: Transaction,
-  place: ViewPlace,
+  place: ProjectionPlace,
   work: RefreshWork,
   after: string | undefined,
 ): Promise<boolean> {
   const { stream } = work;
-  const key = keys.viewRefresh(place.tenant, place.number, place.version, stream);
+  const key = keys.projectionRefresh(place.tenant, place.number, place.version, stream);
   const value = await tx.get(key);
   const now = value && decodeRecord<RefreshWork>(value);
   if (now === undefined || now.after !== work.after) return false;
@@ -120,27 +123,27 @@ export interface RetryWork {
 
 export function addRetry(
   tx: Transaction,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   { dueMs, row }: RetryWork,
 ): void {
-  tx.set(keys.viewRetry(tenant, number, version, dueMs, row), new Uint8Array(0));
+  tx.set(keys.projectionRetry(tenant, number, version, dueMs, row), new Uint8Array(0));
 }
 
 export function clearRetry(
   tx: Transaction,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   { dueMs, row }: RetryWork,
 ): void {
-  tx.clear(keys.viewRetry(tenant, number, version, dueMs, row));
+  tx.clear(keys.projectionRetry(tenant, number, version, dueMs, row));
 }
 
 /** At most `limit` of the waiting retries, earliest first. */
 export async function listRetries(
   tx: Reads,
-  { tenant, number, version }: ViewPlace,
+  { tenant, number, version }: ProjectionPlace,
   limit: number,
 ): Promise<RetryWork[]> {
-  const pairs = await tx.getRange(keys.viewRetries(tenant, number, version), { limit });
+  const pairs = await tx.getRange(keys.projectionRetries(tenant, number, version), { limit });
   return pairs.map(({ key }) => {
     const [dueMs, row] = unpack(key).slice(-2) as [number, string];
     return { dueMs, row };

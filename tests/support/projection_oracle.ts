@@ -30,7 +30,7 @@ type Sight = Record<string, JsonValue>;
 const ID = /^([0-9a-f-]{36}(:[a-z0-9]{1,10})?|[0-9A-Z]{9}|global|main|[abc]|poisoned)$/;
 
 /** `foldOf` returns the state of an aggregate of this type after these events; null for none. */
-export function viewFromScratch(
+export function projectionFromScratch(
   definition: JsonObject,
   streams: ReadonlyMap<string, OracleStream>,
   foldOf: (type: string, events: readonly OracleEvent[]) => JsonValue,

@@ -4,20 +4,20 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Service } from "../../../src/features/service.ts";
-import { waitForViews } from "../../../src/features/projections/views_caught_up.ts";
+import { waitForProjections } from "../../../src/features/projections/wait_for_projections.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { NODE_STORES } from "../../support/node_stores.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { settleViews } from "../../support/settle_views.ts";
+import { settleProjections } from "../../support/settle_projections.ts";
 import {
   holdRows,
   ORDERS_SEEN,
   type ShopStreams,
   storedRows,
   writeShop,
-} from "../../support/shop_views.ts";
+} from "../../support/shop_projections.ts";
 import { withTwoNodes } from "../../support/two_nodes.ts";
-import { type ShopEvent, shopSpec } from "../../support/view_shop.ts";
+import { type ShopEvent, shopSpec } from "../../support/projection_shop.ts";
 
 interface Shop extends ServiceFixture {
   readonly streams: ShopStreams;
@@ -48,9 +48,9 @@ Deno.test("a change of a customer refreshes the orders that show it, also by way
     await write("order", uuid(1), placed(uuid(11)));
     await write("order", uuid(2), placed(uuid(12)));
     await write("customer", uuid(11), named("Ada", uuid(12)));
-    await settleViews(service);
+    await settleProjections(service);
     await write("customer", uuid(12), named("Bob"));
-    assert.equal(await service.projections.keepViews(100), 1);
+    assert.equal(await service.projections.keepProjections(100), 1);
     await holdRows(engine, test, streams);
     const rows = await storedRows(engine, test);
     assert.deepEqual(rows.map(({ data }) => data?.referrer), ["Bob", null]);
@@ -68,12 +68,12 @@ const WITH_LINES: JsonObject = {
 Deno.test("a row that cannot be computed keeps what it had, says why, and holds up no other", async () => {
   await withShop(async ({ service, engine, host, tenants: { test }, write }) => {
     await write("order", uuid(1), placed(uuid(11)));
-    await settleViews(service);
+    await settleProjections(service);
     for (let n = 0; n < LINES; n++) {
       await write("order", uuid(1), { type: "had_line_added", data: { line: LARGE_LINE } });
     }
     await write("order", uuid(2), placed(uuid(12)));
-    await settleViews(service);
+    await settleProjections(service);
     const [poison, other] = await storedRows(engine, test);
     assert.deepEqual(poison?.data, { customer: uuid(11), lines: null }, "as it was before");
     assert.equal(poison?.position, 1);
@@ -90,7 +90,7 @@ Deno.test("a row that cannot be computed keeps what it had, says why, and holds 
     // Retried after ever longer pauses, under the same record.
     for (const tries of [2, 3, 4]) {
       host.timeMs += limits.rowRetryMsMin * 2 ** tries;
-      await settleViews(service);
+      await settleProjections(service);
       const { error } = (await storedRows(engine, test))[0]!;
       assert.deepEqual([error?.tries, error?.error_id], [tries, error_id]);
     }
@@ -99,7 +99,7 @@ Deno.test("a row that cannot be computed keeps what it had, says why, and holds 
     assert.match(status?.last_error ?? "", /The row has/);
 
     await write("order", uuid(1), placed(uuid(13)));
-    await settleViews(service);
+    await settleProjections(service);
     const [healed] = await storedRows(engine, test);
     assert.equal(healed?.error, undefined);
     assert.deepEqual(healed?.data, { customer: uuid(13), lines: null });
@@ -113,13 +113,13 @@ Deno.test("a row that never could be computed is there without data, until it ca
     for (let n = 0; n < LINES; n++) {
       await write("order", uuid(1), { type: "had_line_added", data: { line: LARGE_LINE } });
     }
-    await settleViews(service);
+    await settleProjections(service);
     const request = { name: "orders_seen", key: uuid(1), synchronous: false };
     const row = valueOf(await service.projections.readRow(test, request));
     assert.equal(row.data, null);
     assert.equal(row.metadata.error?.error_type, "fold_budget_exceeded");
     await write("order", uuid(1), placed(uuid(11)));
-    await settleViews(service);
+    await settleProjections(service);
     assert.deepEqual((await storedRows(engine, test))[0]?.data, {
       customer: uuid(11),
       lines: null,
@@ -129,18 +129,18 @@ Deno.test("a row that never could be computed is there without data, until it ca
 
 Deno.test("what very many rows show is refreshed step by step, and waited for", async () => {
   await withShop(async ({ service, engine, host, tenants: { test }, streams, write }) => {
-    const lag = async () => (await waitForViews(engine, host, test.number, 0)).commits;
+    const lag = async () => (await waitForProjections(engine, host, test.number, 0)).commits;
     for (let n = 0; n < 501; n++) await write("order", uuid(1_000 + n), placed(uuid(11)));
-    await settleViews(service);
+    await settleProjections(service);
     assert.equal(await lag(), 0);
     await write("customer", uuid(11), named("Ada"));
     assert.equal(await lag(), 1);
-    await service.projections.keepViews(100);
+    await service.projections.keepProjections(100);
     assert.ok(await lag() > 0, "no commit waits, but rows do");
-    await service.projections.buildViews();
+    await service.projections.buildProjections();
     await write("customer", uuid(11), named("Bob"));
     await write("settings", "main", { type: "was_set", data: { currency: "EUR" } });
-    await settleViews(service);
+    await settleProjections(service);
     assert.equal(await lag(), 0);
     await holdRows(engine, test, streams);
   });
@@ -149,20 +149,20 @@ Deno.test("what very many rows show is refreshed step by step, and waited for", 
 Deno.test("a projection whose type is gone from the spec stands still, and is built anew when it is back", async () => {
   await withShop(async ({ service, engine, tenants: { test }, streams, write }) => {
     await write("order", uuid(1), placed(uuid(11)));
-    await settleViews(service);
+    await settleProjections(service);
     const whole = shopSpec();
     const { settings: _, ...types } = whole.aggregate_types as JsonObject;
     const deploy = (spec: JsonObject) =>
       service.specs.deploySpec(test, { spec, force: true, dryRun: false });
     valueOf(await deploy({ ...whole, aggregate_types: types }));
     await write("order", uuid(1), placed(uuid(12)));
-    await settleViews(service);
+    await settleProjections(service);
     const [broken] = await service.projections.list(test);
     assert.equal(broken?.state, "broken");
     assert.match(broken?.last_error ?? "", /include.config: Aggregate type 'settings' not found/);
     assert.equal((await storedRows(engine, test))[0]?.position, 1, "its old rows can be read");
     valueOf(await deploy(whole));
-    await settleViews(service);
+    await settleProjections(service);
     assert.equal((await service.projections.list(test))[0]?.state, "ready");
     await holdRows(engine, test, streams);
   });
@@ -171,23 +171,23 @@ Deno.test("a projection whose type is gone from the spec stands still, and is bu
 Deno.test("rows that are not what their events say are found before the switch, and built again", async () => {
   await withShop(async ({ service, engine, host, tenants: { test }, streams, write }) => {
     await write("order", uuid(1), placed(uuid(11)));
-    await service.projections.keepViews(100);
-    await service.projections.buildViews();
+    await service.projections.keepProjections(100);
+    await service.projections.buildProjections();
     // As a fault of the disk or of the service would leave it.
     await engine.transact(async (tx) => {
-      const [row] = await tx.getRange(keys.viewRows(test.number, 1, 1));
+      const [row] = await tx.getRange(keys.projectionRows(test.number, 1, 1));
       const text = new TextDecoder().decode(row!.value).replace(
         `{"customer":"${uuid(11)}"`,
         `{"customer":"${uuid(19)}"`,
       );
       tx.set(row!.key, new TextEncoder().encode(text));
     });
-    await service.projections.buildViews();
+    await service.projections.buildProjections();
     const [wrong] = await service.projections.list(test);
     assert.equal(wrong?.state, "building");
     assert.match(wrong?.last_error ?? "", /were not what their events say/);
     host.timeMs += 60_000;
-    await settleViews(service);
+    await settleProjections(service);
     await holdRows(engine, test, streams);
   });
 });
@@ -195,19 +195,19 @@ Deno.test("rows that are not what their events say are found before the switch, 
 Deno.test("a deleted projection leaves nothing behind, and the log is written no more", async () => {
   await withShop(async ({ service, engine, tenants: { test }, write }) => {
     await write("order", uuid(1), placed(uuid(11)));
-    await settleViews(service);
+    await settleProjections(service);
     await write("order", uuid(1), placed(uuid(12)));
     valueOf(await service.projections.remove(test, "orders_seen"));
-    await settleViews(service);
+    await settleProjections(service);
     await write("order", uuid(1), placed(uuid(13)));
     const { number } = test;
     const ranges = [
-      keys.viewRows(number, 1, 1),
-      keys.viewSources(number, 1, 1),
-      keys.viewWorks(number, 1, 1),
+      keys.projectionRows(number, 1, 1),
+      keys.projectionSources(number, 1, 1),
+      keys.projectionWorks(number, 1, 1),
       keys.projections(number),
       keys.cursors(number, "views"),
-      keys.viewTenants(),
+      keys.projectionTenants(),
       { begin: keys.commitLog(number, 0), end: keys.commitLog(number, 16) },
     ];
     for (const range of ranges) {
@@ -219,17 +219,17 @@ Deno.test("a deleted projection leaves nothing behind, and the log is written no
 Deno.test("the same document again changes nothing, another one is built beside the one that is read", async () => {
   await withShop(async ({ service, engine, tenants: { test }, streams, write }) => {
     await write("order", uuid(1), placed(uuid(11)));
-    await settleViews(service);
+    await settleProjections(service);
     const again = valueOf(await service.projections.deploy(test, { ...ORDERS_SEEN }));
     assert.equal(again.isNew, false);
     const definition = { ...ORDERS_SEEN, select: { who: "$.order.customer" } };
     valueOf(await service.projections.deploy(test, definition));
     await write("order", uuid(1), placed(uuid(12)));
-    await service.projections.keepViews(100);
+    await service.projections.keepProjections(100);
     await holdRows(engine, test, streams);
     const [status] = await service.projections.list(test);
     assert.deepEqual([status?.state, status?.version, status?.building?.version], ["ready", 1, 2]);
-    await settleViews(service);
+    await settleProjections(service);
     await holdRows(engine, test, streams, { definition });
   });
 });
@@ -248,9 +248,9 @@ function busyEvents(run: number): [type: string, id: string, event: ShopEvent][]
 
 async function keepAtOnce(services: readonly Service[]): Promise<void> {
   await Promise.all(services.flatMap(({ projections }) => [
-    projections.keepViews(5),
-    projections.keepViews(5),
-    projections.buildViews(),
+    projections.keepProjections(5),
+    projections.keepProjections(5),
+    projections.buildProjections(),
   ]));
 }
 
@@ -272,7 +272,7 @@ for (const { name, open } of NODE_STORES) {
         }
         for (let round = 0; round < 10; round++) {
           pass(2_000);
-          for (const service of services) await settleViews(service);
+          for (const service of services) await settleProjections(service);
         }
         await holdRows(a.engine, test, streams);
       });

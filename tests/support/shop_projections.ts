@@ -5,11 +5,11 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/features/service.ts";
-import { readView } from "../../src/store/projections/projections.ts";
-import { readViewRows, type StoredRow } from "../../src/store/projections/view_rows.ts";
+import { readReadyProjection } from "../../src/store/projections/projections.ts";
+import { readProjectionRows, type StoredRow } from "../../src/store/projections/projection_rows.ts";
 import { valueOf } from "./service_fixture.ts";
-import { type OracleStream, viewFromScratch } from "./view_oracle.ts";
-import { type ShopEvent, shopFold } from "./view_shop.ts";
+import { type OracleStream, projectionFromScratch } from "./projection_oracle.ts";
+import { type ShopEvent, shopFold } from "./projection_shop.ts";
 
 /** Orders with their customers, and the customers who referred them. */
 export const ORDERS_SEEN: JsonObject = {
@@ -55,9 +55,9 @@ export async function storedRows(
   name = "orders_seen",
 ): Promise<StoredRow[]> {
   return await engine.snapshot(async (tx) => {
-    const view = await readView(tx, number, name);
-    assert.ok(view !== undefined, `${name} can be read`);
-    return await readViewRows(tx, view, { limit: 10_000, bytesMax: 1e9 });
+    const projection = await readReadyProjection(tx, number, name);
+    assert.ok(projection !== undefined, `${name} can be read`);
+    return await readProjectionRows(tx, projection, { limit: 10_000, bytesMax: 1e9 });
   });
 }
 
@@ -72,6 +72,6 @@ export async function holdRows(
   const shown = rows.map(({ key, data, position, updatedAt }) =>
     JSON.stringify({ key, data, position, updatedAt })
   );
-  const wanted = viewFromScratch(definition, streams, shopFold(second));
+  const wanted = projectionFromScratch(definition, streams, shopFold(second));
   assert.deepEqual(shown, wanted.map((row) => JSON.stringify(row)));
 }

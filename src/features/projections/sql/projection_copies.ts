@@ -7,11 +7,11 @@
  */
 
 import { limits } from "../../../domain/limits.ts";
-import type { View } from "../../../domain/projection/view.ts";
+import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
 import type { Engine } from "../../../kv/engine.ts";
-import { listViews } from "../../../store/projections/projections.ts";
+import { listReadyProjections } from "../../../store/projections/projections.ts";
 import { copyPath, hasRoom, listCopies, makeCopyFolder } from "../../../sql/copies_folder.ts";
 import type { CopiedTable } from "../../../sql/copy_messages.ts";
 import type { CopyWriter } from "../../../sql/copy_writer.ts";
@@ -31,7 +31,7 @@ export type Followed =
   | { readonly kind: "filling"; readonly rows: number }
   | { readonly kind: "failed"; readonly reason: string };
 
-export interface ViewCopies {
+export interface ProjectionCopies {
   /**
    * Brings the tables of the named projections up to a moment after the call. Waits as long as
    * `patience` allows; the work itself continues in any case.
@@ -60,7 +60,7 @@ export interface CopiesMeasure {
   readonly filling: number;
 }
 
-export interface ViewCopiesWorld {
+export interface ProjectionCopiesWorld {
   readonly engine: Engine;
   readonly host: Host;
   readonly writer: CopyWriter;
@@ -84,14 +84,14 @@ interface Filling {
 }
 
 type Round =
-  | { readonly kind: "ready"; readonly missing: readonly View[] }
+  | { readonly kind: "ready"; readonly missing: readonly ReadyProjection[] }
   | { readonly kind: "failed"; readonly reason: string };
 
 /** How often a round restarts because the file has changed. */
 const TRIES = 3;
-const IDLE_MS_MAX = limits.viewChangesSeconds * 1000;
+const IDLE_MS_MAX = limits.rowChangesSeconds * 1000;
 
-export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
+export function openProjectionCopies(world: ProjectionCopiesWorld): ProjectionCopies {
   const { engine, host, writer, folder } = world;
   const copies = new Map<number, Copy>();
   const startedMs = host.monotonicMs();
@@ -134,7 +134,9 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
       if (round.missing.length === 0) {
         return { kind: "ready", path: copy.path, tables: tablesOf(copy, names), isCurrent: true };
       }
-      const reasons = await Promise.all(round.missing.map((view) => fillOnce(copy, view)));
+      const reasons = await Promise.all(
+        round.missing.map((projection) => fillOnce(copy, projection)),
+      );
       const reason = reasons.find((each) => each !== undefined);
       if (reason !== undefined) return { kind: "failed", reason };
     }
@@ -172,13 +174,15 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
     tables: Map<string, CopiedTable>,
     names: ReadonlySet<string>,
   ): Promise<Round | undefined> {
-    const views = await engine.snapshot((tx) => listViews(tx, copy.tenant.number));
-    const current = views.filter((view) => isTableOf(tables.get(view.name), view));
+    const projections = await engine.snapshot((tx) => listReadyProjections(tx, copy.tenant.number));
+    const current = projections.filter((projection) =>
+      isTableOf(tables.get(projection.name), projection)
+    );
     const kept = new Set(current.map(({ name }) => name));
     const old = [...tables.keys()].filter((name) => !kept.has(name));
     if (!await drop(copy, tables, old)) return undefined;
     const followers = current.filter(({ name }) => names.has(name))
-      .map((view) => ({ view, table: tables.get(view.name)! }));
+      .map((projection) => ({ projection, table: tables.get(projection.name)! }));
     const caughtUp = await catchUpCopy(world, copy, followers);
     if (caughtUp.kind === "failed") {
       copy.tables = undefined;
@@ -189,7 +193,7 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
       await drop(copy, tables, caughtUp.names);
       return undefined;
     }
-    const missing = views.filter(({ name }) => names.has(name) && !tables.has(name));
+    const missing = projections.filter(({ name }) => names.has(name) && !tables.has(name));
     return { kind: "ready", missing };
   }
 
@@ -219,13 +223,13 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
   }
 
   /** Fills a table, or waits for the filling under way. */
-  function fillOnce(copy: Copy, view: View): Promise<string | undefined> {
-    const id = `${view.number}/${view.version}`;
+  function fillOnce(copy: Copy, projection: ReadyProjection): Promise<string | undefined> {
+    const id = `${projection.number}/${projection.version}`;
     const underWay = copy.fillings.get(id);
     if (underWay !== undefined) return underWay.done;
     const filling: Filling = {
       rows: 0,
-      done: fill(copy, view, (rows) => filling.rows = rows)
+      done: fill(copy, projection, (rows) => filling.rows = rows)
         .catch((error) => reasonOf(error))
         .finally(() => copy.fillings.delete(id)),
     };
@@ -235,18 +239,18 @@ export function openViewCopies(world: ViewCopiesWorld): ViewCopies {
 
   async function fill(
     copy: Copy,
-    view: View,
+    projection: ReadyProjection,
     onRows: (rows: number) => void,
   ): Promise<string | undefined> {
     if (!await hasRoom(folder)) return "the disk is almost full";
-    const filled = await fillCopy(world, copy, view, onRows);
+    const filled = await fillCopy(world, copy, projection, onRows);
     if (filled.kind === "filled") {
-      copy.tables?.set(view.name, filled.table);
+      copy.tables?.set(projection.name, filled.table);
       return undefined;
     }
     copy.tables = undefined;
     host.log("warn", "A copy of a view for SQL could not be filled", {
-      projection: view.name,
+      projection: projection.name,
       reason: filled.reason,
     });
     return filled.kind === "failed" ? filled.reason : undefined;
@@ -298,7 +302,7 @@ function tablesOf(copy: Copy, names: ReadonlySet<string>): CopiedTable[] {
   return [...names].flatMap((name) => copy.tables?.get(name) ?? []);
 }
 
-function isTableOf(table: CopiedTable | undefined, { number, version }: View): boolean {
+function isTableOf(table: CopiedTable | undefined, { number, version }: ReadyProjection): boolean {
   return table?.number === number && table.version === version;
 }
 

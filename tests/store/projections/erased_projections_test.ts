@@ -5,12 +5,20 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
-import { type Bytes } from "../../../src/kv/engine.ts";
-import { eraseFromViews, logRewrite } from "../../../src/store/projections/erased_views.ts";
+import type { Bytes } from "../../../src/kv/engine.ts";
+import {
+  eraseFromProjections,
+  logRewrite,
+} from "../../../src/store/projections/erased_projections.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { settleViews } from "../../support/settle_views.ts";
-import { ORDERS_SEEN, type ShopStreams, storedRows, writeShop } from "../../support/shop_views.ts";
-import { shopSpec } from "../../support/view_shop.ts";
+import { settleProjections } from "../../support/settle_projections.ts";
+import {
+  ORDERS_SEEN,
+  type ShopStreams,
+  storedRows,
+  writeShop,
+} from "../../support/shop_projections.ts";
+import { shopSpec } from "../../support/projection_shop.ts";
 import { changeHead } from "../../support/stored_head.ts";
 
 const ORDERS = 120;
@@ -22,7 +30,7 @@ for (
     ["in every row", "settings", "main"],
   ] as const
 ) {
-  Deno.test(`eraseFromViews() empties the rows that show an erased stream (${what})`, async () => {
+  Deno.test(`eraseFromProjections() empties the rows that show an erased stream (${what})`, async () => {
     await withService(async ({ service, engine, host, tenants: { test } }) => {
       valueOf(await service.projections.deploy(test, ORDERS_SEEN));
       const streams: ShopStreams = new Map();
@@ -34,7 +42,7 @@ for (
         const customer = uuid(n % 2 === 0 ? 11 : 12);
         await write(["order", uuid(1_000 + n)], "was_placed", { customer });
       }
-      await settleViews(service);
+      await settleProjections(service);
       const before = await storedRows(engine, test);
 
       const stream = streamKey(type, id);
@@ -45,7 +53,7 @@ for (
       });
       const erased = { tenant, stream, generation: 1, erasedMs: host.timeMs };
       let after: Bytes | undefined;
-      do after = await engine.transact((tx) => eraseFromViews(tx, erased, after)); while (
+      do after = await engine.transact((tx) => eraseFromProjections(tx, erased, after)); while (
         after !== undefined
       );
 
@@ -55,7 +63,7 @@ for (
       for (const [at, { data }] of rows.entries()) {
         assert.deepEqual(data, isShown(at) ? null : before[at]!.data, `row ${at}`);
       }
-      await settleViews(service);
+      await settleProjections(service);
       // The events are unchanged here, so each row is what it was.
       const refreshed = await storedRows(engine, test);
       assert.deepEqual(refreshed.map(({ data }) => data), before.map(({ data }) => data));

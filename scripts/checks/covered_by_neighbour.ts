@@ -216,7 +216,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a record and what people see of it",
   },
   {
-    place: "src/store/imports/imports.ts",
+    place: "src/store/imports.ts",
     test: "tests/features/imports/import_events_test.ts",
     reason: "records as imports leave them",
   },
@@ -477,7 +477,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/features/reactions",
-    test: "tests/features/reactions/run_implications_test.ts",
+    test: "tests/features/reactions/run_outbox_test.ts",
     reason: "what wakes the outbox and what waits in it",
   },
   {

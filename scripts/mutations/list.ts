@@ -139,7 +139,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "an implied event is written although its entry is gone",
-    path: "src/features/reactions/run_implications.ts",
+    path: "src/features/reactions/run_outbox.ts",
     find: "isDue: (tx) => hasEntry(tx, work.place),",
     put: "isDue: () => Promise.resolve(true),",
     suite: SIMULATION,
@@ -147,7 +147,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "cursor before effect: an entry is removed, and then its event is written",
-    path: "src/features/reactions/run_implications.ts",
+    path: "src/features/reactions/run_outbox.ts",
     find: "      cause: causeOf(work),\n      root: entryRoot(work.place, entry),\n    };\n",
     put:
       "      cause: { ...causeOf(work), isDue: () => Promise.resolve(true), settle: () => {} },\n" +

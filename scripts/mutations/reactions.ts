@@ -9,7 +9,7 @@ const DROPS = "tests/features/reactions/drop_implied_test.ts";
 const CLAIMS = "tests/features/writes/root_claims_test.ts";
 const BUDGETS = "tests/features/reactions/root_budgets_test.ts";
 const SCHEDULES = "tests/features/work/fire_schedule_test.ts";
-const IMPLICATIONS = "tests/features/reactions/run_implications_test.ts";
+const IMPLICATIONS = "tests/features/reactions/run_outbox_test.ts";
 const RUNNER = "tests/features/reactions/outbox_runner_test.ts";
 const FAULTS = "tests/features/reactions/reaction_faults_test.ts";
 const OUTBOX = "tests/store/reactions/outbox_test.ts";
@@ -193,7 +193,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "tests/features/writes/append_writes_test.ts",
     ],
   ]),
-  ...changesOf("src/features/reactions/run_implications.ts", IMPLICATIONS, [
+  ...changesOf("src/features/reactions/run_outbox.ts", IMPLICATIONS, [
     [
       "an entry that failed comes back although somebody has done it",
       "if (!await hasEntry(tx, place)) return false;",

@@ -87,7 +87,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "errors of a write are not stored with it",
       "for (const error of write.errors) storeErrorRecord(tx, tenant, error);",
       "",
-      "tests/features/reactions/run_implications_test.ts",
+      "tests/features/reactions/run_outbox_test.ts",
     ],
     [
       "deliveries are not put in with their events",

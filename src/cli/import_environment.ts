@@ -1,6 +1,9 @@
 /** `import`: reads a file made by `export` into an empty environment of this store. */
 
-import { importEnvironment, type ImportSummary } from "../features/transfer/import_environment.ts";
+import {
+  importEnvironment,
+  type TransferSummary,
+} from "../features/transfer/import_environment.ts";
 import { systemHost } from "../host.ts";
 import { environmentOrExit } from "./export_environment.ts";
 import { STANDARD_STREAM } from "./export_file.ts";
@@ -55,7 +58,7 @@ async function openOrExit(path: string): Promise<ReadableStream<Uint8Array>> {
   }
 }
 
-function describe(summary: ImportSummary, time: string): string {
+function describe(summary: TransferSummary, time: string): string {
   const { counts, slug, environment, instanceId } = summary;
   const made = summary.isNewInstance ? "made now" : "as it was";
   const lines = [

@@ -51,7 +51,7 @@ import { createJudge } from "./writes/judge_writes.ts";
 import { createSnapshotKeeper } from "./states/keep_snapshots.ts";
 import { createRebuilder } from "./states/rebuild_snapshots.ts";
 import { openErrorRecords } from "./base/record_error.ts";
-import { createOutboxRunner } from "./reactions/run_implications.ts";
+import { createOutboxRunner } from "./reactions/run_outbox.ts";
 import { ownAllWork, shareWork } from "./base/share_work.ts";
 import { createEmitter } from "./writes/write_emission.ts";
 import { createWriter } from "./writes/write_events.ts";

@@ -22,7 +22,7 @@ export const kind = {
   sagaList: 18,
   sagaWait: 19,
   sagaDefinition: 20,
-  importedWork: 21,
+  transferredWork: 21,
   delivery: 22,
   endedDelivery: 23,
   blob: 24,

@@ -54,10 +54,11 @@ export const keys = {
     pack([0, "root_due", hour, tenant, of]),
   rootDues: (): KeyRange => rangeOf([0, "root_due"]),
   /** A transfer under way: the tenant number it fills before that becomes the environment. */
-  importMark: (slug: string, environment: string): Bytes => pack([0, "import", slug, environment]),
+  transferMark: (slug: string, environment: string): Bytes =>
+    pack([0, "import", slug, environment]),
   /** Environments whose transferred work is not in the queues yet, by tenant number. */
-  importedWork: (tenant: number): Bytes => pack([0, "imported_work", tenant]),
-  importedWorks: (): KeyRange => rangeOf([0, "imported_work"]),
+  transferredWork: (tenant: number): Bytes => pack([0, "imported_work", tenant]),
+  transferredWorks: (): KeyRange => rangeOf([0, "imported_work"]),
   /** The first instance, and where its keys were written. */
   firstStart: (): Bytes => pack([0, "first_start"]),
   /** Ed25519 key pairs that sign platform anchors, oldest first; the anchors, from 1. */
@@ -238,11 +239,11 @@ export const keys = {
    * Work that a transfer keeps back from the queues of the deployment: entries first, then
    * timers.
    */
-  importedEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
-    pack([tenant, kind.importedWork, 0, stream, index, number]),
-  importedTimer: (tenant: number, timerKind: string, id: string): Bytes =>
-    pack([tenant, kind.importedWork, 1, timerKind, id]),
-  allImported: (tenant: number): KeyRange => rangeOf([tenant, kind.importedWork]),
+  transferredEntry: (tenant: number, stream: string, index: number, number: number): Bytes =>
+    pack([tenant, kind.transferredWork, 0, stream, index, number]),
+  transferredTimer: (tenant: number, timerKind: string, id: string): Bytes =>
+    pack([tenant, kind.transferredWork, 1, timerKind, id]),
+  allTransferred: (tenant: number): KeyRange => rangeOf([tenant, kind.transferredWork]),
   /** How many cuts there have been; every write reads it. */
   auditEpoch: (tenant: number): Bytes => pack([tenant, kind.auditEpoch]),
   /** What a stream was before its first write in an epoch. */

@@ -58,7 +58,7 @@ Deno.test("authorization() refuses all else, and says what", () => {
     "INSERT INTO orders VALUES (1, 2)": "A query can only read",
     "UPDATE orders SET n = 1": "A query can only read",
     "CREATE TABLE t (a)": "A query can only read",
-    "CREATE TEMP PROJECTION v AS SELECT 1": "A query can only read",
+    "CREATE TEMP VIEW v AS SELECT 1": "A query can only read",
     "DROP TABLE orders": "A query can only read",
     "ALTER TABLE orders ADD COLUMN x": "A query can only read",
     "ANALYZE": "A query can only read",

@@ -10,9 +10,9 @@ import {
 } from "../../src/features/transfer/export_environment.ts";
 import {
   importEnvironment,
-  type ImportOptions,
-  type ImportOutcome,
-  type ImportSummary,
+  type TransferOptions,
+  type TransferOutcome,
+  type TransferSummary,
 } from "../../src/features/transfer/import_environment.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Host } from "../../src/host.ts";
@@ -70,18 +70,18 @@ export function importText(
   engine: Engine,
   host: Host,
   text: string,
-  options: ImportOptions = {},
-): Promise<ImportOutcome> {
+  options: TransferOptions = {},
+): Promise<TransferOutcome> {
   return importEnvironment(engine, host, inChunks(new TextEncoder().encode(text)), options);
 }
 
-export function imported(outcome: ImportOutcome): ImportSummary {
+export function imported(outcome: TransferOutcome): TransferSummary {
   assert.ok(outcome.ok, `refused: ${JSON.stringify(outcome)}`);
   return outcome.summary;
 }
 
 /** Returns the rule that refused an import. */
-export function refusedRule(outcome: ImportOutcome): string {
+export function refusedRule(outcome: TransferOutcome): string {
   assert.ok(!outcome.ok, "it was imported");
   return outcome.fault.rule;
 }

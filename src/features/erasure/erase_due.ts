@@ -32,7 +32,7 @@ import {
 } from "../../store/tombstones.ts";
 import { clearTimer, type Timer } from "../../store/timers.ts";
 import type { WorkShare } from "../base/share_work.ts";
-import { finishImports } from "../base/activate_work.ts";
+import { finishTransfers } from "../base/activate_work.ts";
 import { FIRST_COPY, removeCopies } from "./copies.ts";
 import { extendChain } from "../../domain/audit/chain.ts";
 import { extendFrontierBy } from "../../domain/audit/frontier.ts";
@@ -102,7 +102,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     mayGoOn: () => boolean,
   ): Promise<number> {
     // After this, imported work is in the queues, where the removers look for copies.
-    await finishImports(engine);
+    await finishTransfers(engine);
     for (let steps = 0; steps < TURN_STEPS; steps++) {
       if (!mayGoOn()) return steps;
       const rest = await engine.transact((tx) => step(tx, place, lease));

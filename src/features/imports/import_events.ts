@@ -16,7 +16,7 @@ import { formatUuid } from "../../domain/uuid.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { listStreams } from "../../store/streams/aggregates.ts";
-import { readImport, storeImport } from "../../store/imports/imports.ts";
+import { readImport, storeImport } from "../../store/imports.ts";
 import {
   checkLine,
   type Collected,

@@ -15,10 +15,7 @@ import type { Tenant } from "../../domain/tenant.ts";
 import { formatUuid } from "../../domain/uuid.ts";
 import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
 import type { Engine } from "../../kv/engine.ts";
-import {
-  listImports as listStored,
-  readImport as readStored,
-} from "../../store/imports/imports.ts";
+import { listImports as listStored, readImport as readStored } from "../../store/imports.ts";
 
 export interface ImportService {
   /** Without an `importId` a new one is made and returned in the answer. */

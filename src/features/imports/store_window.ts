@@ -13,7 +13,7 @@ import { limits } from "../../domain/limits.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
-import { readImport, storeImport } from "../../store/imports/imports.ts";
+import { readImport, storeImport } from "../../store/imports.ts";
 import { openStreams } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendEvents } from "../writes/append_events.ts";

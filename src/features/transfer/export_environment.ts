@@ -32,7 +32,7 @@ import { isExpired, listLedger } from "../../store/streams/idempotency.ts";
 import { type InstanceRecord, viewInstance } from "../../store/access/instances.ts";
 import { listSigningKeys } from "../../store/audit/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
-import { finishImports } from "../base/activate_work.ts";
+import { finishTransfers } from "../base/activate_work.ts";
 import { createFileWriter, type FileOutput, type FileWriter } from "./file_writer.ts";
 import {
   type Delta,
@@ -104,7 +104,7 @@ export async function exportEnvironment(
   const { instance, environment, withSigningKeys } = request;
   const tenant = instance.tenants[environment];
   // After this, imported work is in the queues and nowhere else.
-  await finishImports(engine);
+  await finishTransfers(engine);
   const writer = createFileWriter(tools.output);
   const run: Run = { engine, host, tenant, writer, tools };
   await writer.writeRecord({

@@ -35,12 +35,12 @@ import type { SigningKeyRecord } from "../../store/audit/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
 import { openWasmPool, type WasmPool } from "../../wasm/pool.ts";
 import { prepareInstance } from "../access/instances.ts";
-import { finishImports } from "../base/activate_work.ts";
-import { type ImportWish, judgeTarget } from "./import_target.ts";
-import { type Published, publishImport } from "./publish_import.ts";
-import { discardStage, openStage, type Stage } from "./stage_import.ts";
+import { finishTransfers } from "../base/activate_work.ts";
+import { judgeTarget, type TransferWish } from "./transfer_target.ts";
+import { type Published, publishTransfer } from "./publish_transfer.ts";
+import { discardStage, openStage, type Stage } from "./stage_transfer.ts";
 
-export interface ImportSummary extends Published {
+export interface TransferSummary extends Published {
   readonly counts: FileCounts;
   readonly environment: string;
   /** Ledger entries of writes that came after the file's moment. */
@@ -49,11 +49,11 @@ export interface ImportSummary extends Published {
   readonly apiKeysLeftOut: number;
 }
 
-export type ImportOutcome =
-  | { readonly ok: true; readonly summary: ImportSummary }
+export type TransferOutcome =
+  | { readonly ok: true; readonly summary: TransferSummary }
   | { readonly ok: false; readonly fault: FileFault };
 
-export interface ImportOptions extends ImportWish {
+export interface TransferOptions extends TransferWish {
   readonly onProgress?: (counts: FileCounts) => void;
 }
 
@@ -79,8 +79,8 @@ export async function importEnvironment(
   engine: Engine,
   host: Host,
   file: AsyncIterable<Uint8Array>,
-  options: ImportOptions = {},
-): Promise<ImportOutcome> {
+  options: TransferOptions = {},
+): Promise<TransferOutcome> {
   const gathered: Gathered = { apiKeys: [], signingKeys: [] };
   const { instance: { id: spareId }, signingKey } = await prepareInstance(host, "spare", "free");
   let place: { slug: string; environment: HeaderRecord["environment"] } | undefined;
@@ -193,11 +193,11 @@ export async function importEnvironment(
     return { line: check.line + ahead, rule, message };
   }
 
-  async function publish(): Promise<ImportOutcome> {
+  async function publish(): Promise<TransferOutcome> {
     const { header, stage, apiKeys, signingKeys, counts } = gathered;
     const wrong = await findWrongSigningKey(signingKeys);
     if (wrong !== undefined) return { ok: false, fault: fault("signing_key", wrong) };
-    const published = await publishImport(engine, {
+    const published = await publishTransfer(engine, {
       place: place!,
       tenant: stage!.tenant,
       header: header!,
@@ -211,8 +211,8 @@ export async function importEnvironment(
     });
     if (!published.ok) return { ok: false, fault: { line: 1, ...published.breach } };
     // The environment is imported now, whatever happens; the sweeper moves what this leaves.
-    await finishImports(engine).catch(() => {});
-    const summary: ImportSummary = {
+    await finishTransfers(engine).catch(() => {});
+    const summary: TransferSummary = {
       ...published.value,
       environment: place!.environment,
       counts: counts!,

@@ -24,17 +24,17 @@ import {
   readDelivery,
 } from "../../store/listeners/deliveries.ts";
 import {
-  hasImportedEntry,
-  keepImportedEntry,
-  keepImportedTimer,
-} from "../../store/imports/imported_work.ts";
+  hasTransferredEntry,
+  keepTransferredEntry,
+  keepTransferredTimer,
+} from "../../store/transfers.ts";
 import {
   isSagaStarted,
   keepSagaDefinition,
   saveSaga,
   setSagaWaits,
 } from "../../store/sagas/sagas.ts";
-import { keepImportedProjection } from "../projections/import_projections.ts";
+import { keepTransferredProjection } from "../projections/transferred_projections.ts";
 import { keepSchedule, readSchedule, scheduleTimer } from "../../store/reactions/schedules.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { openWatchedTypes, watchTypes } from "../../store/reactions/watched_types.ts";
@@ -112,7 +112,7 @@ async function storeMoved(tx: Transaction, tenant: number, work: WorkItem): Prom
       return true;
     }
     case "projection":
-      return await keepImportedProjection(tx, tenant, work.moved);
+      return await keepTransferredProjection(tx, tenant, work.moved);
     case "tombstone":
       return await storeTombstone(tx, tenant, work.moved);
   }
@@ -120,8 +120,8 @@ async function storeMoved(tx: Transaction, tenant: number, work: WorkItem): Prom
 
 async function storeEntry(tx: Transaction, tenant: number, moved: MovedEntry): Promise<boolean> {
   const { place, ...waiting } = moved;
-  if (await hasImportedEntry(tx, { tenant, ...place })) return false;
-  keepImportedEntry(tx, { tenant, ...place }, waiting);
+  if (await hasTransferredEntry(tx, { tenant, ...place })) return false;
+  keepTransferredEntry(tx, { tenant, ...place }, waiting);
   return true;
 }
 
@@ -135,7 +135,7 @@ async function storeSchedule(
   const cancelOn = moved.cancelOn.map((rule) => ({ ...rule, mark: 0 }));
   const record = { ...moved, cancelOn };
   keepSchedule(tx, tenant, record);
-  keepImportedTimer(tx, scheduleTimer(tenant, record));
+  keepTransferredTimer(tx, scheduleTimer(tenant, record));
   const cancels = cancelOn.map(({ key, eventType }) => `${splitStreamKey(key).type}.${eventType}`);
   await watch(tx, tenant, { cancels });
   return true;
@@ -151,7 +151,7 @@ async function storeDelivery(
   if (await readDelivery(tx, lane, index) !== undefined) return false;
   putDelivery(tx, lane, index, encodeDelivery(delivery));
   const { dueMs, sinceMs } = delivery;
-  keepImportedTimer(tx, laneTimer(lane, Math.max(dueMs, sinceMs)));
+  keepTransferredTimer(tx, laneTimer(lane, Math.max(dueMs, sinceMs)));
   return true;
 }
 
@@ -163,7 +163,7 @@ async function storeSaga(tx: Transaction, tenant: number, moved: MovedSaga): Pro
   if (waiting?.kind === "event" && from !== undefined) {
     setSagaWaits(tx, tenant, waiting.key, waiting.eventTypes, { sagaId, from });
   }
-  if (timerMs !== undefined) keepImportedTimer(tx, sagaTimer(tenant, sagaId, timerMs));
+  if (timerMs !== undefined) keepTransferredTimer(tx, sagaTimer(tenant, sagaId, timerMs));
   return true;
 }
 
@@ -188,7 +188,7 @@ async function storeTombstone(
   }
   if (open !== undefined) return false;
   saveTombstone(tx, tenant, tombstone);
-  keepImportedTimer(tx, erasureTimer(tenant, tombstone));
+  keepTransferredTimer(tx, erasureTimer(tenant, tombstone));
   return true;
 }
 

@@ -5,7 +5,7 @@ import type { TimerRunner } from "./fire_schedule.ts";
 import type { SnapshotKeeper } from "../states/keep_snapshots.ts";
 import type { Rebuilder } from "../states/rebuild_snapshots.ts";
 import type { ErrorRecords } from "../base/record_error.ts";
-import type { OutboxRunner } from "../reactions/run_implications.ts";
+import type { OutboxRunner } from "../reactions/run_outbox.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createSweeper } from "./sweep.ts";
 import type { QueueMeasure } from "../../domain/measures/queue_measure.ts";

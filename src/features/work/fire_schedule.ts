@@ -35,7 +35,7 @@ import type { Combiner } from "../writes/combine.ts";
 import type { Emitter } from "../writes/write_emission.ts";
 import type { Cause } from "../writes/prepared_write.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
-import type { OutboxRunner } from "../reactions/run_implications.ts";
+import type { OutboxRunner } from "../reactions/run_outbox.ts";
 import { putTimersAside, returnTimers } from "../reactions/manage_reactions.ts";
 import { fireErasureTimers } from "../erasure/erase_due.ts";
 import type { WorkShare } from "../base/share_work.ts";

@@ -19,7 +19,7 @@ import { hashOf } from "../key_bytes.ts";
 import { mergeRange } from "../transaction/range_merge.ts";
 import { checkKey, refuseExpired } from "../size_limits.ts";
 import type { StoredPairs } from "./pairs.ts";
-import type { SqliteViews, ReadyProjection } from "./versions.ts";
+import type { SqliteViews, View } from "./versions.ts";
 import { isKeyWritten, isRangeWritten, type WrittenGroup } from "../transaction/conflict_log.ts";
 import { emptyWriteBuffer, type WriteBuffer } from "../transaction/write_buffer.ts";
 
@@ -45,7 +45,7 @@ export interface TransactionHome {
 export class SqliteReading {
   readonly #home: TransactionHome;
   #startedMs = 0;
-  #view: ReadyProjection | undefined;
+  #view: View | undefined;
   #isRefused = false;
   #seesUnsynced = false;
   /** Set once its body has returned or thrown. */

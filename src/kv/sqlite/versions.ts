@@ -9,7 +9,7 @@ import type { SqliteFile, SqliteReader } from "./file.ts";
 import type { StoredPairs } from "./pairs.ts";
 
 /** One version, shared by its readers. */
-export interface ReadyProjection {
+export interface View {
   readonly version: number;
   /** Where to read it; undefined once it was given up. */
   pairs: StoredPairs | undefined;
@@ -21,8 +21,8 @@ export interface ReadyProjection {
 
 export interface SqliteViews {
   /** Joins the newest version, for a transaction that began at `nowMs`. Pair it with `leave`. */
-  join(nowMs: number): ReadyProjection;
-  leave(view: ReadyProjection): void;
+  join(nowMs: number): View;
+  leave(view: View): void;
   /** Pins the newest view if it is in use. Called before every commit. */
   beforeCommit(nowMs: number): void;
   /** Called after a commit that took place, or that failed (with the version from before). */
@@ -39,12 +39,12 @@ const pinnedViewsMax = 32;
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 
 export function openViews(file: SqliteFile): SqliteViews {
-  let newest: ReadyProjection = { version: file.readVersion(), pairs: file, uses: 0, usedMs: 0 };
+  let newest: View = { version: file.readVersion(), pairs: file, uses: 0, usedMs: 0 };
   /** Oldest first. */
-  const pinned = new Map<ReadyProjection, SqliteReader>();
+  const pinned = new Map<View, SqliteReader>();
   const spare: SqliteReader[] = [];
 
-  function giveUp(view: ReadyProjection): void {
+  function giveUp(view: View): void {
     const reader = pinned.get(view);
     pinned.delete(view);
     view.pairs = undefined;
@@ -53,7 +53,7 @@ export function openViews(file: SqliteFile): SqliteViews {
     spare.push(reader);
   }
 
-  function pin(view: ReadyProjection): void {
+  function pin(view: View): void {
     // Other connections see only what has ended.
     file.flush();
     const reader = spare.pop() ?? file.openReader();

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { importEnvironment } from "../../../src/features/transfer/import_environment.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
-import { nextImportedWork } from "../../../src/store/imports/imported_work.ts";
+import { nextTransferredWork } from "../../../src/store/transfers.ts";
 import { readInstanceBySlug, tenantOf } from "../../../src/store/access/instances.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { fakeHost } from "../../support/fake_host.ts";
@@ -113,7 +113,7 @@ Deno.test("what one transaction can hold is in the queues with the environment",
     const outcome = await importText(failing(engine, isThere), fakeHost("other"), text);
     assert.ok(outcome.ok);
     assert.equal(await countQueued(engine), 300);
-    assert.equal(await engine.snapshot(nextImportedWork), undefined);
+    assert.equal(await engine.snapshot(nextTransferredWork), undefined);
   });
 });
 
@@ -134,7 +134,7 @@ Deno.test("an import that dies as soon as its environment is there is ended by t
       assert.ok(sweeps < 5);
     }
     assert.equal(await countQueued(engine), 3 * MANY, "all of it");
-    assert.equal(await engine.snapshot(nextImportedWork), undefined);
+    assert.equal(await engine.snapshot(nextTransferredWork), undefined);
     await shop.work();
     assert.deepEqual(await countEvents(shop), [MANY, MANY]);
     await shop.close();
@@ -148,7 +148,7 @@ Deno.test("an export of what an import has not quite ended has all its work", as
       await engine.snapshot((tx) => readInstanceBySlug(tx, "shop")) !== undefined;
     const host = fakeHost("other");
     assert.ok((await importText(failing(engine, isThere), host, text)).ok);
-    assert.notEqual(await engine.snapshot(nextImportedWork), undefined);
+    assert.notEqual(await engine.snapshot(nextTransferredWork), undefined);
     const record = await engine.snapshot((tx) => readInstanceBySlug(tx, "shop"));
     const exported = await exportText(engine, fakeHost(), tenantOf(record!, "test"));
     assert.equal(exported, text);

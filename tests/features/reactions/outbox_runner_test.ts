@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import {
   createOutboxRunner,
   type RunnerParts,
-} from "../../../src/features/reactions/run_implications.ts";
+} from "../../../src/features/reactions/run_outbox.ts";
 import type { EmissionRequest } from "../../../src/features/writes/prepare_write.ts";
 import type { Emitted } from "../../../src/features/writes/write_emission.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";

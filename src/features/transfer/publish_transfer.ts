@@ -13,7 +13,7 @@ import {
   removeApiKey,
   storeApiKey,
 } from "../../store/access/api_keys.ts";
-import { clearImportMark, type ImportPlace } from "../../store/imports/import_marks.ts";
+import { clearTransferMark, type TransferPlace } from "../../store/transfers.ts";
 import { type InstanceRecord, replaceTenant, storeInstance } from "../../store/access/instances.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
 import {
@@ -22,17 +22,22 @@ import {
   storeSigningKey,
 } from "../../store/audit/signing_keys.ts";
 import { showToSagas } from "../specs/deploy_spec.ts";
-import { beginImportedProjections } from "../projections/import_projections.ts";
+import { beginTransferredProjections } from "../projections/transferred_projections.ts";
 import { beginActivation } from "../base/activate_work.ts";
-import { type ImportTarget, type ImportWish, type Judged, judgeTarget } from "./import_target.ts";
-import { requireImportMark } from "./stage_import.ts";
+import {
+  type Judged,
+  judgeTarget,
+  type TransferTarget,
+  type TransferWish,
+} from "./transfer_target.ts";
+import { requireTransferMark } from "./stage_transfer.ts";
 
 /** What waits in memory until everything else is stored. */
 export interface Publication {
-  readonly place: ImportPlace;
+  readonly place: TransferPlace;
   readonly tenant: number;
   readonly header: HeaderRecord;
-  readonly wish: ImportWish;
+  readonly wish: TransferWish;
   /** For an instance that is made now and whose id is taken. */
   readonly spareId: string;
   readonly apiKeys: readonly ApiKeyLine[];
@@ -58,13 +63,13 @@ export interface Published {
 }
 
 /** Refuses, without any effect, if the environment is no longer empty. */
-export async function publishImport(
+export async function publishTransfer(
   engine: Engine,
   publication: Publication,
 ): Promise<Judged<Published>> {
   const { place, tenant, header, wish, spareId, currentSpec, rebuildTypes } = publication;
   return await engine.transact(async (tx): Promise<Judged<Published>> => {
-    await requireImportMark(tx, place, tenant);
+    await requireTransferMark(tx, place, tenant);
     const judged = await judgeTarget(tx, header, wish, spareId);
     if (!judged.ok) return judged;
     const target = judged.value;
@@ -80,9 +85,9 @@ export async function publishImport(
     replaceTenant(tx, instance, target.environment, tenant);
     if (currentSpec !== undefined) await showToSagas(tx, tenant, currentSpec);
     await beginActivation(tx, tenant);
-    await beginImportedProjections(tx, tenant);
+    await beginTransferredProjections(tx, tenant);
     for (const type of rebuildTypes) enqueueTypeRebuild(tx, tenant, type);
-    clearImportMark(tx, place);
+    clearTransferMark(tx, place);
     return {
       ok: true,
       value: {
@@ -99,7 +104,7 @@ export async function publishImport(
 /** The id of an API key that already belongs to something else. */
 async function findTakenKey(
   tx: Transaction,
-  { environment }: ImportTarget,
+  { environment }: TransferTarget,
   { header, apiKeys }: Publication,
 ): Promise<string | undefined> {
   const records = await Promise.all(apiKeys.map(({ hash }) => readApiKeyByHash(tx, hash)));
@@ -127,7 +132,7 @@ async function placeSigningKeys(
 async function moveApiKeys(
   tx: Transaction,
   instance: InstanceRecord,
-  { environment }: ImportTarget,
+  { environment }: TransferTarget,
   tenant: number,
 ): Promise<void> {
   for (const stored of await listStoredApiKeys(tx, instance.tenants[environment])) {
@@ -139,7 +144,7 @@ async function moveApiKeys(
 function placeApiKeys(
   tx: Transaction,
   { id: instance_id }: InstanceRecord,
-  { environment }: ImportTarget,
+  { environment }: TransferTarget,
   { apiKeys, tenant }: Publication,
 ): void {
   for (const { record: _, hash, revoke_at, ...key } of apiKeys) {

@@ -18,7 +18,7 @@ import {
   write,
 } from "../../support/reactive_spec.ts";
 import { ACTOR, refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { openHeldWorks } from "../../../src/features/reactions/run_implications.ts";
+import { openHeldWorks } from "../../../src/features/reactions/run_outbox.ts";
 import type { OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 

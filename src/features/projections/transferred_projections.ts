@@ -18,7 +18,7 @@ import {
 const NOT_BUILT = "The projection was imported and is about to be built";
 
 /** Returns false and stores nothing if there is already a projection of that name. */
-export async function keepImportedProjection(
+export async function keepTransferredProjection(
   tx: Transaction,
   tenant: number,
   { name, deployedAt, document }: MovedProjection,
@@ -40,7 +40,7 @@ export async function keepImportedProjection(
 }
 
 /** Runs in the transaction that makes the import visible. */
-export async function beginImportedProjections(tx: Transaction, tenant: number): Promise<void> {
+export async function beginTransferredProjections(tx: Transaction, tenant: number): Promise<void> {
   if ((await listProjections(tx, tenant)).length === 0) return;
   markProjectionTenant(tx, tenant);
   signalCommits(tx);

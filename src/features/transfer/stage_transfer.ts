@@ -19,12 +19,12 @@ import { storeBlob } from "../../store/blobs.ts";
 import { movePoint } from "../../store/streams/geo_index.ts";
 import { type NamedLedgerEntry, storeLedgerEntry } from "../../store/streams/idempotency.ts";
 import {
-  clearImported,
-  clearImportMark,
-  type ImportPlace,
-  readImportMark,
-  setImportMark,
-} from "../../store/imports/import_marks.ts";
+  clearTransferMark,
+  clearTransferred,
+  readTransferMark,
+  setTransferMark,
+  type TransferPlace,
+} from "../../store/transfers.ts";
 import { takeTenantNumber } from "../../store/access/instances.ts";
 import { REBUILD_EVERY_BYTES } from "../../store/streams/rebuilds.ts";
 import { keepSpec, makeSpecCurrent } from "../../store/specs.ts";
@@ -93,17 +93,17 @@ type Piece =
   | { readonly kind: "current_spec"; readonly version: number };
 
 /** Another import into the same environment has begun and has removed what this one stored. */
-export class ImportOvertaken extends Error {
-  override readonly name = "ImportOvertaken";
+export class TransferOvertaken extends Error {
+  override readonly name = "TransferOvertaken";
 }
 
 /** Begins anew: removes what an earlier import into the same environment left. */
-export async function openStage(engine: Engine, place: ImportPlace): Promise<Stage> {
+export async function openStage(engine: Engine, place: TransferPlace): Promise<Stage> {
   const tenant = await engine.transact(async (tx) => {
-    const left = await readImportMark(tx, place);
-    if (left !== undefined) clearImported(tx, left);
+    const left = await readTransferMark(tx, place);
+    if (left !== undefined) clearTransferred(tx, left);
     const number = await takeTenantNumber(tx);
-    setImportMark(tx, place, number);
+    setTransferMark(tx, place, number);
     return number;
   });
   let pieces: Piece[] = [];
@@ -181,14 +181,14 @@ export async function openStage(engine: Engine, place: ImportPlace): Promise<Sta
   };
 }
 
-/** @throws {ImportOvertaken} if the data under the number no longer belongs to this import. */
-export async function requireImportMark(
+/** @throws {TransferOvertaken} if the data under the number no longer belongs to this import. */
+export async function requireTransferMark(
   tx: Transaction,
-  place: ImportPlace,
+  place: TransferPlace,
   tenant: number,
 ): Promise<void> {
-  if (await readImportMark(tx, place) === tenant) return;
-  throw new ImportOvertaken(
+  if (await readTransferMark(tx, place) === tenant) return;
+  throw new TransferOvertaken(
     `Another import into ${place.environment} of '${place.slug}' has begun; this one stops`,
   );
 }
@@ -196,13 +196,13 @@ export async function requireImportMark(
 /** Removes what the import stored, unless another import has done so. */
 export async function discardStage(
   engine: Engine,
-  place: ImportPlace,
+  place: TransferPlace,
   tenant: number,
 ): Promise<void> {
   await engine.transact(async (tx) => {
-    if (await readImportMark(tx, place) !== tenant) return;
-    clearImported(tx, tenant);
-    clearImportMark(tx, place);
+    if (await readTransferMark(tx, place) !== tenant) return;
+    clearTransferred(tx, tenant);
+    clearTransferMark(tx, place);
   });
 }
 
@@ -214,11 +214,11 @@ interface StoredBatch {
 
 async function storeBatch(
   tx: Transaction,
-  place: ImportPlace,
+  place: TransferPlace,
   tenant: number,
   batch: readonly Piece[],
 ): Promise<StoredBatch> {
-  await requireImportMark(tx, place, tenant);
+  await requireTransferMark(tx, place, tenant);
   const heads = await readHeads(tx, tenant, batch);
   const longTypes: string[] = [];
   let ledgerLeftOut = 0;

@@ -4,10 +4,10 @@
  * removed, because a rerun must find it.
  */
 
-import type { ImportRecord } from "../../domain/import/progress.ts";
-import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
-import { decodeRecord, encodeRecord } from "../json_record.ts";
-import { keyAfter, keys } from "../keys.ts";
+import type { ImportRecord } from "../domain/import/progress.ts";
+import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { keyAfter, keys } from "./keys.ts";
 
 export async function readImport(
   tx: Pick<ReadTransaction, "get">,

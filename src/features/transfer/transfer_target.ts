@@ -16,12 +16,12 @@ import {
 import { listSpecVersions, readCurrentVersion } from "../../store/specs.ts";
 
 /** What the caller wants to differ from the file. */
-export interface ImportWish {
+export interface TransferWish {
   readonly slug?: string;
   readonly environment?: Environment;
 }
 
-export interface ImportTarget {
+export interface TransferTarget {
   readonly slug: string;
   readonly environment: Environment;
   /** The instance as it is in the store; undefined if it has to be made. */
@@ -43,9 +43,9 @@ export type Judged<T> =
 export async function judgeTarget(
   tx: ReadTransaction,
   { instance, environment }: HeaderRecord,
-  wish: ImportWish,
+  wish: TransferWish,
   spareId: string,
-): Promise<Judged<ImportTarget>> {
+): Promise<Judged<TransferTarget>> {
   const named = wish.slug ?? instance.slug;
   const fault = explainSlug(named);
   if (fault !== undefined) return refuse("slug", fault);
@@ -58,7 +58,7 @@ export async function judgeTarget(
   }
   const existing = bySlug ?? (wish.slug === undefined ? byId : undefined);
   const id = byId === undefined ? instance.id : spareId;
-  const target: ImportTarget = {
+  const target: TransferTarget = {
     slug: existing?.slug ?? named,
     environment: wish.environment ?? environment,
     existing,

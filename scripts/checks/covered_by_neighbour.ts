@@ -22,7 +22,7 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/domain/sha256",
-    test: "tests/domain/sha256/sha256_test.ts",
+    test: "tests/domain/audit/node_hash_test.ts",
     reason: "the instructions, which are right when the digests are",
   },
   {

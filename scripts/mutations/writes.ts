@@ -250,9 +250,9 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ]),
   ...changesOf("src/store/streams/streams.ts", STREAMS, [
     [
-      "a hash made ahead is taken behind another event",
-      "ahead?.raw === event.raw && ahead.previous === tip",
-      "ahead?.raw === event.raw",
+      "a link leaves out the link before it",
+      "tip = extendChain(tip, event.raw);",
+      "tip = extendChain(undefined, event.raw);",
     ],
     [
       "the segment of the fourth event lies over the events before it",

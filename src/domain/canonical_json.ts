@@ -5,10 +5,9 @@
  * same hash. See docs/reference/writing.md and docs/reference/specs.md.
  */
 
-import { createHash, type Hash } from "node:crypto";
+import { createHash, type Hash, hash } from "node:crypto";
 import type { JsonValue } from "./json.ts";
 import type { Pieces, Steps } from "./fairness/pieces.ts";
-import { hashText } from "./sha256/sha256.ts";
 
 /**
  * Recursion writes this many levels, because it is fastest. Deeper values use a stack on the
@@ -35,7 +34,9 @@ export function canonicalHash(value: JsonValue): string {
   const handOn = (piece: string) => (hasher ??= createHash("sha256")).update(piece);
   const writer: Writer = { text: "", handOn };
   write(writer, value, 0);
-  return hasher === undefined ? hashText(writer.text) : hasher.update(writer.text).digest("hex");
+  return hasher === undefined
+    ? hash("sha256", writer.text, "hex")
+    : hasher.update(writer.text).digest("hex");
 }
 
 /** The same hash, for values that may be large: yields the thread between time slices. */

@@ -29,25 +29,7 @@ export const op = {
   rotateRight: [0x78],
 } as const;
 
-/** Instructions on four 32-bit integers at once. */
-export const lanes = {
-  load: [0xfd, 0x00],
-  loadSplat: [0xfd, 0x09],
-  store: [0xfd, 0x0b],
-  shuffleBytes: [0xfd, 0x0d],
-  splat: [0xfd, 0x11],
-  isAbove: [0xfd, 0x3b],
-  and: [0xfd, 0x4e],
-  or: [0xfd, 0x50],
-  xor: [0xfd, 0x51],
-  select: [0xfd, 0x52],
-  shiftLeft: [0xfd, 0xab, 0x01],
-  shiftRight: [0xfd, 0xad, 0x01],
-  add: [0xfd, 0xae, 0x01],
-} as const;
-
 export const I32 = 0x7f;
-export const V128 = 0x7b;
 export const NO_RESULT = 0x40;
 
 /** Alignment of loads and stores, as a power of 2. */
@@ -70,22 +52,14 @@ export function joined(by: Code, first: Code, ...others: readonly Code[]): Code 
   return [...first, ...others.flatMap((other) => [...other, ...by])];
 }
 
-/** Loads with `by`, from `offset` bytes after the address. */
-export function loaded(by: Code, address: Code, offset: number): Code {
-  return [...address, ...by, WORD_ALIGNMENT, ...encodeU32(offset)];
+/** The word that lies `offset` bytes after the address. */
+export function loaded(address: Code, offset: number): Code {
+  return [...address, ...op.load, WORD_ALIGNMENT, ...encodeU32(offset)];
 }
 
-/** Stores with `by`, `offset` bytes after the address. */
-export function stored(by: Code, address: Code, offset: number, value: Code): Code {
-  return [...address, ...value, ...by, WORD_ALIGNMENT, ...encodeU32(offset)];
-}
-
-/**
- * Picks sixteen bytes from the two vectors placed one after the other, by their positions
- * there.
- */
-export function shuffled(left: Code, right: Code, places: readonly number[]): Code {
-  return [...left, ...right, ...lanes.shuffleBytes, ...places];
+/** Stores a word `offset` bytes after the address. */
+export function stored(address: Code, offset: number, value: Code): Code {
+  return [...address, ...value, ...op.store, WORD_ALIGNMENT, ...encodeU32(offset)];
 }
 
 export function vector(items: readonly Code[]): Code {

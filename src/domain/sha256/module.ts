@@ -1,23 +1,19 @@
 /**
  * SHA-256 as a WebAssembly module, written out instruction by instruction.
  *
- * It hashes one message, or four side by side (`lanes.ts`). `../sha256.ts` says what each is
- * good for.
+ * `../audit/node_hash.ts` hashes the nodes of trees with it, and says why.
  */
 
-import { K_OFFSET, lanesCode, lanesLocals } from "./lanes.ts";
 import {
   BLOCK_BYTES,
   INITIAL,
-  K,
   ROUND_LOCALS,
   roundsCode,
   SCHEDULE_WORDS,
-  temporaryLocal,
+  TEMPORARY,
   variableLocal,
   VARIABLES,
   wordLocal,
-  type Words,
 } from "./rounds.ts";
 import { encodeSection } from "../wasm/byte_reader.ts";
 import {
@@ -36,7 +32,7 @@ import {
   vector,
 } from "./code.ts";
 
-/** Where the module leaves the digest of a single message. */
+/** Where the module leaves the digest. */
 export const DIGEST_OFFSET = 0;
 /** One page, the unit of a module's memory. */
 export const MEMORY_BYTES = 65_536;
@@ -45,32 +41,13 @@ export interface Sha256Module {
   readonly memory: WebAssembly.Memory;
   /** Hashes the padded message from `begin` up to `end`, in whole blocks, into the digest. */
   readonly digest: (begin: number, end: number) => void;
-  /**
-   * Hashes four padded messages, `LANE_BYTES` apart, into the four digests. `begin` is the
-   * start of the first message, `end` where the longest would end in the first lane. The caller
-   * must first store where each message would end in the first lane, at `ENDS_OFFSET`.
-   */
-  readonly digests: (begin: number, end: number) => void;
 }
 
 const WORD_BYTES = 4;
 
-/** Locals: the two parameters, then those of the rounds. */
+/** The two parameters. */
 const BEGIN = 0;
 const END = 1;
-
-const words: Words = {
-  firstLocal: 2,
-  add: op.add,
-  and: op.and,
-  or: op.or,
-  xor: op.xor,
-  rotatedRight: (local, bits) => [...get(local), ...constant(bits), ...op.rotateRight],
-  shiftedRight: (local, bits) => [...get(local), ...constant(bits), ...op.shiftRight],
-  constantOf: (round) => constant(K[round]!),
-};
-
-const TEMPORARY = temporaryLocal(words);
 
 /** Compiles the module. Call this once in each process. */
 export function openSha256Module(): Sha256Module {
@@ -80,32 +57,15 @@ export function openSha256Module(): Sha256Module {
 
 function moduleBytes(): Uint8Array<ArrayBuffer> {
   const digest = functionBody([[ROUND_LOCALS, I32]], digestCode());
-  const digests = functionBody([lanesLocals], lanesCode());
-  const exported = [[...name("memory"), 2, 0], [...name("digest"), 0, 0], [
-    ...name("digests"),
-    ...[0, 1],
-  ]];
-  const constants = [...new Uint8Array(littleEndian(K))];
+  const exported = [[...name("memory"), 2, 0], [...name("digest"), 0, 0]];
   return new Uint8Array([
     ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00],
     ...encodeSection(1, vector([[0x60, 2, I32, I32, 0]])),
-    ...encodeSection(3, vector([[0], [0]])),
+    ...encodeSection(3, vector([[0]])),
     ...encodeSection(5, vector([[0, 1]])),
     ...encodeSection(7, vector(exported)),
-    ...encodeSection(10, vector([digest, digests])),
-    ...encodeSection(11, vector([dataAt(K_OFFSET, constants)])),
+    ...encodeSection(10, vector([digest])),
   ]);
-}
-
-/** A data segment: bytes that the memory holds from the start. */
-function dataAt(offset: number, bytes: Code): Code {
-  return [0, ...constant(offset), ...op.end, ...vector(bytes.map((byte) => [byte]))];
-}
-
-function littleEndian(numbers: readonly number[]): ArrayBuffer {
-  const view = new DataView(new ArrayBuffer(WORD_BYTES * numbers.length));
-  for (const [index, number] of numbers.entries()) view.setUint32(WORD_BYTES * index, number, true);
-  return view.buffer;
 }
 
 /** Keeps the intermediate hash in the place of the digest and converts it at the end. */
@@ -114,11 +74,11 @@ function digestCode(): Code {
   return [
     ...indexes.flatMap((index) => storeHash(index, constant(INITIAL[index]!))),
     ...[...op.loop, NO_RESULT],
-    ...indexes.flatMap((index) => set(variableLocal(words, index), loadHash(index))),
+    ...indexes.flatMap((index) => set(variableLocal(index), loadHash(index))),
     ...Array.from({ length: SCHEDULE_WORDS }, (_, index) => readWord(index)).flat(),
-    ...roundsCode(words),
+    ...roundsCode(),
     ...indexes.flatMap((index) =>
-      storeHash(index, joined(op.add, get(variableLocal(words, index)), loadHash(index)))
+      storeHash(index, joined(op.add, get(variableLocal(index)), loadHash(index)))
     ),
     ...set(BEGIN, joined(op.add, get(BEGIN), constant(BLOCK_BYTES))),
     ...[...joined(op.isBelow, get(BEGIN), get(END)), ...op.branchIf, 0],
@@ -131,8 +91,8 @@ function digestCode(): Code {
 }
 
 function readWord(index: number): Code {
-  const word = loaded(op.load, get(BEGIN), WORD_BYTES * index);
-  return [...set(TEMPORARY, word), ...set(wordLocal(words, index), swappedTemporary())];
+  const word = loaded(get(BEGIN), WORD_BYTES * index);
+  return [...set(TEMPORARY, word), ...set(wordLocal(index), swappedTemporary())];
 }
 
 /** Swaps byte order: messages have big-endian words, WebAssembly memory is little-endian. */
@@ -147,9 +107,9 @@ function swappedTemporary(): Code {
 }
 
 function loadHash(index: number): Code {
-  return loaded(op.load, constant(0), DIGEST_OFFSET + WORD_BYTES * index);
+  return loaded(constant(0), DIGEST_OFFSET + WORD_BYTES * index);
 }
 
 function storeHash(index: number, value: Code): Code {
-  return stored(op.store, constant(0), DIGEST_OFFSET + WORD_BYTES * index, value);
+  return stored(constant(0), DIGEST_OFFSET + WORD_BYTES * index, value);
 }

@@ -1,11 +1,10 @@
 /**
  * The 64 rounds of SHA-256 over one block, unrolled as WebAssembly code.
  *
- * The eight working variables and the schedule are in locals. The words are those of one
- * message, or of four at once. Names follow FIPS 180-4.
+ * The eight working variables and the schedule are in locals. Names follow FIPS 180-4.
  */
 
-import { type Code, get, joined, set } from "./code.ts";
+import { type Code, constant, get, joined, op, set } from "./code.ts";
 
 /** Bytes that the rounds take from a message. */
 export const BLOCK_BYTES = 64;
@@ -15,26 +14,17 @@ export const VARIABLES = 8;
 /** The variables a to h, one temporary, and the schedule. */
 export const ROUND_LOCALS = VARIABLES + 1 + SCHEDULE_WORDS;
 
-/** Operations on a word: a 32-bit number for one message, a vector of four for four messages. */
-export interface Words {
-  /** The first of {@link ROUND_LOCALS} locals. */
-  readonly firstLocal: number;
-  readonly add: Code;
-  readonly and: Code;
-  readonly or: Code;
-  readonly xor: Code;
-  rotatedRight(local: number, bits: number): Code;
-  shiftedRight(local: number, bits: number): Code;
-  /** The constant K of the round. */
-  constantOf(round: number): Code;
-}
+/** The first of {@link ROUND_LOCALS} locals, behind the two parameters. */
+const FIRST_LOCAL = 2;
+/** Holds a value for a moment. */
+export const TEMPORARY = FIRST_LOCAL + VARIABLES;
 
 export const INITIAL: readonly number[] = [
   [0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a],
   [0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19],
 ].flat();
 
-export const K: readonly number[] = [
+const K: readonly number[] = [
   [0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5],
   [0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174],
   [0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da],
@@ -46,51 +36,49 @@ export const K: readonly number[] = [
 ].flat();
 
 /** All rounds, over variables and a schedule that are already in their locals. */
-export function roundsCode(words: Words): Code {
-  return Array.from({ length: ROUNDS }, (_, round) => roundCode(words, round)).flat();
+export function roundsCode(): Code {
+  return Array.from({ length: ROUNDS }, (_, round) => roundCode(round)).flat();
 }
 
 /** The local of one of the variables a to h, by its number. */
-export function variableLocal({ firstLocal }: Words, index: number): number {
-  return firstLocal + index;
-}
-
-export function temporaryLocal({ firstLocal }: Words): number {
-  return firstLocal + VARIABLES;
+export function variableLocal(index: number): number {
+  return FIRST_LOCAL + index;
 }
 
 /** The local of the schedule word that the round takes. */
-export function wordLocal({ firstLocal }: Words, round: number): number {
-  return firstLocal + VARIABLES + 1 + round % SCHEDULE_WORDS;
+export function wordLocal(round: number): number {
+  return TEMPORARY + 1 + round % SCHEDULE_WORDS;
 }
 
 /**
  * The variables rotate through the locals from round to round, so that no value has to be
  * moved.
  */
-function roundCode(words: Words, round: number): Code {
+function roundCode(round: number): Code {
   const [a, b, c, d, e, f, g, h] = Array.from(
     { length: VARIABLES },
-    (_, index) => variableLocal(words, (index + ROUNDS - round) % VARIABLES),
+    (_, index) => variableLocal((index + ROUNDS - round) % VARIABLES),
   ) as [number, number, number, number, number, number, number, number];
-  const { add, and, or, xor, rotatedRight } = words;
-  const [temporary, word] = [temporaryLocal(words), wordLocal(words, round)];
+  const { add, and, or, xor } = op;
   const sum1 = joined(xor, rotatedRight(e, 6), rotatedRight(e, 11), rotatedRight(e, 25));
   const choice = joined(xor, get(g), joined(and, get(e), joined(xor, get(f), get(g))));
   const sum0 = joined(xor, rotatedRight(a, 2), rotatedRight(a, 13), rotatedRight(a, 22));
   const either = joined(and, get(c), joined(or, get(a), get(b)));
   const majority = joined(or, joined(and, get(a), get(b)), either);
   return [
-    ...(round < SCHEDULE_WORDS ? [] : extendSchedule(words, round)),
-    ...set(temporary, joined(add, get(h), sum1, choice, get(word), words.constantOf(round))),
-    ...set(d, joined(add, get(d), get(temporary))),
-    ...set(h, joined(add, get(temporary), sum0, majority)),
+    ...(round < SCHEDULE_WORDS ? [] : extendSchedule(round)),
+    ...set(
+      TEMPORARY,
+      joined(add, get(h), sum1, choice, get(wordLocal(round)), constant(K[round]!)),
+    ),
+    ...set(d, joined(add, get(d), get(TEMPORARY))),
+    ...set(h, joined(add, get(TEMPORARY), sum0, majority)),
   ];
 }
 
-function extendSchedule(words: Words, round: number): Code {
-  const { add, xor, rotatedRight, shiftedRight } = words;
-  const [word15, word2] = [wordLocal(words, round - 15), wordLocal(words, round - 2)];
+function extendSchedule(round: number): Code {
+  const { add, xor } = op;
+  const [word15, word2] = [wordLocal(round - 15), wordLocal(round - 2)];
   const sigma0 = joined(
     xor,
     rotatedRight(word15, 7),
@@ -103,6 +91,14 @@ function extendSchedule(words: Words, round: number): Code {
     rotatedRight(word2, 19),
     shiftedRight(word2, 10),
   );
-  const word = wordLocal(words, round);
-  return set(word, joined(add, get(word), sigma0, get(wordLocal(words, round - 7)), sigma1));
+  const word = wordLocal(round);
+  return set(word, joined(add, get(word), sigma0, get(wordLocal(round - 7)), sigma1));
+}
+
+function rotatedRight(local: number, bits: number): Code {
+  return [...get(local), ...constant(bits), ...op.rotateRight];
+}
+
+function shiftedRight(local: number, bits: number): Code {
+  return [...get(local), ...constant(bits), ...op.shiftRight];
 }

@@ -5,12 +5,12 @@
  * docs/reference/errors.md.
  */
 
+import { hash } from "node:crypto";
 import { countErrors, type Counters, newCounters } from "../../domain/measures/counters.ts";
 import type { ErrorPage, ErrorRecord } from "../../domain/error_record.ts";
 import { checkStart, cutPage, pageLimit } from "../../domain/list_page.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import { hashText } from "../../domain/sha256/sha256.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
@@ -81,7 +81,7 @@ export function makeNamedErrorRecord(
   error: Omit<ErrorRecord, "error_id" | "occurred_at">,
 ): ErrorRecord {
   const time = nowMs.toString(16).padStart(TIME_DIGITS, "0");
-  const error_id = `err_${time}${hashText(name).slice(0, 2 * RANDOM_BYTES)}`;
+  const error_id = `err_${time}${hash("sha256", name, "hex").slice(0, 2 * RANDOM_BYTES)}`;
   const { error_type, message, context, request_id } = error;
   const occurred_at = new Date(nowMs).toISOString();
   return { error_id, error_type, message, context, request_id, occurred_at };

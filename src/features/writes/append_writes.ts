@@ -23,12 +23,7 @@ import {
   recordInLedger,
   touchLedger,
 } from "../../store/streams/idempotency.ts";
-import {
-  linkAhead,
-  type NextEvent,
-  openStreams,
-  type StreamAppender,
-} from "../../store/streams/streams.ts";
+import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendDeliveriesSteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import { appendEventsSteps } from "./append_events.ts";
@@ -85,7 +80,6 @@ export async function appendWrites(
   ]);
   const opened = [...streams.values(), ...direct.values()];
   const state = { streams, direct, reactions, meter, lanes };
-  linkSingles(writes, streams);
   const appending = appendEachSteps(tx, tenant, writes, readings, state);
   const appended = turns === undefined ? runAtOnce(appending) : runInPieces(appending, turns);
   const outcomes = appended instanceof Promise ? await appended : appended;
@@ -196,17 +190,6 @@ async function openByKey(
   const streams: Streams = new Map();
   for (const stream of await openStreams(tx, tenant, [...keys])) streams.set(stream.key, stream);
   return streams;
-}
-
-/** Hashes single events to different streams together. */
-function linkSingles(writes: readonly PreparedWrite[], streams: Streams): void {
-  const nexts: NextEvent[] = [];
-  for (const { targets } of writes) {
-    for (const { key, events } of targets) {
-      if (events.length === 1) nexts.push({ stream: streams.get(key)!, event: events[0]! });
-    }
-  }
-  linkAhead(nexts);
 }
 
 function* appendWriteSteps(

@@ -4,13 +4,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import {
-  type ChainHash,
-  type ChainLink,
-  extendChain,
-  extendChainOnce,
-  extendChains,
-} from "../../domain/audit/chain.ts";
+import { extendChain } from "../../domain/audit/chain.ts";
 import { addLeaf } from "../../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
 import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
@@ -64,8 +58,6 @@ export interface StreamAppender {
   /** The head as it was when the stream was opened. */
   readonly before: StreamHead;
   readonly head: StreamHead;
-  /** The link that {@link linkAhead} has made. */
-  ahead: LinkAhead | undefined;
   /**
    * Returns the index of the first appended event. Timestamps are in Unix seconds: that of the
    * last event, and that of the first. Nothing else may use the appender between its steps.
@@ -83,33 +75,6 @@ export interface StreamAppender {
 const EVENTS_PER_STEP = 16;
 /** An event of more bytes is a step of its own. */
 const STEP_BYTES = 4 * 1024;
-
-/** A link of a chain, made before its event is appended; valid only directly behind `previous`. */
-interface LinkAhead extends ChainLink {
-  hash: ChainHash | undefined;
-}
-
-/** An event that is likely to be the next of its stream. */
-export interface NextEvent {
-  readonly stream: StreamAppender;
-  readonly event: EncodedEvent;
-}
-
-/**
- * Hashes events together that are each the next of another stream. Appending one then uses the
- * ready hash; if something else is appended before it, it is hashed again.
- */
-export function linkAhead(nexts: readonly NextEvent[]): void {
-  const links: LinkAhead[] = [];
-  for (const { stream, event } of nexts) {
-    if (stream.ahead !== undefined) continue;
-    stream.ahead = { previous: stream.head.tip, raw: event.raw, hash: undefined };
-    links.push(stream.ahead);
-  }
-  if (links.length < 2) return;
-  const hashes = extendChains(links);
-  for (const [index, link] of links.entries()) link.hash = hashes[index]!;
-}
 
 /**
  * Opens streams for appending, in their order. Reads all their heads at once, which guards them.
@@ -144,7 +109,6 @@ function appenderTo(
     key: stream,
     before,
     head: before,
-    ahead: undefined,
     appendSteps,
     flushSteps,
   };
@@ -154,17 +118,15 @@ function appenderTo(
     timestamp: number,
     firstTimestamp = timestamp,
   ): Steps<number> {
-    const { head, ahead } = appender;
+    const { head } = appender;
     const first = head.length;
     let { tip, bytes } = head;
     const peaks = [...head.peaks];
-    const extend = events.length === 1 ? extendChainOnce : extendChain;
     let geo: GeoPoint | undefined;
     let length = first;
     for (const event of events) {
       if (event.geo !== undefined) geo = event.geo;
-      const isReady = ahead?.raw === event.raw && ahead.previous === tip;
-      tip = (isReady ? ahead.hash : undefined) ?? extend(tip, event.raw);
+      tip = extendChain(tip, event.raw);
       bytes += event.bytes;
       addLeaf(peaks, length++, tip);
       const chained = { raw: event.raw, bytes: event.bytes, hash: tip };

@@ -4,13 +4,12 @@
  */
 
 import assert from "node:assert/strict";
-import { extendChain, extendChainOnce } from "../../../src/domain/audit/chain.ts";
+import { extendChain } from "../../../src/domain/audit/chain.ts";
 import golden from "../../golden/audit/chain.json" with { type: "json" };
 
-Deno.test("both ways to extend a chain give the hashes that an independent implementation gives", () => {
+Deno.test("extendChain() gives the hashes that an independent implementation gives", () => {
   let tip: string | undefined;
   for (const [index, raw] of golden.events.entries()) {
-    assert.equal(extendChainOnce(tip, raw), golden.hashes[index]);
     tip = extendChain(tip, raw);
     assert.equal(tip, golden.hashes[index]);
   }

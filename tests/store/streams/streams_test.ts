@@ -5,15 +5,9 @@ import { hash } from "node:crypto";
 import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { countRewrite } from "../../../src/store/streams/audit_cuts.ts";
-import {
-  isGeneration,
-  linkAhead,
-  openStreams,
-  readHead,
-} from "../../../src/store/streams/streams.ts";
+import { isGeneration, openStreams, readHead } from "../../../src/store/streams/streams.ts";
 import { append, event, heldBy, STREAM as stream, TENANT } from "../../support/stored_stream.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
@@ -52,49 +46,6 @@ Deno.test("openStreams() keeps the head of what was appended: length, bytes, tim
       tip,
       peaks: head.peaks,
       place: undefined,
-    });
-  });
-});
-
-Deno.test("linkAhead() changes no hash, whatever is appended to a stream next", async () => {
-  const others = [1, 2, 3, 4].map((number) => streamKey("order", `other${number}`));
-  const [first, second, third, fourth] = [event(0), event(1), event(2), event(3)];
-  /** The event that is expected for each stream, and what is then appended, in order. */
-  const cases = [
-    { foreseen: first, appended: [[first]] },
-    { foreseen: first, appended: [[second], [first]] },
-    { foreseen: second, appended: [[first, second, third]] },
-    { foreseen: first, appended: [[first], [second]] },
-    { foreseen: fourth, appended: [[first]] },
-  ];
-  await withTemporaryEngine(async (engine) => {
-    await engine.transact(async (tx) => {
-      const opened = await openStreams(tx, TENANT, [stream, ...others]);
-      linkAhead(cases.map(({ foreseen }, index) => ({ stream: opened[index]!, event: foreseen })));
-      for (const [index, { appended }] of cases.entries()) {
-        for (const events of appended) runAtOnce(opened[index]!.appendSteps(events, 1));
-        const raws = appended.flat().map(({ raw }) => raw);
-        const tip = raws.reduce((before, raw) => hash("sha256", before + raw, "hex"), "");
-        assert.equal(opened[index]!.head.tip, tip, `case ${index}`);
-      }
-    });
-  });
-});
-
-Deno.test("linkAhead() takes the first of two events for one stream", async () => {
-  await withTemporaryEngine(async (engine) => {
-    await engine.transact(async (tx) => {
-      const other = streamKey("order", "other");
-      const [appender, beside] = await openStreams(tx, TENANT, [stream, other]);
-      const [first, second] = [event(0), event(1)];
-      const nexts = [first, second].map((one) => ({ stream: appender!, event: one }));
-      linkAhead([...nexts, { stream: beside!, event: first }]);
-      const { raw } = first;
-      const link = { previous: undefined, raw, hash: hash("sha256", raw, "hex") };
-      assert.deepEqual([appender!.ahead, beside!.ahead], [link, link]);
-      for (const one of [first, second]) runAtOnce(appender!.appendSteps([one], 1));
-      const tip = hash("sha256", hash("sha256", first.raw, "hex") + second.raw, "hex");
-      assert.equal(appender!.head.tip, tip);
     });
   });
 });

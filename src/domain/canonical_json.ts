@@ -194,7 +194,10 @@ const KEPT_CHARACTERS_MAX = 1_024;
 
 const layouts: (Layout | undefined)[] = Array(LAYOUTS_KEPT).fill(undefined);
 
-/** Finding a kept layout is cheaper than sorting and quoting the keys again. */
+/**
+ * Finding a kept layout is cheaper than sorting and quoting the keys again: see
+ * docs/internals/optimisations.md.
+ */
 function findLayout(keys: readonly string[]): Layout {
   const slot = slotOf(keys);
   const kept = layouts[slot];

@@ -87,46 +87,33 @@ export function encodeEvent(
   return { type, raw, bytes: Buffer.byteLength(raw), geo };
 }
 
-/**
- * Metadata as JSON, in the field order that is part of the format. Absent fields are left out.
- * Concatenated by hand, because building an object for `JSON.stringify` is several times
- * slower.
- */
+/** Metadata as JSON, in the field order that is part of the format. Absent fields are left out. */
 export function encodeMetadata(metadata: StoredMetadata): string {
   const { actor, target, previous_length, timestamp, idempotency_key } = metadata;
   const { implied_by, scheduled, geo, saga } = metadata;
-  let json = `{"actor":${encodeParty(actor)}`;
-  if (target !== undefined) json += `,"target":${encodeParty(target)}`;
-  if (previous_length !== undefined) json += `,"previous_length":${previous_length}`;
-  json += `,"timestamp":${timestamp}`;
-  if (idempotency_key !== undefined) {
-    json += `,"idempotency_key":${JSON.stringify(idempotency_key)}`;
-  }
-  if (implied_by !== undefined) json += `,"implied_by":${encodeImpliedBy(implied_by)}`;
-  if (scheduled !== undefined) json += `,"scheduled":${encodeScheduled(scheduled)}`;
-  if (geo !== undefined) json += `,"geo":${encodeGeo(geo)}`;
-  if (saga !== undefined) json += `,"saga":${encodeSaga(saga)}`;
-  return json + "}";
+  return JSON.stringify({
+    actor: orderParty(actor),
+    target: target && orderParty(target),
+    previous_length,
+    timestamp,
+    idempotency_key,
+    implied_by: implied_by && orderCause(implied_by),
+    scheduled: scheduled && { scheduled_id: scheduled.scheduled_id, fire_at: scheduled.fire_at },
+    geo: geo && { type: geo.type, lat: geo.lat, lng: geo.lng },
+    saga: saga && orderSaga(saga),
+  });
 }
 
-function encodeParty({ type, id }: PartyReference): string {
-  return `{"type":${JSON.stringify(type)},"id":${JSON.stringify(id)}}`;
+function orderParty({ type, id }: PartyReference): PartyReference {
+  return { type, id };
 }
 
-function encodeImpliedBy({ key, event_type, stream_id, depth }: ImpliedBy): string {
-  return JSON.stringify({ key, event_type, stream_id, depth });
+function orderCause({ key, event_type, stream_id, depth }: ImpliedBy): ImpliedBy {
+  return { key, event_type, stream_id, depth };
 }
 
-function encodeScheduled({ scheduled_id, fire_at }: ScheduledStamp): string {
-  return JSON.stringify({ scheduled_id, fire_at });
-}
-
-function encodeGeo({ type, lat, lng }: GeoStamp): string {
-  return JSON.stringify({ type, lat, lng });
-}
-
-function encodeSaga({ name, saga_id, step, phase }: SagaStamp): string {
-  return JSON.stringify({ name, saga_id, step, phase });
+function orderSaga({ name, saga_id, step, phase }: SagaStamp): SagaStamp {
+  return { name, saga_id, step, phase };
 }
 
 /** Parses the event in `raw`. */

@@ -270,10 +270,9 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
     case "write": {
       const holder = await authenticateHolder(access, header, call.place, route.access);
       // Past the address limit, a caller must not learn if a key is valid: it may be guessing.
-      const limiting = holder.ok
-        ? limitInstance(edge, call, holder.value.instance, route.access)
+      const limited = holder.ok
+        ? await limitInstance(edge, call, holder.value.instance, route.access)
         : limitAddress(edge, call);
-      const limited = limiting instanceof Promise ? await limiting : limiting;
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;

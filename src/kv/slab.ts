@@ -5,7 +5,8 @@
  *
  * A piece keeps its whole slab in memory. So anything kept longer than its request, such as a
  * value in a cache, is copied first. Slabs are shared, so the `buffer` of a piece is not its
- * own: read and write numbers in it through {@link viewOf}.
+ * own: read and write numbers in it through {@link viewOf}. Measured in
+ * docs/internals/optimisations.md.
  */
 
 import type { Bytes } from "./engine.ts";

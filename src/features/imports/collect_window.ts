@@ -68,8 +68,7 @@ export async function collectWindow(
       const rest = pieces.rest();
       if (rest !== undefined) await rest;
       const line = reader.lines + index + 1;
-      const checked = checkLine(text(index), parse, spec);
-      const event = checked instanceof Promise ? await checked : checked;
+      const event = await checkLine(text(index), parse, spec);
       if (event === undefined) continue;
       if (!event.ok) {
         take(index);
@@ -89,22 +88,16 @@ function faultBehind({ lines }: LineReader, refusal: Refusal): ImportFault {
 }
 
 /** Returns undefined for a blank line. */
-export function checkLine(
+export async function checkLine(
   text: string | undefined,
   parse: ParseLine,
   spec: CompiledSpec,
-): Outcome<ImportedEvent> | undefined | Promise<Outcome<ImportedEvent>> {
+): Promise<Outcome<ImportedEvent> | undefined> {
   if (text === undefined) {
     return refuse({ kind: "bad_request", message: "The line is not valid UTF-8" });
   }
   if (text.charCodeAt(0) <= SPACE && text.trim() === "") return undefined;
-  const sent = parse(text);
-  return sent instanceof Promise
-    ? sent.then((parsed) => checkParsed(parsed, spec))
-    : checkParsed(sent, spec);
-}
-
-function checkParsed(sent: Outcome<JsonObject>, spec: CompiledSpec): Outcome<ImportedEvent> {
+  const sent = await parse(text);
   return sent.ok ? checkImportedEvent(sent.value, spec) : sent;
 }
 

@@ -111,8 +111,7 @@ async function checkAll(
     for (let index = 0; index < count; index++) {
       const rest = checking.rest();
       if (rest !== undefined) await rest;
-      const checked = checkLine(text(index), parse, spec);
-      const event = checked instanceof Promise ? await checked : checked;
+      const event = await checkLine(text(index), parse, spec);
       if (event?.ok === false) return { ...event, line: reader.lines + index + 1 };
     }
     take(count);

@@ -205,8 +205,7 @@ async function computeRow(
   const found = new Map<StreamKey, SourceState>();
   const asked = new Set<StreamKey>();
   for (;;) {
-    const advanced = advance(found);
-    const step = advanced instanceof Promise ? await advanced : advanced;
+    const step = await advance(found);
     if (step === undefined) return undefined;
     if (!step.ok) return fail(key, own, asked, projection, step.refusal);
     if (step.value.kind === "data") return finish(projection, key, found, step.value.data);

@@ -81,15 +81,14 @@ export async function appendWrites(
   const opened = [...streams.values(), ...direct.values()];
   const state = { streams, direct, reactions, meter, lanes };
   const appending = appendEachSteps(tx, tenant, writes, readings, state);
-  const appended = turns === undefined ? runAtOnce(appending) : runInPieces(appending, turns);
-  const outcomes = appended instanceof Promise ? await appended : appended;
+  const outcomes = turns === undefined ? runAtOnce(appending) : await runInPieces(appending, turns);
   const spent = reactions.claims === undefined
     ? []
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
   const flushing = flushEachSteps(opened, epoch);
-  const flushed = turns === undefined ? runAtOnce(flushing) : runInPieces(flushing, turns);
-  if (flushed instanceof Promise) await flushed;
+  if (turns === undefined) runAtOnce(flushing);
+  else await runInPieces(flushing, turns);
   const { logged } = reactions.watched;
   if (logged.size > 0) logStreams(tx, tenant, logged, opened);
   if (spent.length > 0) tellErrors(outcomes, spent);

@@ -96,8 +96,7 @@ export function createWriter(
 
   async function execute(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const nowMs = host.nowMs();
-    const known = specs.current(tenant.number);
-    const spec = known instanceof Promise ? await known : known;
+    const spec = await specs.current(tenant.number);
     if (slow.has(tenant.number)) await waitForTurn(host);
     let leave: (() => void) | undefined;
     const enter = async () => {
@@ -107,8 +106,7 @@ export function createWriter(
     let prepared: Outcome<PreparedWrite>;
     let outcome: Outcome<Written>;
     try {
-      const checked = check({ tenant, spec, request, nowMs, enter });
-      prepared = checked instanceof Promise ? await checked : checked;
+      prepared = await check({ tenant, spec, request, nowMs, enter });
       if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
       if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
       // A heavy write is placed without a pause: no two of them in one turn of the event loop.
@@ -123,31 +121,24 @@ export function createWriter(
     return outcome;
   }
 
-  /**
-   * A write that fits one time slice is checked synchronously, so a write of one event never
-   * waits.
-   */
-  function check(arrival: Arrival): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+  async function check(arrival: Arrival): Promise<Outcome<PreparedWrite>> {
     const { tenant, spec, request, enter } = arrival;
-    const goOn = (valid: Outcome<ValidWrite>) => valid.ok ? prepare(arrival, valid.value) : valid;
     const checking = validateWriteSteps(request, spec, tenant.environment);
-    const checked = runInPieces(checking, host, enter);
-    return checked instanceof Promise ? checked.then(goOn) : goOn(checked);
+    const valid = await runInPieces(checking, host, enter);
+    return valid.ok ? await prepare(arrival, valid.value) : valid;
   }
 
-  /** Synchronous for specs without modules, so that their writes do not wait. */
-  function prepare(
+  async function prepare(
     { tenant, spec, request, nowMs, enter }: Arrival,
     valid: ValidWrite,
-  ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+  ): Promise<Outcome<PreparedWrite>> {
     const ownWaitMs = outbox.ownWaitMs(tenant.number);
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
     const prepareWrite = (answers?: ModuleAnswers) =>
       runInPieces(prepareWriteSteps(host, spec, request, valid, moment, answers), host, enter);
-    if (spec.moduleCalls.length === 0) return prepareWrite();
-    return asker.prepare(tenant.number, spec, prepareWrite).then((asked) =>
-      asked.ok ? asked.value : asked
-    );
+    if (spec.moduleCalls.length === 0) return await prepareWrite();
+    const asked = await asker.prepare(tenant.number, spec, prepareWrite);
+    return asked.ok ? asked.value : asked;
   }
 
   /** A recorded key is answered even if a later spec would refuse the body. */

@@ -16,27 +16,17 @@ const WITHOUT_LIMIT: RateHeaders = { scope: "instance", tier: "unlimited", ...UN
 type Caller = Pick<Call, "request" | "connection"> & { rate?: RateHeaders };
 
 /** For an instance without limits, neither requests nor addresses are counted. */
-export function limitInstance(
-  edge: Edge,
-  call: Call,
-  instance: Instance,
-  kind: RateKind,
-): Outcome<void> | Promise<Outcome<void>> {
-  const { tier } = instance;
-  if (tier === "unlimited") {
-    call.rate = WITHOUT_LIMIT;
-    return accept(undefined);
-  }
-  return limitCounted(edge, call, instance, kind);
-}
-
-async function limitCounted(
+export async function limitInstance(
   edge: Edge,
   call: Call,
   instance: Instance,
   kind: RateKind,
 ): Promise<Outcome<void>> {
   const { tier } = instance;
+  if (tier === "unlimited") {
+    call.rate = WITHOUT_LIMIT;
+    return accept(undefined);
+  }
   const net = limitAddress(edge, call, tier);
   const limited = net.ok
     ? judge(edge, call, "instance", await edge.service.limits.admit(instance, kind), tier)

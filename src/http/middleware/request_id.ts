@@ -6,7 +6,8 @@ const ID_CHARACTERS = 32;
 const ID_BYTES = ID_CHARACTERS / 2;
 /**
  * Ids are drawn and encoded in bulk, because a system call for each request costs more than the
- * id. The pool is small, because each id is a slice that keeps the pool's whole text in memory.
+ * id: docs/internals/optimisations.md. The pool is small, because each id is a slice that keeps
+ * the pool's whole text in memory.
  */
 const POOL_BYTES = 64 * ID_BYTES;
 const CLIENT_ID = /^[A-Za-z0-9_-]{1,64}$/;

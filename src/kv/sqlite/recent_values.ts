@@ -6,7 +6,8 @@
  *
  * Values are kept in slots that are reused. With an array for each, every change of a head would
  * leave one behind that has outlived the young generation, and the garbage collector would go
- * through the whole heap for them again and again.
+ * through the whole heap for them again and again. docs/internals/optimisations.md has what the
+ * cache gives.
  *
  * A slot is found by the hash of its key and also holds the bytes of that key: of two keys with
  * one hash, the one read last is cached.

@@ -38,9 +38,7 @@ export interface WrittenGroup extends Written {
 interface RecordedGroup extends Written {
   readonly version: number;
   readonly keys: KeySet;
-  /**
-   * The keys in order, made when the first range is checked. Until then no key is made a string.
-   */
+  /** The keys in order, made when the first range is checked. */
   order: string[] | undefined;
 }
 
@@ -190,6 +188,6 @@ function copyOf(keys: KeyMap<Keyed>): KeyMap<Keyed> {
  */
 function setOf(keys: KeyMap<Keyed>): KeySet {
   const set = new KeySet();
-  for (const { key, hash } of keys.entries) set.add(key, hash);
+  for (const { key } of keys.entries) set.add(key);
   return set;
 }

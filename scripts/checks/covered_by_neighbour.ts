@@ -256,11 +256,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what it shows is what was counted there",
   },
   {
-    place: "src/http/middleware/load_gate.ts",
-    test: "tests/end_to_end/overload_test.ts",
-    reason: "its bound is domain/load.ts's; what it answers is seen by clients",
-  },
-  {
     place: "src/http/middleware/rate_limit.ts",
     test: "tests/end_to_end/rate_limits_test.ts",
     reason: "what it puts on answers, by its exact value",

@@ -66,9 +66,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/webhook"],
     },
   },
-  "src/event_loop.ts": { imports: [] },
   "src/host.ts": {
-    imports: ["src/event_loop.ts"],
+    imports: [],
     types: ["src/domain/measures/tracer.ts"],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
   },
@@ -94,12 +93,11 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain"],
     types: ["src/features", "src/host.ts"],
     packages: {
-      "hono": ["src/http"],
       "ipaddr.js": ["src/http"],
       "jsonc-parser": ["src/http/decode/json_fault.ts"],
       "prom-client": ["src/http/metrics"],
       "node:buffer": ["src/http"],
-      "node:zlib": ["src/http/compress.ts", "src/http/conditional.ts"],
+      "node:zlib": ["src/http/answer.ts", "src/http/conditional.ts"],
     },
   },
   // Composition: what each command starts, and with what.

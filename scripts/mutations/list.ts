@@ -40,14 +40,14 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "the expected length is not compared",
-    path: "src/domain/write/occ.ts",
+    path: "src/domain/write/validate_write.ts",
     find: `return expected === "any" || expected === length;`,
     put: "return true;",
     suite: HISTORY,
   },
   {
     name: "the expected length may be passed by one",
-    path: "src/domain/write/occ.ts",
+    path: "src/domain/write/validate_write.ts",
     find: `expected === length;`,
     put: `expected === length || expected === length - 1;`,
     suite: HISTORY,

@@ -1,45 +1,37 @@
 /**
  * The HTTP edge as one application: every request passes the same checks in the same order.
  *
- * `paths.ts` lists the paths and who may call them. Hono carries the steps, but its routing is
- * not used: a known path with a wrong method must answer 405, and broken percent-encoding 400.
- * See docs/reference/basics.md.
+ * `paths.ts` lists the paths and who may call them. See docs/reference/basics.md.
  */
 
-import { Hono } from "hono";
 import type { Host } from "../host.ts";
 import type { Service } from "../features/service.ts";
-import { accept, type Outcome, type Refusal, refuse } from "../domain/refusal.ts";
+import type { Refusal } from "../domain/refusal.ts";
 import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
-import { withoutBody } from "./answer.ts";
+import { compress, createRequestIds, withoutBody } from "./answer.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
-import { type Address, parseAddress } from "./decode/path.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
+import {
+  type Address,
+  createPlaces,
+  findPath,
+  findRoute,
+  type FoundPath,
+  type FoundRoute,
+  isOfProcess,
+  parseAddress,
+} from "./find_route.ts";
 import { claimAnswer } from "./long_answer.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
-import { compress } from "./compress.ts";
 import { createCors } from "./middleware/cors.ts";
 import { createLoadGate, SHED_STATUS } from "./middleware/load_gate.ts";
-import { createPlaces } from "./middleware/place.ts";
 import { limitAddress, limitInstance, setRateHeaders } from "./middleware/rate_limit.ts";
-import { createRequestIds } from "./middleware/request_id.ts";
 import { PATHS } from "./paths.ts";
 import { sendRefusal } from "./reply.ts";
-import { createRouter, type FoundPath } from "./route.ts";
-import type {
-  AppOptions,
-  Call,
-  Connection,
-  Edge,
-  PathRoutes,
-  Place,
-  RateHeaders,
-  Route,
-} from "./call.ts";
+import type { AppOptions, Call, Connection, Edge, PathRoutes, RateHeaders, Route } from "./call.ts";
 
-const findPath = createRouter(PATHS);
 const MS_PER_SECOND = 1000;
 
 /** Paths about the process itself; they are answered under any load. */
@@ -55,7 +47,7 @@ const NO_ROOM: Refusal = {
   message: "Too many long answers wait for their clients to take them; ask again",
 };
 
-/** A request on its way through Hono, from the gate to the answer. */
+/** A request on its way from the gate to the answer. */
 interface Arrival {
   readonly request: Request;
   readonly connection: Connection;
@@ -65,12 +57,8 @@ interface Arrival {
 }
 
 /** The application that a listener calls for each request. */
-export type App = Pick<Hono<{ Bindings: Arrival }>, "request"> & {
+export interface App {
   fetch(request: Request, connection?: Connection): Promise<Response>;
-};
-
-function isOfProcess({ access }: Route): boolean {
-  return access === "health" || access === "metrics";
 }
 
 /** HTTP/1.0 requests and requests made in process may have no Host header. */
@@ -114,15 +102,6 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     return response;
   }
 
-  const app = new Hono<{ Bindings: Arrival }>({ getPath: () => "/" });
-  // Do not touch Hono's own request object: it is built on first access.
-  app.all("/", ({ env: arrival }) => {
-    const response = answer(arrival);
-    return arrival.request.method === "HEAD" ? response.then(withoutBody) : response;
-  });
-  const carry = app.fetch;
-
-  // The gate comes before Hono, which would double the cost of a shed request.
   async function fetch(request: Request, connection?: Connection): Promise<Response> {
     const poll = host.admit();
     if (poll !== undefined) await poll;
@@ -137,7 +116,8 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     if (watch !== undefined) beginWork(watch, work);
     let endedMs: number | undefined;
     try {
-      const response = await carry(request, { request, connection, address, path, work });
+      let response = await answer({ request, connection, address, path, work });
+      if (request.method === "HEAD") response = await withoutBody(response);
       if (request.method !== "OPTIONS") cors.expose(response, request.headers.get("origin"));
       if (response.status >= 400) leaveBody(request);
       endedMs = host.monotonicMs();
@@ -158,55 +138,14 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     return loadGate.shed(nextRequestId(request.headers.get("x-request-id")));
   }
 
-  return Object.assign(app, { fetch });
-}
-
-type Found = Pick<Call, "params" | "query" | "place" | "route"> & { readonly handler: Route };
-
-/**
- * Checks path, method and host: 400 for a broken path, 404 for an unknown one, 405 for a wrong
- * method.
- */
-function findRoute(
-  request: Request,
-  { host, segments, query }: Address,
-  found: FoundPath | undefined,
-  findPlace: (host: string) => Outcome<Place>,
-): Outcome<Found> {
-  if (segments === undefined) {
-    return refuse({ kind: "bad_request", message: "Malformed percent-encoding in the path" });
-  }
-  if (found === undefined) return noSuchPath(segments);
-  const { path, params } = found;
-  const method = request.method === "HEAD" ? "GET" : request.method;
-  const handler = path.methods.get(method);
-  if (handler === undefined) return refuse({ kind: "method_not_allowed", allow: path.allow });
-  const route = `${method} ${path.pattern}`;
-  const place = findPlace(host);
-  if (isOfProcess(handler)) {
-    const anywhere: Place = { environment: "test", servesData: false };
-    return accept({ params, query, route, handler, place: place.ok ? place.value : anywhere });
-  }
-  if (!place.ok) return place;
-  const isData = handler.access === "read" || handler.access === "write";
-  if (isData && !place.value.servesData) {
-    const message = "This host answers operator calls only; data is under the instance's own host";
-    return refuse({ kind: "not_found", message });
-  }
-  return accept({ params, query, route, handler, place: place.value });
-}
-
-function noSuchPath(segments: readonly string[]) {
-  const isSlashAway = segments.at(-1) === "" && findPath(segments.slice(0, -1)) !== undefined;
-  const hint = isSlashAway ? "The path exists without the slash at its end" : undefined;
-  return refuse({ kind: "not_found", message: "No such path", hint });
+  return { fetch };
 }
 
 /** Declare every field up front so that V8 keeps one hidden class for all calls. */
 function newCall(
   { request, connection }: Arrival,
   requestId: string,
-  found: Found,
+  found: FoundRoute,
   host: Host,
 ): Call {
   const { params, query, place, route } = found;

@@ -5,8 +5,8 @@
  * docs/reference/ describes each of them.
  */
 
-import type { PathRoutes } from "./call.ts";
-import { paths } from "./route.ts";
+import type { PathRoutes, Route } from "./call.ts";
+import type { Tag } from "./openapi/tags.ts";
 import {
   attest,
   listAnchors,
@@ -66,6 +66,22 @@ import { listDeliveries, listListeners, replayDeliveries } from "./reactions/lis
 import { manageReactions, readReactions } from "./reactions/reactions.ts";
 import { listSagas, readSaga } from "./reactions/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./reactions/scheduled.ts";
+
+/**
+ * The paths of one group of the OpenAPI document. A pattern consists of fixed segments and
+ * parameters in braces, e.g. `/{type}/{id}/length`.
+ */
+export function paths(
+  tag: Tag,
+  rows: Readonly<Record<string, Readonly<Record<string, Route>>>>,
+): PathRoutes[] {
+  return Object.entries(rows).map(([pattern, methods]) => ({
+    pattern,
+    tag,
+    methods: new Map(Object.entries(methods)),
+    allow: Object.keys(methods).join(", "),
+  }));
+}
 
 export const PATHS: readonly PathRoutes[] = [
   ...paths("platform", {

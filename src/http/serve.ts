@@ -8,10 +8,9 @@ import type { Host } from "../host.ts";
 import type { Service } from "../features/service.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { createApp } from "./app.ts";
-import { type Drain, openDrain } from "./drain.ts";
+import { createLoadGate, type Drain, openDrain } from "./middleware/load_gate.ts";
 import type { AppOptions, EnvironmentSource } from "./call.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
-import { createLoadGate } from "./middleware/load_gate.ts";
 import { newRequestCounts } from "./metrics/request_counts.ts";
 
 export interface ServeOptions

@@ -57,7 +57,7 @@ async function ask(app: App, key: string): Promise<{ status: number; body: strin
     const began = performance.now();
     const headers = { "authorization": `Bearer ${key}`, "content-type": "application/json" };
     const init = { method, headers, ...(body && { body: JSON.stringify(body) }) };
-    const response = await app.request(`http://127.0.0.1:8002${path}`, init);
+    const response = await app.fetch(new Request(`http://127.0.0.1:8002${path}`, init));
     const text = await response.text();
     return { status: response.status, body: text, ms: performance.now() - began };
   }));
@@ -79,7 +79,7 @@ async function checkSilence({ a, b, tenants }: TwoNodes): Promise<void> {
     assert.equal(JSON.parse(body).error_type, "unavailable");
     assert.ok(ms < ANSWER_MS_MAX, `${ms} ms`);
   }
-  assert.equal((await onA.request("http://127.0.0.1:8002/health/live")).status, 200);
+  assert.equal((await onA.fetch(new Request("http://127.0.0.1:8002/health/live"))).status, 200);
   silence(false);
   for (const app of [onA, onB]) {
     assert.deepEqual((await ask(app, key)).map(({ status }) => status), [200, 200, 200, 200, 201]);

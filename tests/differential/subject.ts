@@ -138,7 +138,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
 
   async function send(sent: Sent, requestId: string): Promise<Reply> {
     const app = appFor(sent);
-    const response = await app.request(toRequest(sent, requestId, values, host.timeMs));
+    const response = await app.fetch(toRequest(sent, requestId, values, host.timeMs));
     const headers = [...response.headers].sort(([a], [b]) => a < b ? -1 : 1);
     return { status: response.status, headers, body: await response.bytes() };
   }

@@ -217,7 +217,9 @@ Deno.test("?progress=true tells how far it is in lines of JSON; the last is the 
         environment: { kind: "listener", environment: "test" },
         clientAddress: () => "",
       });
-      return await app.request(path, { method: "POST", headers, body });
+      return await app.fetch(
+        new Request(`http://localhost${path}`, { method: "POST", headers, body }),
+      );
     };
     const told = await send(file);
     assert.equal(told.headers.get("content-type"), "application/x-ndjson");

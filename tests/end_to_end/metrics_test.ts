@@ -40,7 +40,7 @@ async function watchWorld(body: (world: Watched) => Promise<void>, options?: Wor
       if (body !== undefined) all.set("content-type", "application/json");
       new Headers(headers).forEach((value, name) => all.set(name, value));
       const init = { method, headers: all, body: body === undefined ? null : JSON.stringify(body) };
-      return await app.request(new Request(`http://127.0.0.1:8002${path}`, init));
+      return await app.fetch(new Request(`http://127.0.0.1:8002${path}`, init));
     }
 
     async function scrape() {

@@ -42,7 +42,7 @@ export function testGoldenCases(subject: string): void {
 async function checkCase(golden: GoldenCase): Promise<void> {
   const environment = golden.environment ?? TEST_LISTENER.environment;
   const { app, calls } = scriptApp(golden.script, { ...TEST_LISTENER, environment });
-  const response = await app.request(toRequest(golden.request));
+  const response = await app.fetch(toRequest(golden.request));
   const text = await response.text();
   assert.equal(response.status, golden.status, text);
   assert.equal(response.headers.get("access-control-allow-origin"), "*");

@@ -24,7 +24,7 @@ Deno.test("checkLayers() accepts imports that go down the table", () => {
     "src/features/writes/write_events.ts": `import { x } from "../../store/streams.ts";`,
     "src/features/service.ts": `import { y } from "./writes/write_events.ts";`,
     "src/http/app.ts":
-      `import { Hono } from "hono";\nimport type { S } from "../features/service.ts";`,
+      `import ipaddr from "ipaddr.js";\nimport type { S } from "../features/service.ts";`,
     "main.ts": `import { createApp } from "./src/http/app.ts";`,
   };
   assert.deepEqual(faultsOf(files), []);
@@ -86,9 +86,9 @@ Deno.test("checkLayers() allows a package only in the places the table names", (
     faultsOf({ "src/store/streams.ts": `import { x } from "node:sqlite";` }),
     ["src/store/streams.ts:1 layer_package"],
   );
-  assert.deepEqual(faultsOf({ "src/http/app.ts": `import { cors } from "hono/cors";` }), []);
+  assert.deepEqual(faultsOf({ "src/domain/spec/a.ts": `import { A } from "ajv/a";` }), []);
   assert.deepEqual(
-    faultsOf({ "src/domain/occ.ts": `import { Hono } from "hono";` }),
+    faultsOf({ "src/domain/occ.ts": `import { A } from "ajv";` }),
     ["src/domain/occ.ts:1 layer_package"],
   );
 });

@@ -115,7 +115,7 @@ export function openService(
       if (body !== undefined) headers.set("content-type", "application/json");
       if (idempotencyKey !== undefined) headers.set("x-idempotency-key", idempotencyKey);
       const request = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
-      const response = await app.request(`http://127.0.0.1:8002${path}`, request);
+      const response = await app.fetch(new Request(`http://127.0.0.1:8002${path}`, request));
       const sent = [...response.headers].map(([name, value]) => `${name}: ${value}`);
       return [response.status, ...sent, await response.text()].join("\n");
     },

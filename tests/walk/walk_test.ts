@@ -1,15 +1,16 @@
 /**
  * Keeps the way of a request short: how many files and calls of ours it may pass. A change that
- * makes the way shorter lowers the numbers here. `deno task walk` prints it.
+ * makes the way shorter lowers the numbers here, to the next ten of calls, because on a busy
+ * machine a turn more is taken now and then. `deno task walk` prints the way.
  */
 
 import assert from "node:assert/strict";
 import { countCalls, countWalks, type Walks } from "./count_walk.ts";
 
 const LONGEST: Readonly<Record<keyof Walks, { readonly files: number; readonly calls: number }>> = {
-  post: { files: 111, calls: 689 },
-  keyedPost: { files: 113, calls: 848 },
-  cachedGet: { files: 38, calls: 101 },
+  post: { files: 100, calls: 690 },
+  keyedPost: { files: 102, calls: 850 },
+  cachedGet: { files: 29, calls: 100 },
 };
 
 Deno.test("countWalks() finds no request on a longer way than it may take", async () => {

@@ -7,7 +7,7 @@
  * passed in; noting the start of work costs nanoseconds.
  */
 
-import { type Histogram, observe } from "../measures/histogram.ts";
+import { type Histogram, observe } from "../measures/counters.ts";
 import type { Tenant } from "../tenant.ts";
 
 /** A request or a worker's round, from its start to its end. */

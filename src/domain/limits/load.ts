@@ -3,8 +3,13 @@
  *
  * By Little's law, the number of requests under way is the rate of answers times the time of
  * each. When answers take too long, the bound drops to the number answered within the target
- * time; when they do not, it grows again. Excess load is shed instead of queued. Pure
- * arithmetic on the times passed in. See docs/reference/limits.md.
+ * time; when they do not, it grows again. Excess load is shed instead of queued.
+ *
+ * Each refusal takes time from the requests that were let in, and brings back a client that may
+ * ask again at once. Refusals are therefore sent in proportion to answers: however many clients
+ * ask, and however fast the machine is, refusals take a small part of its time. No client waits
+ * longer than {@link HELD_MS_MAX} for its refusal. Pure arithmetic on the times passed in. See
+ * docs/reference/limits.md.
  */
 
 export interface LoadBound {

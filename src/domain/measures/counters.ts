@@ -7,7 +7,6 @@
  */
 
 import { WASM_FAILURE_KINDS } from "../wasm/failure.ts";
-import { type Histogram, newHistogram, observe } from "./histogram.ts";
 
 /** Numbers by name. The names are few and come from our code, never from client input. */
 export type Tally = Map<string, number>;
@@ -135,4 +134,25 @@ export function countTransaction(
   // A transaction that was refused before its first run has 0 runs.
   if (runs > 1) store.retries += runs - 1;
   if (isCommitted) observe(store.commitSeconds, seconds);
+}
+
+/** Counts values by size. */
+export interface Histogram {
+  /** Upper bounds, ascending and inclusive. */
+  readonly bounds: readonly number[];
+  /** How many values fell into each range; the last entry counts those above all bounds. */
+  readonly counts: number[];
+  sum: number;
+}
+
+export function newHistogram(bounds: readonly number[]): Histogram {
+  return { bounds, counts: new Array(bounds.length + 1).fill(0), sum: 0 };
+}
+
+export function observe(histogram: Histogram, value: number): void {
+  const { bounds, counts } = histogram;
+  let at = 0;
+  while (at < bounds.length && value > bounds[at]!) at++;
+  counts[at]!++;
+  histogram.sum += value;
 }

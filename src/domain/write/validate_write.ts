@@ -14,7 +14,6 @@ import { isJsonObject } from "../json.ts";
 import { nameHint } from "../nearest_name.ts";
 import { limits } from "../limits.ts";
 import { type CheckedMetadata, checkMetadata, isCount } from "./metadata.ts";
-import type { ExpectedLength } from "./occ.ts";
 import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "../refusal.ts";
 import {
@@ -254,4 +253,12 @@ function* checkData(
     }
   }
   return accept(valid);
+}
+
+/** The stream length that the writer expects. `"any"` never conflicts; it is not the same as 0. */
+export type ExpectedLength = number | "any";
+
+/** True when a stream of `length` events may be appended to. */
+export function meetsExpectedLength(length: number, expected: ExpectedLength): boolean {
+  return expected === "any" || expected === length;
 }

@@ -7,8 +7,7 @@
  * transaction that finds nothing more removes it.
  */
 
-import { count, type Counters } from "../../domain/measures/counters.ts";
-import { observe } from "../../domain/measures/histogram.ts";
+import { count, type Counters, observe } from "../../domain/measures/counters.ts";
 import type { Circuit } from "../../domain/listener/circuit.ts";
 import type { DeliveryEnd, Lane } from "../../domain/listener/delivery.ts";
 import { isOutage } from "../../domain/outage.ts";

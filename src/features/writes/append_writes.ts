@@ -5,8 +5,8 @@
  */
 
 import type { ErrorRecord } from "../../domain/error_record.ts";
-import { meetsExpectedLength } from "../../domain/write/occ.ts";
 import { runAtOnce, runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
+import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";

@@ -6,7 +6,7 @@
 import { extendChain } from "../../domain/audit/chain.ts";
 import { decodeEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
-import { meetsExpectedLength } from "../../domain/write/occ.ts";
+import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import { accept, type FaultPlace, type Outcome, type Refusal } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";

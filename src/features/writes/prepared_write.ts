@@ -5,13 +5,12 @@
 
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
-import type { ExpectedLength } from "../../domain/write/occ.ts";
+import type { ExpectedLength, ValidEvent } from "../../domain/write/validate_write.ts";
 import type { CancelRule } from "../../domain/reaction/action.ts";
 import type { EmitEntry, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
 import type { Root, StoredRoot } from "../../domain/reaction/root.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
-import type { ValidEvent } from "../../domain/write/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";
 import type { ScheduleRecord } from "../../store/reactions/schedules.ts";

@@ -6,8 +6,7 @@
  * operators.
  */
 
-import type { Counters, Tally } from "../../domain/measures/counters.ts";
-import type { Histogram } from "../../domain/measures/histogram.ts";
+import type { Counters, Histogram, Tally } from "../../domain/measures/counters.ts";
 import type { StoreMeasure } from "../../domain/measures/store_measure.ts";
 import type { ProcessMeasure } from "../../host.ts";
 import type { ModulesMeasure } from "../../domain/wasm/modules_measure.ts";

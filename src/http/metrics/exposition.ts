@@ -1,7 +1,7 @@
 /** Writes metrics in the text format of Prometheus (exposition format 0.0.4). */
 
 import { Counter, Gauge, type Metric, Registry } from "prom-client";
-import type { Histogram } from "../../domain/measures/histogram.ts";
+import type { Histogram } from "../../domain/measures/counters.ts";
 import {
   type HistogramMetric,
   type Labels,

@@ -5,8 +5,13 @@
  * clients send: routes are templates of `paths.ts`, and methods come from a list.
  */
 
-import { LATENCY_SECONDS, type Tally } from "../../domain/measures/counters.ts";
-import { type Histogram, newHistogram, observe } from "../../domain/measures/histogram.ts";
+import {
+  type Histogram,
+  LATENCY_SECONDS,
+  newHistogram,
+  observe,
+  type Tally,
+} from "../../domain/measures/counters.ts";
 
 /** For requests that match no path, and for preflights, which need none. */
 export const NO_ROUTE = "none";

@@ -10,7 +10,7 @@ import type { RowPage, RowView } from "../../domain/projection/status.ts";
 import { accept, refuse } from "../../domain/refusal.ts";
 import { sendOk, sendText } from "../answer.ts";
 import type { Edge, Route } from "../call.ts";
-import { mayCompress } from "../compress.ts";
+import { mayCompress } from "../answer.ts";
 import { operator, read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
 import { pageOf } from "../list_page.ts";

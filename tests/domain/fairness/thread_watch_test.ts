@@ -1,7 +1,7 @@
 /** Who held the thread, and for how long. */
 
 import assert from "node:assert/strict";
-import { newHistogram } from "../../../src/domain/measures/histogram.ts";
+import { newHistogram } from "../../../src/domain/measures/counters.ts";
 import {
   beginWork,
   endWork,

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { meetsExpectedLength } from "../../../src/domain/write/occ.ts";
+import { meetsExpectedLength } from "../../../src/domain/write/validate_write.ts";
 
 Deno.test("meetsExpectedLength() accepts the exact length and nothing else", () => {
   for (let length = 0; length <= 20; length++) {

@@ -19,7 +19,7 @@ Deno.test("a listing prefers start to its older name cursor, and takes an empty 
   for (const [query, start] of rows) {
     const { app, calls } = scriptApp({ listAggregates: { ok: true, value: page } });
     const headers = { authorization: `Bearer ${TOKENS.read}` };
-    const response = await app.request(`http://127.0.0.1/order?${query}`, { headers });
+    const response = await app.fetch(new Request(`http://127.0.0.1/order?${query}`, { headers }));
     assert.equal(response.status, 200, await response.text());
     assert.equal((calls[0]![2] as { start?: string }).start, start, query);
   }

@@ -34,7 +34,7 @@ function metricsApp(options: Partial<AppOptions> = {}) {
     if (token !== undefined) all.set("authorization", `Bearer ${token}`);
     const remoteAddr = { transport: "tcp", hostname: "127.0.0.1", port: 40_000 } as const;
     const url = `http://${host}/metrics`;
-    return await app.request(new Request(url, { method, headers: all }), undefined, { remoteAddr });
+    return await app.fetch(new Request(url, { method, headers: all }), { remoteAddr });
   };
 }
 

@@ -1,7 +1,7 @@
 /** `openDrain()` waits for work under way, and not for work that comes later. */
 
 import assert from "node:assert/strict";
-import { openDrain } from "../../src/http/drain.ts";
+import { openDrain } from "../../../src/http/middleware/load_gate.ts";
 
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const turn = new Promise((resolve) => setTimeout(resolve, 0, "turn"));

@@ -181,11 +181,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what is put in is seen by what is sent",
   },
   {
-    place: "src/features/writes/prepare_deliveries.ts",
-    test: "tests/features/listeners/deliver_events_test.ts",
-    reason: "what is put in is seen by what is sent",
-  },
-  {
     place: "src/features/listeners/try_delivery.ts",
     test: "tests/features/listeners/deliver_events_test.ts",
     reason: "one try, seen by its receiver",
@@ -246,11 +241,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "one verdict; the writes that race for it are what is to be shown",
   },
   {
-    place: "src/features/writes/meter_events.ts",
-    test: "tests/end_to_end/plans_test.ts",
-    reason: "what it counts and refuses, by each kind of write",
-  },
-  {
     place: "src/http/operators/usage.ts",
     test: "tests/end_to_end/plans_test.ts",
     reason: "what it shows is what was counted there",
@@ -269,11 +259,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/features/writes/prepare_write.ts",
     test: "tests/features/writes/prepare_reactions_test.ts",
     reason: "both make a write ready, and together they bound it",
-  },
-  {
-    place: "src/features/writes/append_events.ts",
-    test: "tests/features/writes/append_writes_test.ts",
-    reason: "it is how a write appends; snapshots that fall due: rebuild_snapshots_test.ts",
   },
   {
     place: "src/features/writes/prepared_write.ts",

@@ -126,7 +126,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       APPEND,
     ],
   ]),
-  ...changesOf("src/features/writes/append_events.ts", "tests/store/streams/aggregates_test.ts", [
+  ...changesOf("src/store/streams/streams.ts", "tests/store/streams/aggregates_test.ts", [
     [
       "an aggregate is listed with its second event",
       "if (first === 0) indexAggregate",
@@ -289,8 +289,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "anchors do not see that a stream has changed",
-      "markChange(tx, tenant, stream, before, epoch);\n    movePoint",
-      "movePoint",
+      "markChange(tx, tenant, stream, before, epoch);\n",
+      "",
       "tests/store/streams/audit_cuts_test.ts",
     ],
   ]),
@@ -353,7 +353,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "const at = end;",
     ],
   ]),
-  ...changesOf("src/store/streams/stream_tail.ts", TAILS, [
+  ...changesOf("src/store/streams/stream_head.ts", TAILS, [
     [
       "a head takes a fourth event",
       "if (count === TAIL_EVENTS_MAX ||",

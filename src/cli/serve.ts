@@ -23,7 +23,7 @@ import {
   startServer,
 } from "../http/serve.ts";
 import type { Engine } from "../kv/engine.ts";
-import { measureEngine } from "../kv/measured_engine.ts";
+import { measureEngine } from "../kv/calls.ts";
 import { openEngine } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";

@@ -47,7 +47,6 @@ import { createSagaAdvancer } from "./sagas/advance_sagas.ts";
 import { createCombiner } from "./writes/combine.ts";
 import { createDeliveryRunner, NO_DELIVERIES } from "./listeners/deliver_events.ts";
 import { createTimerRunner } from "./work/fire_schedule.ts";
-import { createJudge } from "./writes/judge_writes.ts";
 import { createSnapshotKeeper } from "./states/keep_snapshots.ts";
 import { createRebuilder } from "./states/rebuild_snapshots.ts";
 import { openErrorRecords } from "./base/record_error.ts";
@@ -181,8 +180,8 @@ export function createService(
     : createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
   const asker = createModuleAsker(host, modules);
   const judging = { engine, host, ...runners, reader };
-  const judge = createJudge(judging, createCombiner(engine, host, counters, deliveries));
-  const combiner = traceCommits(judge, tracer);
+  const committing = createCombiner(engine, host, { counters, lanes: deliveries, judging });
+  const combiner = traceCommits(committing, tracer);
   const outside = createOutsideAsker(engine, judging, asker);
   const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
   const emitter = createEmitter(host, combiner, asker);

@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import type { Service } from "../features/service.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
-import { compress, createRequestIds, withoutBody } from "./answer.ts";
+import { compress, createRequestIds, isCompressible, withoutBody } from "./answer.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
 import {
@@ -96,8 +96,11 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
       response = answerFailure(edge, call, error);
     }
     call.body?.leave();
-    if (!claimAnswer(response, call.owner)) response = answerRefused(edge, call, NO_ROOM);
-    response = compress(response, request);
+    if (isCompressible(response)) {
+      // Long answers are among them.
+      if (!claimAnswer(response, call.owner)) response = answerRefused(edge, call, NO_ROOM);
+      response = compress(response, request);
+    }
     setRateHeaders(response, call.rate);
     return response;
   }
@@ -118,7 +121,10 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     try {
       let response = await answer({ request, connection, address, path, work });
       if (request.method === "HEAD") response = await withoutBody(response);
-      if (request.method !== "OPTIONS") cors.expose(response, request.headers.get("origin"));
+      const origin = request.headers.get("origin");
+      if ((origin !== null || cors.varies) && request.method !== "OPTIONS") {
+        cors.expose(response, origin);
+      }
       if (response.status >= 400) leaveBody(request);
       endedMs = host.monotonicMs();
       const seconds = (endedMs - beganMs) / MS_PER_SECOND;

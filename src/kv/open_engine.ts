@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb/engine.ts";
-import { drawKeyHash } from "./key_bytes.ts";
+import { drawKeyHash } from "./key_map.ts";
 import { checkPages, NO_PAGES, type PageCheck } from "./sqlite/pages/page_check.ts";
 import { checkSqliteFile } from "./sqlite/row_checksum.ts";
 import { openSqliteEngine } from "./sqlite/engine.ts";

@@ -36,3 +36,14 @@ export async function readUsage(
 function decodeCounter(value: Bytes): number {
   return Number(viewOf(value).getBigInt64(0, true));
 }
+
+/** `2026-11`, in UTC. */
+export function monthOf(timeMs: number): string {
+  return new Date(timeMs).toISOString().slice(0, 7);
+}
+
+/** When the month after `month` begins, as an ISO 8601 UTC time. */
+export function monthEnd(month: string): string {
+  const [year = NaN, number = NaN] = month.split("-").map(Number);
+  return new Date(Date.UTC(year, number)).toISOString();
+}

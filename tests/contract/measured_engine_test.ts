@@ -1,6 +1,6 @@
 /** A measured engine is an engine like any other. */
 
-import { measureEngine } from "../../src/kv/measured_engine.ts";
+import { measureEngine } from "../../src/kv/calls.ts";
 import { temporaryEngine } from "../support/temporary_engine.ts";
 import { engineContract } from "./engine_contract.ts";
 

@@ -12,7 +12,7 @@ import {
   hashOf,
   isSameKey,
   isWithin,
-} from "../../src/kv/key_bytes.ts";
+} from "../../src/kv/key_map.ts";
 import { newBytes } from "../../src/kv/slab.ts";
 
 /** Short keys, which are often equal or a prefix of another, and some longer ones. */

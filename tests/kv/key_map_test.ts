@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { textOf } from "../../src/kv/byte_text.ts";
 import type { Bytes } from "../../src/kv/engine.ts";
-import { HASH_BITS, hashOf, type Keyed } from "../../src/kv/key_bytes.ts";
-import { KeyMap, KeySet } from "../../src/kv/key_map.ts";
+import { HASH_BITS, hashOf, type Keyed, KeyMap, KeySet } from "../../src/kv/key_map.ts";
 import { newBytes } from "../../src/kv/slab.ts";
 
 interface Numbered extends Keyed {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { bytesOf } from "../../src/kv/byte_text.ts";
 import type { Written } from "../../src/kv/transaction/conflict_log.ts";
-import { hashOf, type Keyed } from "../../src/kv/key_bytes.ts";
-import { KeyMap } from "../../src/kv/key_map.ts";
+import { hashOf, type Keyed, KeyMap } from "../../src/kv/key_map.ts";
 import { openWatches } from "../../src/kv/watches.ts";
 
 function written(...texts: string[]): Written {

@@ -14,9 +14,12 @@ import { decodeRecord } from "../../src/store/json_record.ts";
 import { keys } from "../../src/store/keys.ts";
 import type { SagaRecord } from "../../src/store/sagas/sagas.ts";
 import type { ScheduleRecord } from "../../src/store/reactions/schedules.ts";
-import { decodeSegment } from "../../src/store/streams/segment.ts";
-import { decodeHead, tailOf } from "../../src/store/streams/stream_head.ts";
-import { decodeTail } from "../../src/store/streams/stream_tail.ts";
+import {
+  decodeHead,
+  decodeSegment,
+  decodeTail,
+  tailOf,
+} from "../../src/store/streams/stream_head.ts";
 import { TENANT } from "./founding.ts";
 import type { SimulatedStore } from "./simulated_store.ts";
 import type { CommitNote, EndedWorld } from "./world.ts";

@@ -10,7 +10,7 @@ import type { Host } from "../../src/host.ts";
 import { createApp } from "../../src/http/app.ts";
 import { createAddressNet } from "../../src/http/middleware/address_net.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import type { Keyed } from "../../src/kv/key_bytes.ts";
+import type { Keyed } from "../../src/kv/key_map.ts";
 import type { WebhookSender } from "../../src/domain/listener/sender.ts";
 import {
   anchorWorker,

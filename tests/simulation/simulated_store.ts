@@ -4,7 +4,12 @@
  * engine over it; the opener decides how long calls take and whether they return at all.
  */
 
-import { BufferedTransaction } from "../../src/kv/transaction/buffered_transaction.ts";
+import {
+  BufferedTransaction,
+  checkKey,
+  refuseExpired,
+  stampBytes,
+} from "../../src/kv/transaction/buffered_transaction.ts";
 import { bytesOf, lowerBound, textOf, type TextRange } from "../../src/kv/byte_text.ts";
 import { openCalls } from "../../src/kv/calls.ts";
 import {
@@ -23,10 +28,8 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../../src/kv/engine.ts";
-import { hashOf } from "../../src/kv/key_bytes.ts";
+import { hashOf } from "../../src/kv/key_map.ts";
 import { mergeRange } from "../../src/kv/transaction/range_merge.ts";
-import { checkKey, refuseExpired } from "../../src/kv/size_limits.ts";
-import { stampBytes } from "../../src/kv/transaction/transaction_bytes.ts";
 import { openWatches, type Watches } from "../../src/kv/watches.ts";
 import * as own from "../../src/kv/transaction/write_buffer.ts";
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { keys } from "../../src/store/keys.ts";
-import { countUsage, readUsage } from "../../src/store/usage.ts";
+import { countUsage, monthEnd, monthOf, readUsage } from "../../src/store/usage.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 Deno.test("events of a month are summed up over all counters, for each environment and month apart", async () => {
@@ -38,4 +38,11 @@ Deno.test("transactions that count at the same time do not conflict, and none is
     assert.equal(runs, 50);
     assert.equal(await engine.snapshot((tx) => readUsage(tx, 1, "2026-01")), 150);
   });
+});
+
+Deno.test("months are those of UTC, with their last and first milliseconds", () => {
+  assert.equal(monthOf(Date.UTC(2026, 1, 1) - 1), "2026-01");
+  assert.equal(monthOf(Date.UTC(2026, 1, 1)), "2026-02");
+  assert.equal(monthEnd("2026-01"), "2026-02-01T00:00:00.000Z");
+  assert.equal(monthEnd("2026-12"), "2027-01-01T00:00:00.000Z");
 });

@@ -5,8 +5,7 @@ import { encodeEvent } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
-import { decodeHead, tailOf } from "../../src/store/streams/stream_head.ts";
-import { tailCount } from "../../src/store/streams/stream_tail.ts";
+import { decodeHead, tailCount, tailOf } from "../../src/store/streams/stream_head.ts";
 import { openStreams } from "../../src/store/streams/streams.ts";
 
 export const TENANT = 1;

@@ -14,7 +14,7 @@ import { resolveTenant } from "../../src/features/access/instances.ts";
 import { createService } from "../../src/features/service.ts";
 import { systemHost } from "../../src/host.ts";
 import { startServer } from "../../src/http/serve.ts";
-import { measureEngine } from "../../src/kv/measured_engine.ts";
+import { measureEngine } from "../../src/kv/calls.ts";
 import { openEngine } from "../../src/kv/open_engine.ts";
 import { accepted, anyOperator, makeInstance, makeKey } from "../support/access_fixtures.ts";
 

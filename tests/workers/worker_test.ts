@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { runWorker, watchThread, type Worker } from "../../src/workers/worker.ts";
 import { fakeHost } from "../support/fake_host.ts";
-import { newHistogram } from "../../src/domain/measures/histogram.ts";
+import { newHistogram } from "../../src/domain/measures/counters.ts";
 import { beginWork, newThreadWatch } from "../../src/domain/fairness/thread_watch.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Service } from "../../src/features/service.ts";

@@ -5,7 +5,7 @@
  * docs/reference/audit.md.
  */
 
-import type { MerkleFormat } from "./node_hash.ts";
+import type { MerkleFormat } from "./chain.ts";
 import { signText, verifyText } from "./signature.ts";
 
 /** What an instance's key signs. */

@@ -8,7 +8,7 @@
 import { formatOf, type InstanceAnchor } from "./anchor.ts";
 import type { InclusionProof } from "./merkle.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
-import type { MerkleFormat } from "./node_hash.ts";
+import type { MerkleFormat } from "./chain.ts";
 
 export interface AttestedEvent {
   /** 0-based index in the stream. */

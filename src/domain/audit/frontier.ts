@@ -15,7 +15,7 @@ import {
   type PackedNodes,
   parentHash,
   setNode,
-} from "./node_hash.ts";
+} from "./chain.ts";
 
 export interface Frontier {
   /** Number of leaves. */

@@ -5,7 +5,7 @@
  * (changes anywhere). See docs/reference/audit.md.
  */
 
-import { leafHash, type MerkleFormat, type NodeHash, parentHash } from "./node_hash.ts";
+import { leafHash, type MerkleFormat, type NodeHash, parentHash } from "./chain.ts";
 import { type Direction, nodesOnLevel, pathToRoot, treeHeight } from "./tree_shape.ts";
 
 /** One sibling and direction for each level below the root, starting at the leaves. */

@@ -5,7 +5,7 @@
  * raised to the height of a full one by repeating its root, unless it is the only block.
  */
 
-import { NODE_BYTES, type NodeHash, type PackedNodes, setNodes } from "./node_hash.ts";
+import { NODE_BYTES, type NodeHash, type PackedNodes, setNodes } from "./chain.ts";
 import { BLOCK_LEAVES, blockHash, buildRows, rowsRoot, type TreeRows } from "./tree_rows.ts";
 
 /** A stream as it was when the anchor was made. */

@@ -20,7 +20,7 @@ import {
   parentHash,
   setNode,
   setNodes,
-} from "./node_hash.ts";
+} from "./chain.ts";
 import { nodesOnLevel, treeHeight } from "./tree_shape.ts";
 
 /** Levels within a block. */

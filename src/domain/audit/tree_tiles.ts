@@ -18,7 +18,7 @@ import {
   type PackedNodes,
   packedParentHash,
   parentHash,
-} from "./node_hash.ts";
+} from "./chain.ts";
 
 /** Levels between a tile and the one above. */
 export const TILE_HEIGHT = 8;

@@ -53,14 +53,3 @@ export interface PlanUsage {
 export function isNearLimit({ usage, limit }: PlanUsage): boolean {
   return usage * 10 >= limit * 8;
 }
-
-/** `2026-11`, in UTC. */
-export function monthOf(timeMs: number): string {
-  return new Date(timeMs).toISOString().slice(0, 7);
-}
-
-/** When the month after `month` begins, as an ISO 8601 UTC time. */
-export function monthEnd(month: string): string {
-  const [year = NaN, number = NaN] = month.split("-").map(Number);
-  return new Date(Date.UTC(year, number)).toISOString();
-}

@@ -123,6 +123,10 @@ function* compileDocument(
   yield;
   const listeners = compileListeners(document, faults);
   yield;
+  const sagas = compileSagas(document, singletons, faults, warnings);
+  const isSettingOff = [...aggregateTypes.values()].some(({ events }) =>
+    [...events.values()].some(({ reactions }) => reactions !== undefined)
+  );
   const hash = yield* canonicalHashSteps(document);
   return {
     hash,
@@ -132,9 +136,10 @@ function* compileDocument(
     targetTypes,
     singletons,
     watched: implications.watched,
-    sagas: compileSagas(document, singletons, faults, warnings),
+    sagas,
     listeners,
     listenersOf: indexListeners(listeners.values()),
+    setsOff: isSettingOff || sagas.size > 0 || listeners.size > 0,
     moduleCalls: [...handlerCalls, ...implications.moduleCalls],
     blobs: new Map(),
   };

@@ -35,6 +35,8 @@ export interface CompiledSpec {
   readonly listeners: ReadonlyMap<string, Listener>;
   /** Finds the listeners whose patterns match an event. */
   readonly listenersOf: ListenerIndex;
+  /** Whether any event may set something off: an implied event, a saga or a delivery. */
+  readonly setsOff: boolean;
   /** All calls of WebAssembly modules in the spec. */
   readonly moduleCalls: readonly ModuleCall[];
   /**

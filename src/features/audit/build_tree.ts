@@ -9,7 +9,7 @@
  */
 
 import { type Frontier, frontierRoot } from "../../domain/audit/frontier.ts";
-import { leafHash, setNode } from "../../domain/audit/node_hash.ts";
+import { leafHash, setNode } from "../../domain/audit/chain.ts";
 import {
   blockOfRows,
   blocksRoot,

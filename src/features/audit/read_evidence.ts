@@ -9,7 +9,7 @@
 import { formatOf, type InstanceAnchor } from "../../domain/audit/anchor.ts";
 import { type AttestationBundle, buildBundle } from "../../domain/audit/bundle.ts";
 import { type InclusionProof, proofRoot } from "../../domain/audit/merkle.ts";
-import { leafHash, type PackedNodes } from "../../domain/audit/node_hash.ts";
+import { leafHash, type PackedNodes } from "../../domain/audit/chain.ts";
 import {
   blockWith,
   packBlocks,

@@ -42,6 +42,7 @@ export const EMPTY_SPEC: CompiledSpec = {
   sagas: new Map(),
   listeners: new Map(),
   listenersOf: indexListeners([]),
+  setsOff: false,
   moduleCalls: [],
   blobs: new Map(),
 };

@@ -5,14 +5,19 @@
  */
 
 import type { Report } from "./report.ts";
-import { extendChain } from "../../domain/audit/chain.ts";
+import {
+  extendChain,
+  leafHash,
+  NODE_BYTES,
+  nodeAt,
+  type NodeHash,
+} from "../../domain/audit/chain.ts";
 import {
   EMPTY_FRONTIER,
   extendFrontier,
   type Frontier,
   frontierRoot,
 } from "../../domain/audit/frontier.ts";
-import { leafHash, NODE_BYTES, nodeAt, type NodeHash } from "../../domain/audit/node_hash.ts";
 import { TILE_NODES, tileHash } from "../../domain/audit/tree_tiles.ts";
 import { ERASED_TYPE } from "../../domain/erasure/marker.ts";
 import { decodeEvent } from "../../domain/event.ts";

@@ -43,8 +43,7 @@ import { countRewrite, markChange, readEpoch } from "../../store/streams/audit_c
 import { logRewrite } from "../../store/projections/erased_projections.ts";
 import { movePoint } from "../../store/streams/geo_index.ts";
 import { enqueueStreamRebuild, REBUILD_EVERY_BYTES } from "../../store/streams/rebuilds.ts";
-import type { ChainedEvent } from "../../store/streams/segment.ts";
-import type { StreamHead } from "../../store/streams/stream_head.ts";
+import type { ChainedEvent, StreamHead } from "../../store/streams/stream_head.ts";
 import { type IndexedEvent, readEvents } from "../../store/streams/stream_events.ts";
 import { placeEvents, placeSegments, readHead } from "../../store/streams/streams.ts";
 

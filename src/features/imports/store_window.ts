@@ -14,9 +14,8 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
 import { readImport, storeImport } from "../../store/imports.ts";
-import { openStreams } from "../../store/streams/streams.ts";
+import { appendEvents, openStreams } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
-import { appendEvents } from "../writes/append_events.ts";
 import { logStreams } from "../writes/append_writes.ts";
 import {
   foldTarget,

@@ -4,11 +4,11 @@ import { createRequestAdmission, type RequestAdmission } from "./admit_request.t
 import { openSharedCounter } from "./share_rate.ts";
 import type { Tier } from "../../domain/access/access.ts";
 import type { Counters } from "../../domain/measures/counters.ts";
-import { EVENTS_PER_MONTH, monthEnd, monthOf } from "../../domain/limits/plan.ts";
+import { EVENTS_PER_MONTH } from "../../domain/limits/plan.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
-import { readUsage } from "../../store/usage.ts";
+import { monthEnd, monthOf, readUsage } from "../../store/usage.ts";
 
 export interface LimitsService extends RequestAdmission {
   /** `month` looks like `2026-11`; if left out, it is the current month in UTC. */

@@ -11,8 +11,8 @@ import { listPauses, type ReactionPause } from "../../store/reactions/paused_rea
 import { followVersion } from "../base/follow_version.ts";
 
 export interface PausedReactions {
-  /** Answers from memory; nothing counts as paused before the first read. */
-  isPaused(tenant: number): boolean;
+  /** The paused environments, from memory; none before the first read. */
+  readonly tenants: ReadonlySet<number>;
   /** Environments whose timers must be restored. */
   resuming(): readonly number[];
   /**
@@ -27,6 +27,7 @@ export interface PausedReactions {
 
 export function followPauses(engine: Engine, host: Host): PausedReactions {
   let pauses: ReadonlyMap<number, ReactionPause> = new Map();
+  const tenants = new Set<number>();
   /** The number of changes reported, and the number already read. */
   let heard = 1;
   let known = 0;
@@ -37,6 +38,8 @@ export function followPauses(engine: Engine, host: Host): PausedReactions {
       const found = await engine.snapshot(listPauses);
       if (upTo <= known) continue;
       pauses = found;
+      tenants.clear();
+      for (const [tenant, { state }] of found) if (state === "paused") tenants.add(tenant);
       known = upTo;
     }
   }
@@ -50,7 +53,7 @@ export function followPauses(engine: Engine, host: Host): PausedReactions {
   const follower = followVersion(engine, host, keys.pauseSignal(), forget);
 
   return {
-    isPaused: (tenant) => pauses.size > 0 && pauses.get(tenant)?.state === "paused",
+    tenants,
     resuming: () =>
       [...pauses].filter(([, { state }]) => state === "resuming").map(([tenant]) => tenant),
     ready,

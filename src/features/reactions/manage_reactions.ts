@@ -298,7 +298,7 @@ export async function putTimersAside(
   due: readonly Timer[],
 ): Promise<ReadonlySet<Timer>> {
   const found = due.filter(({ tenant, kind }) =>
-    (kind === "scheduled" || kind === "saga") && paused.isPaused(tenant)
+    (kind === "scheduled" || kind === "saga") && paused.tenants.has(tenant)
   );
   if (found.length === 0) return NONE;
   for (const tenant of new Set(found.map(({ tenant }) => tenant))) {

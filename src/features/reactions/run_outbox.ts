@@ -103,7 +103,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const held = openHeldWorks();
 
   function ownWaitMs(tenant: number): number {
-    return held.isFull(tenant) || paused.isPaused(tenant) ? 0 : OWN_WAIT_MS;
+    return held.isFull(tenant) || paused.tenants.has(tenant) ? 0 : OWN_WAIT_MS;
   }
 
   const dropper = openDropper({ engine, host, specs, counters: combiner.counters });
@@ -143,7 +143,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 
   /** Throws only outages. */
   async function attempt(work: OutboxWork): Promise<void> {
-    if (paused.isPaused(work.place.tenant)) return;
+    if (paused.tenants.has(work.place.tenant)) return;
     try {
       const { entry } = work;
       if (entry.kind === "emit") await emit(work, entry);
@@ -242,7 +242,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       turns.set(shard, turn);
     }
     const due = pages.flatMap(({ works }) => works).filter((work) =>
-      isEntryDue(work, nowMs) && !held.has(work.place) && !paused.isPaused(work.place.tenant)
+      isEntryDue(work, nowMs) && !held.has(work.place) && !paused.tenants.has(work.place.tenant)
     );
     if (due.length === 0 || isStopping()) return 0;
     await allOf(due.map(attempt));
@@ -255,7 +255,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const { works } = page;
     const last = works.at(-1)?.place.tenant;
     // A paused tenant's entries are skipped as a whole, however many there are.
-    const isPassed = page.next !== undefined && last !== undefined && paused.isPaused(last);
+    const isPassed = page.next !== undefined && last !== undefined && paused.tenants.has(last);
     const next = isPassed ? keys.tenantOutbox(shard, last).end : page.next;
     const turn = turns.get(shard) ?? 0;
     if (next === undefined && !cursors.has(shard)) return { works, next, turn };
@@ -333,7 +333,7 @@ export function openHeldWorks(): HeldWorks {
   const names = new Set<string>();
 
   return {
-    isFull: (tenant) => numbers.isFull(tenant) || bytes.isFull(tenant),
+    isFull: (tenant) => names.size > 0 && (numbers.isFull(tenant) || bytes.isFull(tenant)),
     has: (place) => names.size > 0 && names.has(nameOf(place)),
     hold(works) {
       for (const work of works) {

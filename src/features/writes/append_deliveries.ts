@@ -6,11 +6,9 @@
 
 import type { Steps } from "../../domain/fairness/pieces.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
-import type { Outcome } from "../../domain/refusal.ts";
-import type { Written } from "../../domain/write/write.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { markLane, putDelivery, signalLanes } from "../../store/listeners/deliveries.ts";
-import { NOTHING_WRITTEN, type PreparedTarget, type PreparedWrite } from "./prepared_write.ts";
+import type { PreparedTarget } from "./prepared_write.ts";
 
 /** The lanes that this process works on. */
 export interface OwnLanes {
@@ -29,7 +27,7 @@ export interface OwnLanes {
 /** For a process that does not deliver. */
 export const NO_OWN_LANES: OwnLanes = { isOwn: () => false, offer: () => {} };
 
-/** `first` is the index of the target's first event. */
+/** Call it for a target with deliveries. `first` is the index of its first event. */
 export function* appendDeliveriesSteps(
   tx: Transaction,
   tenant: number,
@@ -37,10 +35,9 @@ export function* appendDeliveriesSteps(
   first: number,
   lanes: OwnLanes,
 ): Steps<void> {
-  if (deliveries === undefined) return;
   const marked = new Set<string>();
   let isOwn = true;
-  for (const { offset, listener, value } of deliveries) {
+  for (const { offset, listener, value } of deliveries!) {
     const lane = { tenant, listener, stream };
     putDelivery(tx, lane, first + offset, value);
     yield;
@@ -52,23 +49,12 @@ export function* appendDeliveriesSteps(
   if (!isOwn) signalLanes(tx);
 }
 
-/**
- * Offers all lanes that a transaction has put deliveries into; `outcomes` are those of
- * `writes`.
- */
+/** Offers the lanes that a committed transaction has put the deliveries of a target into. */
 export function offerDeliveries(
   lanes: OwnLanes,
   tenant: number,
-  writes: readonly PreparedWrite[],
-  outcomes: readonly Outcome<Written>[],
+  { key: stream, deliveries }: PreparedTarget,
 ): void {
-  for (const [index, { targets }] of writes.entries()) {
-    const outcome = outcomes[index]!;
-    if (!outcome.ok || outcome.value === NOTHING_WRITTEN || outcome.value.replayed) continue;
-    for (const { key: stream, deliveries } of targets) {
-      if (deliveries === undefined) continue;
-      const listeners = new Set(deliveries.map(({ listener }) => listener));
-      lanes.offer([...listeners].map((listener) => ({ tenant, listener, stream })));
-    }
-  }
+  const listeners = new Set(deliveries!.map(({ listener }) => listener));
+  lanes.offer([...listeners].map((listener) => ({ tenant, listener, stream })));
 }

@@ -23,13 +23,11 @@ import {
   recordInLedger,
   touchLedger,
 } from "../../store/streams/idempotency.ts";
-import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
+import { appendEventsSteps, openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendDeliveriesSteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
-import { appendEventsSteps } from "./append_events.ts";
 import { appendReactionsSteps, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
-import { type EventMeter, openMeter } from "./meter_events.ts";
 import {
   NOTHING_WRITTEN,
   type PreparedTarget,
@@ -37,6 +35,9 @@ import {
   STREAM_MOVED,
 } from "./prepared_write.ts";
 import { flushRootClaims } from "./root_claims.ts";
+import { assert } from "../../domain/assert.ts";
+import type { PlanUsage } from "../../domain/limits/plan.ts";
+import { countUsage, monthEnd, monthOf, readUsage } from "../../store/usage.ts";
 
 const MS_PER_SECOND = 1000;
 /** Writes of a group that are appended in one step. */
@@ -233,7 +234,9 @@ function* appendWriteSteps(
     directCount += appended.direct;
     scheduledCount += appended.scheduled;
     if (appended.isRootSpent) isRootSpent = true;
-    yield* appendDeliveriesSteps(tx, tenant, target, first, lanes);
+    if (target.deliveries !== undefined) {
+      yield* appendDeliveriesSteps(tx, tenant, target, first, lanes);
+    }
     eventCount += events.length;
     targets[index] = { key, first, count: events.length };
   }
@@ -299,4 +302,54 @@ function refuseConflict(form: WriteRequest["form"], target: PreparedTarget, leng
   const expected = target.expected as number;
   if (form !== "atomic") return refuse({ kind: "occ_conflict", length, expected });
   return refuse({ kind: "occ_conflict_atomic", key: target.key, length, expected });
+}
+
+/** Meters a transaction's events against the plan; only clients' writes are ever refused. */
+interface EventMeter {
+  /** Returns a refusal if the month's remaining events do not suffice for the write. */
+  refuse(write: PreparedWrite): Outcome<never> | undefined;
+  /** Notes events that a write has placed. Returns the usage if there is a limit. */
+  note(write: PreparedWrite, events: number): PlanUsage | undefined;
+  /** Counts everything that was noted. Call it once. */
+  flush(tx: Transaction): void;
+}
+
+/**
+ * Reads the usage only if a write has a limit, and reads it unguarded. So concurrent writes do
+ * not see each other's events and may exceed the limit by that many.
+ */
+async function openMeter(
+  tx: Transaction,
+  tenant: number,
+  writes: readonly PreparedWrite[],
+): Promise<EventMeter> {
+  const [first] = writes;
+  assert(first !== undefined, "a transaction has a write");
+  const month = monthOf(first.nowMs);
+  const isLimited = writes.some(({ allocation }) => allocation !== undefined);
+  let used = isLimited ? await readUsage(tx.unguarded, tenant, month) : 0;
+  let noted = 0;
+
+  return {
+    refuse({ allocation: limit, targets }) {
+      if (limit === undefined) return undefined;
+      const events = targets.reduce((sum, target) => sum + target.events.length, 0);
+      if (used + events <= limit) return undefined;
+      return refuse({
+        kind: "plan_limit",
+        usage: used,
+        limit,
+        events,
+        resetsAt: monthEnd(month),
+      });
+    },
+    note({ allocation }, events) {
+      noted += events;
+      used += events;
+      return allocation === undefined ? undefined : { usage: used, limit: allocation };
+    },
+    flush(tx) {
+      if (noted > 0) countUsage(tx, tenant, month, noted, first.targets[0]!.key);
+    },
+  };
 }

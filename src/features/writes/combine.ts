@@ -6,7 +6,7 @@
  */
 
 import type { Turns } from "../../domain/fairness/pieces.ts";
-import { type Counters, newCounters } from "../../domain/measures/counters.ts";
+import { count, countErrors, type Counters, newCounters } from "../../domain/measures/counters.ts";
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome } from "../../domain/refusal.ts";
@@ -17,10 +17,11 @@ import type { Engine } from "../../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
 import { appendWrites } from "./append_writes.ts";
-import { countWritten } from "./count_written.ts";
 import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import { NO_GATHERING, openGathering } from "./gather_writes.ts";
-import type { PreparedWrite } from "./prepared_write.ts";
+import type { SceneParts } from "./judge_scene.ts";
+import { createJudge } from "./judge_writes.ts";
+import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
 const GROUP_WRITES_MAX = 500;
@@ -55,20 +56,27 @@ interface Queue {
 }
 
 export interface Combiner {
-  submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>>;
+  readonly submit: Submit;
   /** Used by every transaction that appends events. */
   readonly watched: WatchedTypesReader;
   /** Counts everything that is written. */
   readonly counters: Counters;
 }
 
+export interface CombinerOptions {
+  readonly counters?: Counters;
+  /** The delivery lanes that this process works on. */
+  readonly lanes?: OwnLanes;
+  /** What modules need to judge events before they are written; absent if none does. */
+  readonly judging?: SceneParts;
+}
+
 export function createCombiner(
   engine: Engine,
   host: Host,
-  counters: Counters = newCounters(),
-  lanes: OwnLanes = NO_OWN_LANES,
-  watched: WatchedTypesReader = openWatchedTypes(),
+  { counters = newCounters(), lanes = NO_OWN_LANES, judging }: CombinerOptions = {},
 ): Combiner {
+  const watched = openWatchedTypes();
   const queues = new Map<number, Queue>();
   /** By tenant: until when (monotonic time) implied events are left to the outbox. */
   const directPauses = new Map<number, number>();
@@ -81,7 +89,17 @@ export function createCombiner(
     yieldTurn: () => host.yieldTurn(),
   };
 
+  const judged = judging && createJudge(judging, combine);
+
   function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
+    if (judged === undefined) return combine(tenant, write);
+    for (const { judgedAs } of write.targets) {
+      if (judgedAs !== undefined) return judged(tenant, write);
+    }
+    return combine(tenant, write);
+  }
+
+  function combine(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     if (write.targets.length > 1) return commitAlone(tenant, write);
     const queue = queues.get(tenant) ?? openQueue(tenant);
     const stream = write.targets[0]!.key;
@@ -114,7 +132,13 @@ export function createCombiner(
     outcomes: readonly Outcome<Written>[],
   ): void {
     countWritten(counters, writes, outcomes);
-    offerDeliveries(lanes, tenant, writes, outcomes);
+    for (let index = 0; index < writes.length; index++) {
+      const outcome = outcomes[index]!;
+      if (!outcome.ok || outcome.value === NOTHING_WRITTEN || outcome.value.replayed) continue;
+      for (const target of writes[index]!.targets) {
+        if (target.deliveries !== undefined) offerDeliveries(lanes, tenant, target);
+      }
+    }
   }
 
   function schedule(): void {
@@ -138,16 +162,18 @@ export function createCombiner(
       const groups = takeGroups(queue);
       const direct = directStreams(tenant, queue, groups);
       for (const [index, group] of groups.entries()) {
-        commitInTurn(tenant, queue, group, direct[index]!);
+        commitInTurn(tenant, queue, group, direct?.[index] ?? NO_STREAMS);
       }
       if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     }
   }
 
+  /** Where implied events may go, for each group; undefined for nowhere. */
   function directStreams(tenant: number, queue: Queue, groups: readonly Group[]) {
+    if (!groups.some(({ writes }) => writes.some(isDirect))) return undefined;
     const untilMs = directPauses.get(tenant);
     if (untilMs !== undefined) {
-      if (host.monotonicMs() < untilMs) return groups.map(() => NO_STREAMS);
+      if (host.monotonicMs() < untilMs) return undefined;
       directPauses.delete(tenant);
     }
     const writes = groups.map((group) => group.writes.map(({ write }) => write));
@@ -213,6 +239,10 @@ export function createCombiner(
   }
 
   return { submit, watched, counters };
+}
+
+function isDirect({ write }: Waiting): boolean {
+  return write.directStreams !== undefined;
 }
 
 function sumWaiting(queues: ReadonlyMap<number, Queue>): { writes: number; bytes: number } {
@@ -301,4 +331,32 @@ function joinStreams(streams: readonly Waiting[][]): Group[] {
     room.bytes -= bytes;
   }
   return groups;
+}
+
+/** Counts what a committed transaction has done; `outcomes` are those of `writes`, in order. */
+export function countWritten(
+  counters: Counters,
+  writes: readonly PreparedWrite[],
+  outcomes: readonly Outcome<Written>[],
+): void {
+  let fromClients = 0;
+  for (let index = 0; index < writes.length; index++) {
+    const outcome = outcomes[index]!;
+    if (!outcome.ok || outcome.value === NOTHING_WRITTEN) continue;
+    if (outcome.value.replayed) {
+      counters.writesReplayed++;
+      continue;
+    }
+    const { cause, targets, errors } = writes[index]!;
+    for (const { events } of targets) {
+      if (cause === undefined) fromClients += events.length;
+      else count(counters.eventsWritten, cause.origin, events.length);
+    }
+    const { direct } = outcome.value;
+    if (direct !== undefined) count(counters.eventsWritten, "implied", direct);
+    if (errors.length > 0) countErrors(counters, errors);
+    const { rootErrors } = outcome.value;
+    if (rootErrors !== undefined) countErrors(counters, rootErrors);
+  }
+  if (fromClients > 0) count(counters.eventsWritten, "client", fromClients);
 }

@@ -13,9 +13,8 @@ import { encodeEvent, encodeMetadata } from "../../domain/event.ts";
 import { impliedStamp, type OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Transaction } from "../../kv/engine.ts";
-import type { StreamAppender } from "../../store/streams/streams.ts";
+import { appendEvents, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypes } from "../../store/reactions/watched_types.ts";
-import { appendEvents } from "./append_events.ts";
 import type { PreparedEntry, PreparedWrite } from "./prepared_write.ts";
 
 /** Streams that one transaction opens for direct events at most, besides those of its writes. */

@@ -5,19 +5,18 @@
  * exactly the state that it follows. See docs/reference/modules.md.
  *
  * Writes to one stream are judged one after the other, each on the state that the writes before
- * it will leave, and are written together. Writes to types without modules pass straight
- * through.
+ * it will leave, and are written together. Writes to types without modules do not come here.
  */
 
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Written } from "../../domain/write/write.ts";
-import type { Combiner } from "./combine.ts";
 import { needsVerdict, openScene, type SceneParts, type Verdict } from "./judge_scene.ts";
 import {
   NOTHING_WRITTEN,
   type PreparedTarget,
   type PreparedWrite,
   STREAM_MOVED,
+  type Submit,
 } from "./prepared_write.ts";
 import { openTurns } from "../base/stream_turns.ts";
 
@@ -34,13 +33,12 @@ interface Waiting {
   tries: number;
 }
 
-/** Wraps a combiner so that writes are judged before they are combined. */
-export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
+/** Submits writes with events that modules judge; `submit` gets what they have accepted. */
+export function createJudge(parts: SceneParts, submit: Submit): Submit {
   const lanes = new Map<string, Waiting[]>();
   const turns = openTurns();
 
-  function submit(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
-    if (!write.targets.some(isJudged)) return combiner.submit(tenant, write);
+  function judge(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { write, resolve, reject, tries: 0 };
       if (write.targets.length > 1) void runAlone(tenant, waiting);
@@ -104,14 +102,10 @@ export function createJudge(parts: SceneParts, combiner: Combiner): Combiner {
 
   async function submitJudged(tenant: number, verdict: Verdict): Promise<Outcome<Written>> {
     if (verdict.kind === "thrown") throw verdict.error;
-    return verdict.kind === "refused" ? verdict : await combiner.submit(tenant, verdict.write);
+    return verdict.kind === "refused" ? verdict : await submit(tenant, verdict.write);
   }
 
-  return { ...combiner, submit };
-}
-
-function isJudged({ judgedAs }: PreparedTarget): boolean {
-  return judgedAs !== undefined;
+  return judge;
 }
 
 function nameOf(tenant: number, { key }: PreparedTarget): string {

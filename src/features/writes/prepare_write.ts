@@ -26,9 +26,8 @@ import type { ValidTarget, ValidWrite } from "../../domain/write/validate_write.
 import type { WriteRequest } from "../../domain/write/write.ts";
 import type { Host } from "../../host.ts";
 import { pointBytes } from "../../store/streams/geo_index.ts";
-import { EVENT_OVERHEAD_BYTES } from "../../store/streams/segment.ts";
-import { prepareDeliveries } from "./prepare_deliveries.ts";
-import type { Cause, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
+import { EVENT_OVERHEAD_BYTES } from "../../store/streams/stream_head.ts";
+import type { Cause, PreparedDelivery, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
 import {
   errorRecordsOf,
   openReactionPlan,
@@ -36,6 +35,9 @@ import {
   type ReactionPlan,
   requireAnswers,
 } from "./prepare_reactions.ts";
+import { DELIVERY_ID_RANDOM_BYTES, deliveryId } from "../../domain/listener/delivery_id.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import { encodeDelivery } from "../../store/listeners/deliveries.ts";
 
 const MS_PER_SECOND = 1000;
 
@@ -67,24 +69,19 @@ export function* prepareWriteSteps(
   const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
   const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
   const eventCount = write.targets.reduce((sum, { events }) => sum + events.length, 0);
-  const plan = openReactionPlan({
-    host,
-    spec,
-    nowMs,
-    ownWaitMs,
-    requestId,
-    depth: 0,
-    isDirect,
-    root: undefined,
-    isRootSpent: false,
-    isMany: eventCount > 1,
-    answers,
-  });
+  const isMany = eventCount > 1;
+  const root = undefined;
+  const shared = { host, spec, nowMs, ownWaitMs, requestId, depth: 0, isDirect, root, answers };
+  const plan = spec.setsOff
+    ? openReactionPlan({ ...shared, isRootSpent: false, isMany })
+    : undefined;
   const targets: PreparedTarget[] = [];
-  for (const valid of write.targets) targets.push(yield* prepareTarget(plan, valid, metadata));
-  requireAnswers(plan);
-  const impliedCount = plan.actions;
-  const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan.bytes);
+  for (const valid of write.targets) {
+    targets.push(yield* prepareTarget(spec, plan, valid, metadata));
+  }
+  if (plan !== undefined) requireAnswers(plan);
+  const impliedCount = plan?.actions ?? 0;
+  const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan?.bytes ?? 0);
   const exceeded = exceededLimit(bytes, impliedCount);
   if (exceeded !== undefined) return refuse({ kind: "payload_too_large", ...exceeded });
   return accept({
@@ -96,11 +93,11 @@ export function* prepareWriteSteps(
     requestId,
     idempotency,
     impliedCount,
-    errors: errorRecordsOf(plan),
+    errors: plan === undefined ? [] : errorRecordsOf(plan),
     ownWaitMs,
-    kept: plan.kept,
+    kept: plan?.kept,
     allocation: request.allocation,
-    directStreams: plan.directStreams.length > 0 ? plan.directStreams : undefined,
+    directStreams: plan?.directStreams.length ? plan.directStreams : undefined,
   });
 }
 
@@ -122,7 +119,8 @@ function exceededLimit(bytes: number, actions: number) {
  * docs/reference/writing.md.
  */
 function* prepareTarget(
-  plan: ReactionPlan,
+  spec: CompiledSpec,
+  plan: ReactionPlan | undefined,
   target: ValidTarget,
   metadata: StoredMetadata,
 ): Steps<PreparedTarget> {
@@ -144,10 +142,10 @@ function* prepareTarget(
     events[index] = event;
   }
   if (isPlaced) bytes += pointBytes(key);
-  const reactions = yield* prepareReactions(plan, aggregateType, key, events);
-  const deliveries = yield* prepareDeliveries(plan, aggregateType, key, events);
+  const reactions = plan && (yield* prepareReactions(plan, aggregateType, key, events));
+  const deliveries = plan && (yield* prepareDeliveries(plan, aggregateType, key, events));
   const prepared = { key, aggregateType, id, expected, events, bytes, reactions, deliveries };
-  const type = plan.spec.aggregateTypes.get(aggregateType)!;
+  const type = spec.aggregateTypes.get(aggregateType)!;
   return type.wasmHandlers.size === 0 ? prepared : { ...prepared, judgedAs: type };
 }
 
@@ -208,7 +206,7 @@ export function prepareEmission(
     answers,
   });
   const valid: ValidTarget = { key, aggregateType, id, expected: "any", events: [checked.event] };
-  const target = runAtOnce(prepareTarget(plan, valid, { ...stamp, timestamp }));
+  const target = runAtOnce(prepareTarget(spec, plan, valid, { ...stamp, timestamp }));
   requireAnswers(plan);
   const impliedCount = plan.actions;
   const bytes = target.bytes + plan.bytes;
@@ -229,4 +227,37 @@ export function prepareEmission(
     kept: plan.kept,
   };
   return { ok: true, write };
+}
+
+/** Key and mark besides the stream they name. Each counts as written and as a possible conflict. */
+const KEY_BYTES = 64;
+const KEY_FACTOR = 4;
+
+/** The deliveries of `events` of one stream; undefined if no listener hears them. */
+export function* prepareDeliveries(
+  plan: ReactionPlan,
+  aggregateType: string,
+  key: StreamKey,
+  events: readonly EncodedEvent[],
+): Steps<readonly PreparedDelivery[] | undefined> {
+  const { spec, host, nowMs } = plan;
+  if (spec.listeners.size === 0) return undefined;
+  let prepared: PreparedDelivery[] | undefined;
+  for (const [offset, { type }] of events.entries()) {
+    // The write will be refused, so further deliveries do not matter.
+    if (plan.bytes > limits.writeStoredBytesMax) break;
+    if (offset > 0) yield;
+    for (const listener of spec.listenersOf(aggregateType, type)) {
+      prepared ??= [];
+      const id = deliveryId(nowMs, prepared.length, host.randomBytes(DELIVERY_ID_RANDOM_BYTES));
+      const { url } = spec.listeners.get(listener)!;
+      const fresh = { id, sinceMs: nowMs, dueMs: 0, url, tries: [], triesBefore: 0 };
+      const cause = host.traceparent?.();
+      const delivery = cause === undefined ? fresh : { ...fresh, cause };
+      const value = encodeDelivery(delivery);
+      prepared.push({ offset, listener, value });
+      plan.bytes += value.length + KEY_FACTOR * (key.length + listener.length + KEY_BYTES);
+    }
+  }
+  return prepared;
 }

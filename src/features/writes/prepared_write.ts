@@ -12,6 +12,7 @@ import type { Root, StoredRoot } from "../../domain/reaction/root.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
+import type { Outcome } from "../../domain/refusal.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";
 import type { ScheduleRecord } from "../../store/reactions/schedules.ts";
 
@@ -106,6 +107,9 @@ export interface Cause {
   /** Called after the events are placed. */
   settle(tx: Transaction, written: Written): void;
 }
+
+/** Commits a write, and answers when it is known what became of it. */
+export type Submit = (tenant: number, write: PreparedWrite) => Promise<Outcome<Written>>;
 
 /** The answer to a write whose cause was gone: nothing was written. */
 export const NOTHING_WRITTEN: Written = {

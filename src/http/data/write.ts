@@ -5,7 +5,7 @@ import { count } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { EVENTS_PER_MONTH, isNearLimit, type PlanUsage } from "../../domain/limits/plan.ts";
-import type { Outcome } from "../../domain/refusal.ts";
+import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { WriteRequest, Written } from "../../domain/write/write.ts";
 import { sendText } from "../answer.ts";
@@ -135,7 +135,9 @@ async function writeForm(
   if (!body.ok) return sendWrite(edge, call, body);
   const header = request.headers.get("x-idempotency-key");
   // Only a long body holds a share of the memory for bodies.
-  const idempotency = call.body === undefined
+  const idempotency = header === null
+    ? accept(undefined)
+    : call.body === undefined
     ? decodeIdempotency(header, body.value)
     : await decodeLongIdempotency(header, body.value, call.host);
   if (!idempotency.ok) return sendWrite(edge, call, idempotency);

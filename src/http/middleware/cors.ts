@@ -28,6 +28,8 @@ const PREFLIGHT_SECONDS = "7200";
 export interface Cors {
   /** Answers 204; needs no key, and the path need not exist. */
   answerPreflight(requestId: string, origin: string | null): Response;
+  /** Whether answers differ by the origin that asks, even if none is named. */
+  readonly varies: boolean;
   /** Lets the requesting page read the headers of an answer. */
   expose(response: Response, origin: string | null): void;
 }
@@ -41,6 +43,7 @@ export function createCors(origins: readonly string[], headerPrefix: string): Co
   const exposed = exposedHeaders(headerPrefix);
 
   return {
+    varies: named.size > 0,
     answerPreflight(requestId, origin) {
       const isNamed = origin !== null && named.has(origin);
       const headers = new Headers({

@@ -19,7 +19,7 @@ import type {
 } from "./client.ts";
 import { type EngineHost, FoundationdbEngine } from "./engine.ts";
 import { viewOf } from "../slab.ts";
-import { stampBytes } from "../transaction/transaction_bytes.ts";
+import { stampBytes } from "../transaction/buffered_transaction.ts";
 
 export interface FoundationdbOptions {
   /** Undefined for FoundationDB's own default. */

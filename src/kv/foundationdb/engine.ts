@@ -32,7 +32,7 @@ import { type ClientDatabase, codeOf, errorCodes, isLimit, isMisuse, isPassing }
 import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
 import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
 import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
-import { refuseExpired } from "../size_limits.ts";
+import { refuseExpired } from "../transaction/buffered_transaction.ts";
 import { openTurns } from "../sqlite/turns.ts";
 
 /** The outside world, as far as the engine needs it. */

@@ -17,7 +17,7 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../engine.ts";
-import { BufferedTransaction } from "../transaction/buffered_transaction.ts";
+import { BufferedTransaction, checkKey } from "../transaction/buffered_transaction.ts";
 import { bytesOf, textAfter, textOf, type TextRange } from "../byte_text.ts";
 import {
   type ClientDatabase,
@@ -29,8 +29,7 @@ import {
 } from "./client.ts";
 import { ownWritesIn, readWholeRange } from "./range.ts";
 import type { Stalls, Tracked } from "./stalls.ts";
-import { hashOf } from "../key_bytes.ts";
-import { checkKey } from "../size_limits.ts";
+import { hashOf } from "../key_map.ts";
 import * as own from "../transaction/write_buffer.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;

@@ -11,7 +11,7 @@
 import type { Bytes, Watch } from "../engine.ts";
 import { textOf } from "../byte_text.ts";
 import type { Written } from "../transaction/conflict_log.ts";
-import { hashOf, isWithin, type Keyed } from "../key_bytes.ts";
+import { hashOf, isWithin, type Keyed } from "../key_map.ts";
 import type { ClientDatabase, ClientTransaction, ClientWatch } from "./client.ts";
 import type { Stalls } from "./stalls.ts";
 

@@ -27,7 +27,7 @@ import { openGroupChooser, type Queued } from "./commit_group.ts";
 import * as occ from "../transaction/conflict_log.ts";
 import { applyGroup } from "./group_change.ts";
 import { judgeGroup } from "./judge_group.ts";
-import { refuseExpired } from "../size_limits.ts";
+import { refuseExpired } from "../transaction/buffered_transaction.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./file.ts";
 import {
   type SqliteReading,

@@ -5,8 +5,7 @@
  */
 
 import type { Bytes } from "../engine.ts";
-import { compareKeys } from "../key_bytes.ts";
-import { KeyMap } from "../key_map.ts";
+import { compareKeys, KeyMap } from "../key_map.ts";
 import type { StoreChange } from "./change.ts";
 import { addToCounter, type Write, type WriteBuffer } from "../transaction/write_buffer.ts";
 

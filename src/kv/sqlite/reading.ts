@@ -13,11 +13,10 @@ import {
   type RangeOptions,
   type ReadTransaction,
 } from "../engine.ts";
-import { refuseEnded } from "../transaction/buffered_transaction.ts";
+import { checkKey, refuseEnded, refuseExpired } from "../transaction/buffered_transaction.ts";
 import { textOf, type TextRange } from "../byte_text.ts";
-import { hashOf } from "../key_bytes.ts";
+import { hashOf } from "../key_map.ts";
 import { mergeRange } from "../transaction/range_merge.ts";
-import { checkKey, refuseExpired } from "../size_limits.ts";
 import type { StoredPairs } from "./pairs.ts";
 import type { SqliteViews, View } from "./versions.ts";
 import { isKeyWritten, isRangeWritten, type WrittenGroup } from "../transaction/conflict_log.ts";

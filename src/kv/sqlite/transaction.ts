@@ -13,14 +13,12 @@ import type {
   ReadTransaction,
   Transaction,
 } from "../engine.ts";
-import { BufferedTransaction } from "../transaction/buffered_transaction.ts";
+import { BufferedTransaction, checkKey, stampBytes } from "../transaction/buffered_transaction.ts";
 import { textOf, type TextRange } from "../byte_text.ts";
 import { noteWrites, type WrittenGroup } from "../transaction/conflict_log.ts";
-import { hashOf } from "../key_bytes.ts";
+import { hashOf } from "../key_map.ts";
 import { newBytes } from "../slab.ts";
 import { resolved, SqliteReading, type TransactionHome } from "./reading.ts";
-import { stampBytes } from "../transaction/transaction_bytes.ts";
-import { checkKey } from "../size_limits.ts";
 import * as own from "../transaction/write_buffer.ts";
 
 export class SqliteTransaction extends BufferedTransaction<TransactionHome> implements Transaction {

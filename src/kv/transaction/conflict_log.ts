@@ -8,8 +8,7 @@
 
 import { lowerBound, textOf, type TextRange } from "../byte_text.ts";
 import type { Bytes } from "../engine.ts";
-import { isWithin, type Keyed } from "../key_bytes.ts";
-import { KeyMap, KeySet, type KnownKeys } from "../key_map.ts";
+import { isWithin, type Keyed, KeyMap, KeySet, type KnownKeys } from "../key_map.ts";
 
 /** What a transaction read and must find unchanged at its commit. */
 export interface Guards {

@@ -5,7 +5,7 @@
 
 import type { Bytes, KeyValue, RangeOptions } from "../engine.ts";
 import { textAfter, textOf, type TextRange } from "../byte_text.ts";
-import { compareKeys } from "../key_bytes.ts";
+import { compareKeys } from "../key_map.ts";
 import {
   addToCounter,
   isCleared,

@@ -5,8 +5,7 @@
 
 import type { Bytes } from "../engine.ts";
 import { textAfter, textOf, type TextRange } from "../byte_text.ts";
-import { compareKeys, compareWithText, hashOf, isWithin, type Keyed } from "../key_bytes.ts";
-import { KeyMap } from "../key_map.ts";
+import { compareKeys, compareWithText, hashOf, isWithin, type Keyed, KeyMap } from "../key_map.ts";
 import { newBytes, viewOf } from "../slab.ts";
 
 /** The final write to a key: an addition if `delta` is there, otherwise a value or its removal. */

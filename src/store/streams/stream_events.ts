@@ -1,6 +1,6 @@
 /**
  * Reads the events of a stream in both directions, from its segments and its head. The head may
- * have the newest events (`stream_tail.ts`).
+ * have the newest events (`stream_head.ts`).
  */
 
 import { assert } from "../../domain/assert.ts";
@@ -9,9 +9,14 @@ import type { Bytes, KeyRange, KeyValue, ReadTransaction } from "../../kv/engine
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys } from "../keys.ts";
 import { wholeValue } from "../large_value.ts";
-import { type ChainedEvent, decodeSegment } from "./segment.ts";
-import { decodeHead, type StreamHead, tailOf } from "./stream_head.ts";
-import { decodeTail } from "./stream_tail.ts";
+import {
+  type ChainedEvent,
+  decodeHead,
+  decodeSegment,
+  decodeTail,
+  type StreamHead,
+  tailOf,
+} from "./stream_head.ts";
 
 /** An event with its 0-based index in the stream. */
 export interface IndexedEvent extends ChainedEvent {

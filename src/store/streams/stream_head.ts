@@ -1,17 +1,28 @@
 /**
- * The head of a stream, with all that a write must know of the events before it. It is one small
- * value, and may hold the newest events themselves (`stream_tail.ts`).
+ * The form in which a stream is stored: its head, the tail of newest events in the head, and
+ * segments with all other events.
+ *
+ * The head has all that a write must know of the events before it, in one small value.
+ *
+ * A segment holds consecutive events in one value, to save keys. Ten thousand events then take
+ * some dozens of keys. Layout: format byte, count (u32), a length (u32) for each event, a chain
+ * hash (32 bytes) for each event, then the bytes of the events.
+ *
+ * The tail has the newest events while they are few and small. A write of one event then sets one
+ * row, which is there already, and only every fourth one adds a segment with all of them. With a
+ * row for each event, each write would change another page of the index, and in a store with many
+ * streams nearly every page is another stream's. Layout: the number of events (one byte), then
+ * each as a segment of its own. Empty if there are none.
  */
 
 import { assert } from "../../domain/assert.ts";
-import type { ChainHash } from "../../domain/audit/chain.ts";
+import { type ChainHash, NODE_BYTES, type NodeHash } from "../../domain/audit/chain.ts";
 import { peakCount } from "../../domain/audit/frontier.ts";
-import { NODE_BYTES, type NodeHash } from "../../domain/audit/node_hash.ts";
 import type { GeoPlace } from "../../domain/geo/cells.ts";
 import type { Bytes } from "../../kv/engine.ts";
 import { newBytes, viewOf } from "../../kv/slab.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
-import { NO_TAIL } from "./stream_tail.ts";
+import { Buffer } from "node:buffer";
 
 export interface StreamHead {
   /** Number of events. */
@@ -128,4 +139,161 @@ export function tailOf(bytes: Bytes | undefined, head: StreamHead): Bytes {
 
 function headBytes(peaks: number): number {
   return TIP_OFFSET + NODE_BYTES * (1 + peaks);
+}
+
+/** One event of a stream as the store keeps it. */
+export interface ChainedEvent {
+  readonly raw: string;
+  /** Length of `raw` in UTF-8. */
+  readonly bytes: number;
+  readonly hash: ChainHash;
+}
+
+/** Segments are closed at about this size; a larger event has a segment of its own. */
+export const SEGMENT_BYTES_TARGET = 64 * 1024;
+
+const SEGMENT_FORMAT = 1;
+/** What a segment has before the lengths. */
+export const PREAMBLE_BYTES = 5;
+const LENGTH_BYTES = 4;
+const HASH_BYTES = 32;
+
+/** What a segment adds to the bytes of each of its events. */
+export const EVENT_OVERHEAD_BYTES = LENGTH_BYTES + HASH_BYTES;
+
+const encoder = new TextEncoder();
+
+export function encodeSegment(events: readonly ChainedEvent[]): Bytes {
+  return putSegment(newBytes(segmentBytes(events)), events);
+}
+
+/** Length in bytes of a segment of these events. */
+export function segmentBytes(events: readonly ChainedEvent[]): number {
+  let size = PREAMBLE_BYTES;
+  for (const event of events) size += EVENT_OVERHEAD_BYTES + event.bytes;
+  return size;
+}
+
+/** Encodes into `segment`, which must be exactly as long as it takes. */
+export function putSegment(segment: Bytes, events: readonly ChainedEvent[]): Bytes {
+  const view = viewOf(segment);
+  segment[0] = SEGMENT_FORMAT;
+  view.setUint32(1, events.length);
+  let lengthAt = PREAMBLE_BYTES;
+  let hashes = "";
+  let text = "";
+  for (const { bytes, hash, raw } of events) {
+    view.setUint32(lengthAt, bytes);
+    lengthAt += LENGTH_BYTES;
+    hashes += hash;
+    text += raw;
+  }
+  // One call for all hashes and one for all events: each call costs more than what it copies.
+  segment.subarray(lengthAt).setFromHex(hashes);
+  const rawAt = lengthAt + HASH_BYTES * events.length;
+  const { written } = encoder.encodeInto(text, segment.subarray(rawAt));
+  assert(rawAt + written === segment.length, "a segment is filled exactly");
+  return segment;
+}
+
+/** Joins segments into one with the events of all, which are copied as they are. */
+export function joinSegments(segments: readonly Bytes[]): Bytes {
+  const counts = segments.map((segment) => viewOf(segment).getUint32(1));
+  const count = counts.reduce((sum, own) => sum + own, 0);
+  const size = segments.reduce((sum, { length }) => sum + length - PREAMBLE_BYTES, PREAMBLE_BYTES);
+  const joined = newBytes(size);
+  joined[0] = SEGMENT_FORMAT;
+  viewOf(joined).setUint32(1, count);
+  let lengthAt = PREAMBLE_BYTES;
+  let hashAt = lengthAt + LENGTH_BYTES * count;
+  let rawAt = hashAt + HASH_BYTES * count;
+  for (const [index, segment] of segments.entries()) {
+    assert(segment[0] === SEGMENT_FORMAT, "a segment has its format");
+    const hashesAt = PREAMBLE_BYTES + LENGTH_BYTES * counts[index]!;
+    const textAt = hashesAt + HASH_BYTES * counts[index]!;
+    joined.set(segment.subarray(PREAMBLE_BYTES, hashesAt), lengthAt);
+    joined.set(segment.subarray(hashesAt, textAt), hashAt);
+    joined.set(segment.subarray(textAt), rawAt);
+    lengthAt += hashesAt - PREAMBLE_BYTES;
+    hashAt += textAt - hashesAt;
+    rawAt += segment.length - textAt;
+  }
+  return joined;
+}
+
+export function decodeSegment(segment: Bytes): ChainedEvent[] {
+  assert(segment[0] === SEGMENT_FORMAT, "a segment has its format");
+  const view = viewOf(segment);
+  const count = view.getUint32(1);
+  const hashesAt = PREAMBLE_BYTES + LENGTH_BYTES * count;
+  const rawAt = hashesAt + HASH_BYTES * count;
+  const body = Buffer.from(segment.buffer, segment.byteOffset + rawAt, segment.length - rawAt);
+  const text = body.toString("utf8");
+  // If every byte is one character, the events are slices of one string.
+  const sliceable = text.length === body.length;
+  const hashes = segment.subarray(hashesAt, rawAt).toHex();
+  const events: ChainedEvent[] = [];
+  let offset = 0;
+  for (let index = 0; index < count; index++) {
+    const bytes = view.getUint32(PREAMBLE_BYTES + LENGTH_BYTES * index);
+    const end = offset + bytes;
+    const raw = sliceable ? text.slice(offset, end) : body.toString("utf8", offset, end);
+    const hashAt = 2 * HASH_BYTES * index;
+    events.push({ raw, bytes, hash: hashes.slice(hashAt, hashAt + 2 * HASH_BYTES) });
+    offset = end;
+  }
+  return events;
+}
+
+/** Beyond this many, the next event takes all of them to a segment. */
+export const TAIL_EVENTS_MAX = 3;
+/** In stored form. Every write to the stream copies this much, and the log of the store has it. */
+export const TAIL_BYTES_MAX = 1536;
+
+export const NO_TAIL: Bytes = new Uint8Array(0);
+
+/** How many events a tail has. */
+export function tailCount(tail: Bytes): number {
+  return tail.length === 0 ? 0 : tail[0]!;
+}
+
+/** The tail with one more event; undefined if there is no room for it. */
+export function extendTail(tail: Bytes, event: ChainedEvent): Bytes | undefined {
+  const count = tailCount(tail);
+  const at = Math.max(1, tail.length);
+  const size = at + singleBytes(event.bytes);
+  if (count === TAIL_EVENTS_MAX || size > TAIL_BYTES_MAX) return undefined;
+  const extended = newBytes(size);
+  extended.set(tail);
+  extended[0] = count + 1;
+  putSegment(extended.subarray(at), [event]);
+  return extended;
+}
+
+/** Oldest first. */
+export function decodeTail(tail: Bytes): ChainedEvent[] {
+  return singlesOf(tail).flatMap(decodeSegment);
+}
+
+/** One segment of the tail's events and others; the caller knows that one has room for all. */
+export function sealTail(tail: Bytes, events: readonly ChainedEvent[]): Bytes {
+  return joinSegments([...singlesOf(tail), encodeSegment(events)]);
+}
+
+/** The segments of one event that a tail is made of, as pieces of it. */
+function singlesOf(tail: Bytes): Bytes[] {
+  const singles: Bytes[] = [];
+  const view = viewOf(tail);
+  for (let at = 1; at < tail.length;) {
+    const size = singleBytes(view.getUint32(at + PREAMBLE_BYTES));
+    singles.push(tail.subarray(at, at + size));
+    at += size;
+  }
+  assert(singles.length === tailCount(tail), "a head has as many events as it says");
+  return singles;
+}
+
+/** Bytes of a segment with one event. */
+function singleBytes(eventBytes: number): number {
+  return PREAMBLE_BYTES + EVENT_OVERHEAD_BYTES + eventBytes;
 }

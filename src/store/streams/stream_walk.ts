@@ -8,9 +8,8 @@ import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys, streamPart } from "../keys.ts";
 import { wholeValue } from "../large_value.ts";
-import { decodeSegment } from "./segment.ts";
+import { decodeHead, decodeSegment, type StreamHead, tailOf } from "./stream_head.ts";
 import { type IndexedEvent, indexTail } from "./stream_events.ts";
-import { decodeHead, type StreamHead, tailOf } from "./stream_head.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 

@@ -18,13 +18,21 @@ import { keys } from "../keys.ts";
 import { setLargeValue } from "../large_value.ts";
 import {
   type ChainedEvent,
+  decodeHead,
+  decodeTail,
+  encodeHead,
   encodeSegment,
   EVENT_OVERHEAD_BYTES,
+  extendTail,
+  sealTail,
   SEGMENT_BYTES_TARGET,
   segmentBytes,
-} from "./segment.ts";
-import { decodeHead, encodeHead, type StreamHead, tailOf } from "./stream_head.ts";
-import { decodeTail, extendTail, sealTail, tailCount } from "./stream_tail.ts";
+  type StreamHead,
+  tailCount,
+  tailOf,
+} from "./stream_head.ts";
+import { indexAggregate } from "./aggregates.ts";
+import { enqueueStreamRebuild, REBUILD_EVERY_BYTES } from "./rebuilds.ts";
 
 type Reads = Pick<ReadTransaction, "get">;
 
@@ -152,7 +160,7 @@ function appenderTo(
     if (pending === undefined) return;
     const { head } = appender;
     markChange(tx, tenant, stream, before, epoch);
-    movePoint(tx, tenant, stream, before.place, head.place);
+    if (before.place !== head.place) movePoint(tx, tenant, stream, before.place, head.place);
     const tail = yield* placeBehind(tx, tenant, stream, before, tailOf(stored, before), pending);
     tx.set(headKey, encodeHead({ ...head, epoch }, tail));
   }
@@ -239,4 +247,36 @@ function cutIntoSegments(events: readonly ChainedEvent[]): (readonly ChainedEven
   }
   segments.push(events.slice(from));
   return segments;
+}
+
+/**
+ * Appends the events, maintains what the store keeps about their aggregate, and returns the index
+ * of the first. `timestamp` is the Unix time in seconds of the last event, and of the first one as
+ * well unless `firstTimestamp` is given.
+ */
+export function* appendEventsSteps(
+  tx: Transaction,
+  tenant: number,
+  stream: StreamAppender,
+  aggregate: { readonly aggregateType: string; readonly id: string },
+  events: readonly EncodedEvent[],
+  timestamp: number,
+  firstTimestamp: number = timestamp,
+): Steps<number> {
+  const before = stream.head;
+  const first = yield* stream.appendSteps(events, timestamp, firstTimestamp);
+  if (first === 0) indexAggregate(tx, tenant, aggregate.aggregateType, aggregate.id);
+  if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {
+    enqueueStreamRebuild(tx, tenant, stream.key);
+  }
+  return first;
+}
+
+/** The same in one step, for few events. */
+export function appendEvents(...args: Parameters<typeof appendEventsSteps>): number {
+  return runAtOnce(appendEventsSteps(...args));
+}
+
+function rebuildsDue(bytes: number): number {
+  return Math.floor(bytes / REBUILD_EVERY_BYTES);
 }

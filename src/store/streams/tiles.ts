@@ -4,7 +4,7 @@
  * events.
  */
 
-import { leafHash, NODE_BYTES, type PackedNodes, setNode } from "../../domain/audit/node_hash.ts";
+import { leafHash, NODE_BYTES, type PackedNodes, setNode } from "../../domain/audit/chain.ts";
 import { TILE_NODES, tileHash, type TilePlace } from "../../domain/audit/tree_tiles.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";

@@ -16,7 +16,7 @@ import {
   type MerkleFormat,
   type NodeHash,
   parentHash,
-} from "../../../src/domain/audit/node_hash.ts";
+} from "../../../src/domain/audit/chain.ts";
 import { type Direction, nodesOnLevel, treeHeight } from "../../../src/domain/audit/tree_shape.ts";
 import golden from "../../golden/audit/merkle.json" with { type: "json" };
 

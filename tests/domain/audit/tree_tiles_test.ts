@@ -7,7 +7,7 @@ import {
   NODE_BYTES,
   type PackedNodes,
   setNode,
-} from "../../../src/domain/audit/node_hash.ts";
+} from "../../../src/domain/audit/chain.ts";
 import {
   proveFromTiles,
   TILE_NODES,

@@ -5,8 +5,6 @@ import { TIERS } from "../../../src/domain/access/access.ts";
 import {
   EVENTS_PER_MONTH,
   isNearLimit,
-  monthEnd,
-  monthOf,
   RATES_PER_MINUTE,
   UNLIMITED,
 } from "../../../src/domain/limits/plan.ts";
@@ -41,11 +39,4 @@ Deno.test("isNearLimit() is true from 80% on", () => {
   assert.equal(isNearLimit({ usage: 7_999, limit: 10_000 }), false);
   assert.equal(isNearLimit({ usage: 8_000, limit: 10_000 }), true);
   assert.equal(isNearLimit({ usage: 10_001, limit: 10_000 }), true);
-});
-
-Deno.test("months are those of UTC, with their last and first milliseconds", () => {
-  assert.equal(monthOf(Date.UTC(2026, 1, 1) - 1), "2026-01");
-  assert.equal(monthOf(Date.UTC(2026, 1, 1)), "2026-02");
-  assert.equal(monthEnd("2026-01"), "2026-02-01T00:00:00.000Z");
-  assert.equal(monthEnd("2026-12"), "2027-01-01T00:00:00.000Z");
 });

@@ -12,7 +12,7 @@ import {
   frontierRoot,
 } from "../../../src/domain/audit/frontier.ts";
 import { merkleRoot, proofRoot } from "../../../src/domain/audit/merkle.ts";
-import { leafHash } from "../../../src/domain/audit/node_hash.ts";
+import { leafHash } from "../../../src/domain/audit/chain.ts";
 import {
   blockWith,
   packBlocks,

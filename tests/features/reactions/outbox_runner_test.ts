@@ -68,7 +68,7 @@ function runnerOf(
     emitter: {
       write: (...[, , request]: Parameters<RunnerParts["emitter"]["write"]>) => write(request),
     },
-    paused: { isPaused: () => false, ready: () => Promise.resolve() },
+    paused: { tenants: new Set(), ready: () => Promise.resolve() },
     ...change,
   };
   return createOutboxRunner(parts as unknown as RunnerParts);

@@ -1,7 +1,7 @@
 /** What a transaction of writes counts: what it has done, once, and nothing else. */
 
 import assert from "node:assert/strict";
-import { countWritten } from "../../../src/features/writes/count_written.ts";
+import { countWritten } from "../../../src/features/writes/combine.ts";
 import {
   NOTHING_WRITTEN,
   type PreparedWrite,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { bytesOf, textOf, type TextRange } from "../../../src/kv/byte_text.ts";
 import { applyGroup } from "../../../src/kv/sqlite/group_change.ts";
-import { hashOf } from "../../../src/kv/key_bytes.ts";
+import { hashOf } from "../../../src/kv/key_map.ts";
 import type { StoreChange } from "../../../src/kv/sqlite/change.ts";
 import * as own from "../../../src/kv/transaction/write_buffer.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { bytesOf } from "../../../src/kv/byte_text.ts";
 import type { Bytes } from "../../../src/kv/engine.ts";
-import { hashOf } from "../../../src/kv/key_bytes.ts";
+import { hashOf } from "../../../src/kv/key_map.ts";
 import {
   openRecentValues,
   RECENT_SLOT_BYTES,

@@ -6,8 +6,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { bytesOf, type TextRange } from "../../../src/kv/byte_text.ts";
 import * as occ from "../../../src/kv/transaction/conflict_log.ts";
-import { hashOf, type Keyed } from "../../../src/kv/key_bytes.ts";
-import { KeyMap } from "../../../src/kv/key_map.ts";
+import { hashOf, type Keyed, KeyMap } from "../../../src/kv/key_map.ts";
 
 function keysOf(texts: readonly string[]): KeyMap<Keyed> {
   const keys = new KeyMap<Keyed>();

@@ -8,7 +8,7 @@ import {
   encodeSegment,
   joinSegments,
   segmentBytes,
-} from "../../../src/store/streams/segment.ts";
+} from "../../../src/store/streams/stream_head.ts";
 
 function chained(raw: string, number = 0): ChainedEvent {
   const hash = number.toString(16).padStart(64, "ab");

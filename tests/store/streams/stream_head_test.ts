@@ -7,9 +7,10 @@ import {
   decodeHead,
   EMPTY_HEAD,
   encodeHead,
+  NO_TAIL,
+  TAIL_BYTES_MAX,
   tailOf,
 } from "../../../src/store/streams/stream_head.ts";
-import { NO_TAIL, TAIL_BYTES_MAX } from "../../../src/store/streams/stream_tail.ts";
 
 const HASH = "00".repeat(32);
 

@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { encodeSegment } from "../../../src/store/streams/segment.ts";
 import {
   decodeTail,
+  encodeSegment,
   extendTail,
   NO_TAIL,
   sealTail,
   TAIL_BYTES_MAX,
   TAIL_EVENTS_MAX,
   tailCount,
-} from "../../../src/store/streams/stream_tail.ts";
+} from "../../../src/store/streams/stream_head.ts";
 
 /** The bytes of a held event besides its text: see the layouts of tail and segment. */
 const EVENT_BYTES = 5 + 4 + 32;

@@ -2,7 +2,8 @@
  * Charges for checking a value against a schema, in the units of `budget.ts`.
  *
  * The rewriting adds two keywords of ours to every schema; no deployed schema may use them. One
- * charges a visit before it begins, the other charges the faults the visit has found.
+ * charges a visit before it begins, the other charges the faults the visit has found. `enum`,
+ * `const` and `uniqueItems` compare values by their content, and charge that too.
  */
 
 import { _, type Ajv2020, type KeywordCxt, Name } from "ajv/dist/2020.js";
@@ -11,6 +12,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { ItemRecords } from "./evaluated_items.ts";
 import { isPlainName, WRITTEN_CHARACTERS_MAX } from "./formats/hostname.ts";
+import { canonicalJson } from "../../canonical_json.ts";
 
 export const VISIT_MARK = "x-units";
 export const FAULTS_MARK = "x-faults";
@@ -197,4 +199,57 @@ function unitsOfText(format: JsonValue | undefined): [perCharacter: number, max:
 function countSchemas(value: JsonValue | undefined): number {
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce((sum: number, inner) => sum + countSchemas(inner), 1);
+}
+
+/** Units for one character of a value encoded for comparison, and for one short value. */
+const UNITS_PER_CHARACTER = 24;
+const UNITS_PER_VALUE = 16;
+
+/** The lists of `enum` and `const`. Generated code refers to each list by its number. */
+export function createAllowedValues(budget: Budget) {
+  const lists: { scalars: Set<JsonValue>; composites: Set<string> }[] = [];
+  return {
+    add: (values: readonly JsonValue[]): number => {
+      const composites = values.filter((value) => !isScalar(value)).map(canonicalJson);
+      lists.push({ scalars: new Set(values.filter(isScalar)), composites: new Set(composites) });
+      return lists.length - 1;
+    },
+    has: (value: JsonValue, list: number): boolean => {
+      const { scalars, composites } = lists[list]!;
+      if (isScalar(value)) return scalars.has(charged(value, budget));
+      return composites.size > 0 && composites.has(canonicalText(value, budget));
+    },
+  };
+}
+
+export function hasUniqueItems(items: readonly JsonValue[], budget: Budget): boolean {
+  spend(budget, UNITS_PER_VALUE * items.length);
+  const scalars = new Set<JsonValue>();
+  const composites = new Set<string>();
+  let compositeCount = 0;
+  for (const item of items) {
+    if (isScalar(item)) scalars.add(charged(item, budget));
+    else {
+      compositeCount++;
+      composites.add(canonicalText(item, budget));
+    }
+  }
+  return scalars.size + composites.size === items.length &&
+    composites.size === compositeCount;
+}
+
+function isScalar(value: JsonValue): boolean {
+  return typeof value !== "object" || value === null;
+}
+
+/** Looking up a string in a set reads all of it. */
+function charged(value: JsonValue, budget: Budget): JsonValue {
+  if (typeof value === "string") spend(budget, value.length);
+  return value;
+}
+
+function canonicalText(value: JsonValue, budget: Budget): string {
+  const text = canonicalJson(value);
+  spend(budget, UNITS_PER_CHARACTER * text.length);
+  return text;
 }

@@ -16,11 +16,10 @@ import {
 import { type Budget, spend } from "../../budget.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { type Calls, installCalls } from "./calls.ts";
-import { installCharges } from "./charges.ts";
+import { createAllowedValues, hasUniqueItems, installCharges } from "./charges.ts";
 import { installChoices, installWholeConditions } from "./choice.ts";
 import { installEvaluatedItems, type ItemRecords } from "./evaluated_items.ts";
 import { installFewerFaults } from "./fewer_faults.ts";
-import { canonicalJson } from "../../canonical_json.ts";
 
 /** The parameters of errors of these keywords: the schema's own value. */
 const error = {
@@ -127,59 +126,6 @@ function failUnless(
 ): void {
   const name = cxt.gen.scopeValue("func", { ref: test });
   cxt.fail(_`!${name}(${cxt.data}${more})`);
-}
-
-/** Units for one character of a value encoded for comparison, and for one short value. */
-const UNITS_PER_CHARACTER = 24;
-const UNITS_PER_VALUE = 16;
-
-/** The lists of `enum` and `const`. Generated code refers to each list by its number. */
-function createAllowedValues(budget: Budget) {
-  const lists: { scalars: Set<JsonValue>; composites: Set<string> }[] = [];
-  return {
-    add: (values: readonly JsonValue[]): number => {
-      const composites = values.filter((value) => !isScalar(value)).map(canonicalJson);
-      lists.push({ scalars: new Set(values.filter(isScalar)), composites: new Set(composites) });
-      return lists.length - 1;
-    },
-    has: (value: JsonValue, list: number): boolean => {
-      const { scalars, composites } = lists[list]!;
-      if (isScalar(value)) return scalars.has(charged(value, budget));
-      return composites.size > 0 && composites.has(canonicalText(value, budget));
-    },
-  };
-}
-
-function hasUniqueItems(items: readonly JsonValue[], budget: Budget): boolean {
-  spend(budget, UNITS_PER_VALUE * items.length);
-  const scalars = new Set<JsonValue>();
-  const composites = new Set<string>();
-  let compositeCount = 0;
-  for (const item of items) {
-    if (isScalar(item)) scalars.add(charged(item, budget));
-    else {
-      compositeCount++;
-      composites.add(canonicalText(item, budget));
-    }
-  }
-  return scalars.size + composites.size === items.length &&
-    composites.size === compositeCount;
-}
-
-function isScalar(value: JsonValue): boolean {
-  return typeof value !== "object" || value === null;
-}
-
-/** Looking up a string in a set reads all of it. */
-function charged(value: JsonValue, budget: Budget): JsonValue {
-  if (typeof value === "string") spend(budget, value.length);
-  return value;
-}
-
-function canonicalText(value: JsonValue, budget: Budget): string {
-  const text = canonicalJson(value);
-  spend(budget, UNITS_PER_CHARACTER * text.length);
-  return text;
 }
 
 /** Decimal places by which a number can be scaled without losing a digit. */

@@ -92,13 +92,13 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "what is cleared is set to nothing",
-      "own.putWrite(this.buffer, key, undefined);",
-      "own.putWrite(this.buffer, key, new Uint8Array(0));",
+      "putWrite(this.buffer, key, undefined);",
+      "putWrite(this.buffer, key, new Uint8Array(0));",
     ],
     [
       "a clear is left out",
-      "own.clearWrites(this.buffer, { begin: textOf(begin), end: textOf(end) });",
-      "own.clearWrites(this.buffer, { begin: textOf(begin), end: textOf(begin) });",
+      "clearWrites(this.buffer, { begin: textOf(begin), end: textOf(end) });",
+      "clearWrites(this.buffer, { begin: textOf(begin), end: textOf(begin) });",
     ],
     [
       "a value of any size may be set at a stamp",

@@ -29,16 +29,13 @@ const firstSlotBits = 5;
  */
 export class KeyMap<Entry extends Keyed> implements KnownKeys {
   #entries: Entry[] = [];
+  /** In the order in which their keys were added. */
+  entries: readonly Entry[] = this.#entries;
   #slots: number[] = [];
   #slotBits = 0;
 
   get size(): number {
     return this.#entries.length;
-  }
-
-  /** In the order in which their keys were added. */
-  get entries(): readonly Entry[] {
-    return this.#entries;
   }
 
   has(key: Bytes, hash: number): boolean {
@@ -61,7 +58,7 @@ export class KeyMap<Entry extends Keyed> implements KnownKeys {
   removeWhere(isRemoved: (entry: Entry) => boolean): void {
     const kept = this.#entries.filter((entry) => !isRemoved(entry));
     if (kept.length === this.#entries.length) return;
-    this.#entries = [];
+    this.entries = this.#entries = [];
     this.#slots = [];
     this.#slotBits = 0;
     for (const entry of kept) this.#add(entry);

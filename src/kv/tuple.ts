@@ -71,8 +71,14 @@ function packIntoScratch(elements: readonly TupleElement[]): number {
   for (let i = 0; i < elements.length; i++) {
     const element = elements[i]!;
     if (typeof element === "string") at = putString(element, at);
-    else if (typeof element === "number") at = putInteger(element, at);
-    else at = putBytes(element, at);
+    else if (typeof element !== "number") at = putBytes(element, at);
+    else if (
+      element > 0 && element <= 0xff && at + 2 <= scratch.length && (element | 0) === element
+    ) {
+      // Most numbers in keys name a kind of record or a tenant.
+      scratch[at++] = code.zero + 1;
+      scratch[at++] = element;
+    } else at = putInteger(element, at);
   }
   return at;
 }

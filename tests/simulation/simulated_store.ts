@@ -31,7 +31,7 @@ import {
 import { hashOf } from "../../src/kv/key_map.ts";
 import { mergeRange } from "../../src/kv/transaction/range_merge.ts";
 import { openWatches, type Watches } from "../../src/kv/watches.ts";
-import * as own from "../../src/kv/transaction/write_buffer.ts";
+import * as own from "../../src/kv/transaction/buffered_transaction.ts";
 
 /** What one commit made of one key. */
 export interface KeyVersion {
@@ -156,7 +156,7 @@ class SimulatedEngine implements Engine {
       pairs: this.#pairs,
       isReadOnly,
       nowMs: this.#options.nowMs,
-      isClosed: () => false,
+      isClosed: false,
     });
   }
 
@@ -186,7 +186,7 @@ interface TransactionHome {
   /** Guards nothing. */
   readonly isReadOnly: boolean;
   nowMs(): number;
-  isClosed(): boolean;
+  readonly isClosed: boolean;
 }
 
 class SimulatedTransaction extends BufferedTransaction<TransactionHome> implements Transaction {

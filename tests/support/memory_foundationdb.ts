@@ -13,7 +13,7 @@ import type {
   PageSize,
 } from "../../src/kv/foundationdb/client.ts";
 import { textAfter, textOf } from "../../src/kv/byte_text.ts";
-import { addToCounter } from "../../src/kv/transaction/write_buffer.ts";
+import { addToCounter } from "../../src/kv/transaction/buffered_transaction.ts";
 import { type VersionedPairs, versionedPairs } from "./versioned_pairs.ts";
 
 /** What happens to one call. */

@@ -34,8 +34,7 @@ import { readEvent } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { readTile, type TiledStream } from "../../store/streams/tiles.ts";
 import { findChunks, readChunk } from "../../store/audit/tree_chunks.ts";
-import type { SpecCache } from "../base/current_spec.ts";
-import { locateStream } from "../base/locate_stream.ts";
+import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
 import { listSigningKeys } from "../../store/audit/signing_keys.ts";
 

@@ -16,13 +16,20 @@ import {
   type SpecOrigin,
 } from "../../domain/spec/compile.ts";
 import { bindBlobs, isSameBinding } from "../../domain/spec/bind_blobs.ts";
-import type { CompiledSpec } from "../../domain/spec/compiled.ts";
+import {
+  type CompiledAggregateType,
+  type CompiledSpec,
+  refuseAggregateType,
+} from "../../domain/spec/compiled.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { keys } from "../../store/keys.ts";
 import { isCurrentSpec, readCurrentHash, readCurrentSpec } from "../../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
+import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
 
 /** Approximate memory of all compiled specs, and the size counted for the smallest one. */
 const SPECS_BYTES_MAX = 128 * 1024 * 1024;
@@ -188,4 +195,31 @@ export async function isCurrentFold(
   if (spec.moduleCalls.length === 0) return true;
   const found = await findBlobs(tx, tenant, spec.moduleCalls.map(({ blob }) => blob));
   return isSameBinding(spec, bindBlobs(spec, found));
+}
+
+/** The stream that a request names, with its type. */
+export interface LocatedStream {
+  readonly type: CompiledAggregateType;
+  readonly id: string;
+  readonly key: StreamKey;
+  /** Singletons exist even without events. */
+  readonly singleton: boolean;
+}
+
+/** Finds the stream of a read in its spec: 404 for an unknown type, 422 for a malformed id. */
+export function locateStream(
+  spec: CompiledSpec,
+  aggregateType: string,
+  id: string,
+): Outcome<LocatedStream> {
+  const type = spec.aggregateTypes.get(aggregateType);
+  if (type === undefined) return refuseAggregateType(spec, aggregateType);
+  const identifier = parseIdentifier(id, spec.singletons);
+  if (identifier === undefined) {
+    const message = explainIdentifier(id);
+    return refuse({ kind: "identifier_invalid", path: "key", message });
+  }
+  const key = streamKey(aggregateType, identifier.value);
+  const singleton = identifier.kind === "singleton";
+  return accept({ type, id: identifier.value, key, singleton });
 }

@@ -17,7 +17,7 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { loadSnapshot } from "../../store/streams/snapshots.ts";
-import type { SpecCache } from "../base/current_spec.ts";
+import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import {
@@ -31,7 +31,6 @@ import {
   wasRewritten,
 } from "./fold_stream.ts";
 import { type HandlerRunners, refuseSlowModules } from "./fold_steps.ts";
-import { locateStream } from "../base/locate_stream.ts";
 import { openSmallReader, type SmallReader } from "./read_small.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 import type { CachedState, StateCache } from "./state_cache.ts";

@@ -7,14 +7,13 @@ import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import type { SpecCache } from "../base/current_spec.ts";
+import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import {
   type IndexedEvent,
   readEvents,
   readEventsBackwards,
 } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
-import { locateStream } from "../base/locate_stream.ts";
 
 export async function readEventPage(
   engine: Engine,

@@ -3,9 +3,8 @@
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine } from "../../kv/engine.ts";
-import type { SpecCache } from "../base/current_spec.ts";
+import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { readHead } from "../../store/streams/streams.ts";
-import { locateStream } from "../base/locate_stream.ts";
 
 /** 0 for an aggregate without events. */
 export async function readLength(

@@ -73,7 +73,7 @@ export async function appendWrites(
   // All reads share one promise: a rejection that nobody awaits would end the process.
   const [streams, direct, epoch, reactions, meter, readings] = await Promise.all([
     openByKey(tx, tenant, streamsOf(writes)),
-    openByKey(tx, tenant, directStreams),
+    directStreams.size === 0 ? new Map() : openByKey(tx, tenant, directStreams),
     readEpoch(tx, tenant),
     readReactionState(tx, tenant, writes, watched),
     openMeter(tx, tenant, writes),

@@ -61,12 +61,8 @@ export function deadlinesOf(seconds: number): Deadlines {
  */
 const LATE_SECONDS = 0.25;
 const latenesses = openDeadlines(LATE_SECONDS);
-let late = 0;
-
 /** How many bodies are late now in this process: their requests wait only for their clients. */
-export function lateBodies(): number {
-  return late;
-}
+export const late = { count: 0 };
 
 /**
  * Reads a body within a time limit, so that a client that stops sending cannot hold its
@@ -89,7 +85,7 @@ export function readBody<T>(
     let endDeadline: (() => void) | undefined;
     // Most bodies arrive long before they are late, so they need only one of the two timers.
     const endLateness = latenesses.start(() => {
-      late++;
+      late.count++;
       const left = Math.max(0, seconds - LATE_SECONDS);
       endDeadline = deadlinesOf(left).start(() => settle(refuse({ kind: "body_late", seconds })));
       // A small body is not charged for its memory until it is late.
@@ -98,7 +94,7 @@ export function readBody<T>(
     });
     function settle(outcome: Outcome<T>): void {
       endLateness();
-      if (endDeadline !== undefined) late--;
+      if (endDeadline !== undefined) late.count--;
       endDeadline?.();
       endDeadline = undefined;
       resolve(outcome);

@@ -28,10 +28,11 @@ export function surveyText(text: string): TextSurvey {
   for (let at = 0; at < end; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
-      at = hasEscapes ? closingQuote(text, at) : nextQuote(text, at);
+      const close = hasEscapes ? closingQuote(text, at) : text.indexOf('"', at + 1);
+      at = close < 0 ? end : close;
     } else if (code === COLON) {
       keys++;
-    } else if (isDigit(code)) {
+    } else if (code >= 0x30 && code <= 0x39) {
       const start = at;
       while (isNumberCharacter(text.charCodeAt(at + 1))) at++;
       if (at - start >= SAFE_NUMBER_CHARACTERS) doubtfulNumber = true;

@@ -21,7 +21,7 @@ import {
 import type { Host } from "../../host.ts";
 import type { Service } from "../../features/service.ts";
 import { sendText } from "../answer.ts";
-import { lateBodies } from "../decode/body_bytes.ts";
+import { late } from "../decode/body_bytes.ts";
 
 export interface LoadGate {
   /** False: shed the request. True: call {@link LoadGate.leave} later with the time of entry. */
@@ -110,7 +110,7 @@ export function createLoadGate(service: Pick<Service, "data">, host: Host): Load
   }
 
   return {
-    enter: () => enter(bound, lateBodies()),
+    enter: () => enter(bound, late.count),
     leave(enteredMs, nowMs) {
       leave(bound, enteredMs, nowMs);
       earnRefusal(pace);

@@ -88,7 +88,7 @@ const sweepIntervalMs = 60_000;
 const clocksApartMaxMs = 9 * 60_000;
 
 export class FoundationdbEngine implements Engine {
-  readonly #home: AttemptHome;
+  readonly #home: AttemptHome & { isClosed: boolean };
   readonly #host: EngineHost;
   readonly #stalls: Stalls;
   readonly #watches: FoundationdbWatches;
@@ -100,7 +100,6 @@ export class FoundationdbEngine implements Engine {
   #marks = 0;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
-  #isClosed = false;
 
   constructor(options: FoundationdbEngineOptions) {
     const { database, host, prefix = new Uint8Array(), failurePauseMs } = options;
@@ -112,7 +111,7 @@ export class FoundationdbEngine implements Engine {
       stalls,
       prefix,
       nowMs: options.nowMs ?? (() => performance.now()),
-      isClosed: () => this.#isClosed,
+      isClosed: false,
     };
     this.#watches = openFoundationdbWatches({
       database,
@@ -164,7 +163,7 @@ export class FoundationdbEngine implements Engine {
   async #close(): Promise<void> {
     clearInterval(this.#sweeper);
     await this.#calls.untilIdle();
-    this.#isClosed = true;
+    this.#home.isClosed = true;
     for (const tx of this.#running) tx.cancel();
     await this.#watches.close();
     this.#stalls.close();

@@ -9,7 +9,7 @@ import { textAfter, textOf, type TextRange } from "../byte_text.ts";
 import type { ClientPage, PageSize } from "./client.ts";
 import { KeyMap } from "../key_map.ts";
 import { type MergedRange, mergeRange } from "../transaction/range_merge.ts";
-import { type Write, type WriteBuffer, writesWithin } from "../transaction/write_buffer.ts";
+import { type Write, type WriteBuffer, writesWithin } from "../transaction/buffered_transaction.ts";
 
 /** Bytes asked for at once. Larger pages arrive no faster and take more memory at a time. */
 const pageBytesMax = 1_000_000;

@@ -30,7 +30,7 @@ import {
 import { ownWritesIn, readWholeRange } from "./range.ts";
 import type { Stalls, Tracked } from "./stalls.ts";
 import { hashOf } from "../key_map.ts";
-import * as own from "../transaction/write_buffer.ts";
+import * as own from "../transaction/buffered_transaction.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 /** A version that is gone earlier than this was lost in a recovery of the cluster. */
@@ -47,7 +47,7 @@ export interface AttemptHome {
   readonly prefix: Bytes;
   /** A monotonic clock, in milliseconds. */
   nowMs(): number;
-  isClosed(): boolean;
+  readonly isClosed: boolean;
 }
 
 /** Why reading ended. The engine goes by this, whatever the body made of the error. */

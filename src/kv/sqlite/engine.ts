@@ -77,7 +77,7 @@ class SqliteEngine implements Engine {
   readonly #file: SqliteFile;
   readonly #views: SqliteViews;
   readonly #checkpoints: Checkpoints;
-  readonly #home: TransactionHome;
+  readonly #home: TransactionHome & { isClosed: boolean };
   readonly #nowMs: () => number;
   readonly #yieldBriefly: () => Promise<void>;
   readonly #watches = openWatches();
@@ -102,7 +102,6 @@ class SqliteEngine implements Engine {
   #isScheduled = false;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
-  #isClosed = false;
 
   constructor(file: SqliteFile, options: SqliteEngineOptions) {
     const { nowMs = () => performance.now(), yieldBriefly = nextTurn } = options;
@@ -124,7 +123,7 @@ class SqliteEngine implements Engine {
     this.#home = {
       views: this.#views,
       nowMs,
-      isClosed: () => this.#isClosed,
+      isClosed: false,
       unsynced: () => this.#unsynced,
     };
     if (options.isServing) this.#checkpoints.startWorker();
@@ -183,7 +182,7 @@ class SqliteEngine implements Engine {
 
   async #close(): Promise<void> {
     await this.#calls.untilIdle();
-    this.#isClosed = true;
+    this.#home.isClosed = true;
     await this.#syncing;
     await this.#behind;
     const isAtRest = await this.#checkpoints.close();
@@ -264,7 +263,7 @@ class SqliteEngine implements Engine {
   }
 
   #commitWaiting(): void {
-    if (this.#isClosed || this.#broken !== undefined) {
+    if (this.#home.isClosed || this.#broken !== undefined) {
       const refusal = this.#broken ?? new EngineClosed("The engine is closed");
       for (const { reject } of this.#queue.splice(0)) reject(refusal);
       return;

@@ -7,7 +7,7 @@
 import type { Bytes } from "../engine.ts";
 import { compareKeys, KeyMap } from "../key_map.ts";
 import type { StoreChange } from "./change.ts";
-import { addToCounter, type Write, type WriteBuffer } from "../transaction/write_buffer.ts";
+import { addToCounter, type Write, type WriteBuffer } from "../transaction/buffered_transaction.ts";
 
 /** Applies buffers in commit order. Their stamped writes must have become plain ones before. */
 export function applyGroup(change: StoreChange, buffers: readonly WriteBuffer[]): void {

@@ -13,14 +13,19 @@ import {
   type RangeOptions,
   type ReadTransaction,
 } from "../engine.ts";
-import { checkKey, refuseEnded, refuseExpired } from "../transaction/buffered_transaction.ts";
+import {
+  checkKey,
+  emptyWriteBuffer,
+  refuseEnded,
+  refuseExpired,
+  type WriteBuffer,
+} from "../transaction/buffered_transaction.ts";
 import { textOf, type TextRange } from "../byte_text.ts";
 import { hashOf } from "../key_map.ts";
 import { mergeRange } from "../transaction/range_merge.ts";
 import type { StoredPairs } from "./pairs.ts";
 import type { SqliteViews, View } from "./versions.ts";
 import { isKeyWritten, isRangeWritten, type WrittenGroup } from "../transaction/conflict_log.ts";
-import { emptyWriteBuffer, type WriteBuffer } from "../transaction/write_buffer.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 
@@ -37,7 +42,7 @@ export interface TransactionHome {
   /** Undefined while everything is on disk. */
   unsynced(): Unsynced | undefined;
   nowMs(): number;
-  isClosed(): boolean;
+  readonly isClosed: boolean;
 }
 
 /** One version, for a snapshot or for one attempt of a transaction. */
@@ -139,7 +144,7 @@ export class SqliteReading {
   }
 
   refuseOver(): void {
-    refuseEnded(this.#home.isClosed(), this.#isOver);
+    if (this.#isOver || this.#home.isClosed) refuseEnded(this.#home.isClosed);
   }
 
   end(): void {

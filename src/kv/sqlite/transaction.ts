@@ -19,7 +19,7 @@ import { noteWrites, type WrittenGroup } from "../transaction/conflict_log.ts";
 import { hashOf } from "../key_map.ts";
 import { newBytes } from "../slab.ts";
 import { resolved, SqliteReading, type TransactionHome } from "./reading.ts";
-import * as own from "../transaction/write_buffer.ts";
+import * as own from "../transaction/buffered_transaction.ts";
 
 export class SqliteTransaction extends BufferedTransaction<TransactionHome> implements Transaction {
   readonly unguarded: Pick<ReadTransaction, "get" | "getRange">;
@@ -60,7 +60,7 @@ export class SqliteTransaction extends BufferedTransaction<TransactionHome> impl
 
   /** Rows that the commit sets or clears one by one. */
   get rows(): number {
-    return this.buffer.writes.size + this.buffer.stamped.length;
+    return this.buffer.writes.entries.length + this.buffer.stamped.length;
   }
 
   /** Whether a read was refused as expired, or its commit would be. */

@@ -2,6 +2,8 @@
  * Buffered writes, read guards, size and end of a transaction, shared by both engines. Sharing
  * them makes a write mean the same on both engines, and makes both refuse it in the same way:
  * all engines enforce the limits of the strictest one (`kvLimits`), and count bytes as it does.
+ * The buffer answers reads of own writes, and tells which parts of a range the transaction does
+ * not own and hence must guard.
  */
 
 import {
@@ -11,15 +13,14 @@ import {
   type KeyRange,
   kvLimits,
 } from "../engine.ts";
-import { textOf } from "../byte_text.ts";
+import { textAfter, textOf, type TextRange } from "../byte_text.ts";
 import type { Guards } from "./conflict_log.ts";
-import { KeyMap } from "../key_map.ts";
-import type { WriteBuffer } from "./write_buffer.ts";
-import * as own from "./write_buffer.ts";
+import { compareKeys, compareWithText, hashOf, isWithin, type Keyed, KeyMap } from "../key_map.ts";
+import { newBytes, viewOf } from "../slab.ts";
 
-export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> {
+export abstract class BufferedTransaction<Home extends { readonly isClosed: boolean }> {
   readonly guards: Guards = { keys: new KeyMap(), ranges: [] };
-  readonly buffer = own.emptyWriteBuffer();
+  readonly buffer = emptyWriteBuffer();
   /** Set once its body has returned or thrown. */
   isOver = false;
 
@@ -29,24 +30,24 @@ export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> 
     this.refuseOver();
     checkKey(key);
     checkValue(value);
-    own.putWrite(this.buffer, key, value);
+    putWrite(this.buffer, key, value);
   }
 
   clear(key: Bytes): void {
     this.refuseOver();
     checkKey(key);
-    own.putWrite(this.buffer, key, undefined);
+    putWrite(this.buffer, key, undefined);
   }
 
   clearRange({ begin, end }: KeyRange): void {
     this.refuseOver();
-    own.clearWrites(this.buffer, { begin: textOf(begin), end: textOf(end) });
+    clearWrites(this.buffer, { begin: textOf(begin), end: textOf(end) });
   }
 
   add(key: Bytes, delta: bigint): void {
     this.refuseOver();
     checkKey(key);
-    own.addWrite(this.buffer, key, delta);
+    addWrite(this.buffer, key, delta);
   }
 
   setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void {
@@ -60,7 +61,7 @@ export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> 
   // The rest is for the engines alone.
 
   get hasWrites(): boolean {
-    return own.hasWrites(this.buffer);
+    return hasWrites(this.buffer);
   }
 
   /** @throws {EngineLimitExceeded} when its writes and guards together are too large. */
@@ -69,7 +70,7 @@ export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> 
   }
 
   refuseOver(): void {
-    refuseEnded(this.home.isClosed(), this.isOver);
+    if (this.isOver || this.home.isClosed) refuseEnded(this.home.isClosed);
   }
 }
 
@@ -78,9 +79,9 @@ export abstract class BufferedTransaction<Home extends { isClosed(): boolean }> 
  * @throws {EngineClosed} when the engine is closed; a plain error when something a body left
  * running still uses its transaction.
  */
-export function refuseEnded(isClosed: boolean, isOver: boolean): void {
+export function refuseEnded(isClosed: boolean): never {
   if (isClosed) throw new EngineClosed("The engine is closed");
-  if (isOver) throw new Error("The transaction is over: its body returned or threw");
+  throw new Error("The transaction is over: its body returned or threw");
 }
 
 /** Bytes of the commit's stamp in a stamped key. */
@@ -107,7 +108,7 @@ const reservedFirstByte = 0xff;
 
 /** @throws {EngineLimitExceeded} for a key that cannot be written or read. */
 export function checkKey(key: Bytes): void {
-  checkKeyBytes(key.length);
+  if (key.length > kvLimits.keyBytesMax) checkKeyBytes(key.length);
   if (key[0] === reservedFirstByte) {
     throw new EngineLimitExceeded("A key cannot begin with the byte 0xff: it is reserved");
   }
@@ -142,4 +143,173 @@ export function refuseExpired(): never {
   throw new EngineLimitExceeded(
     `The transaction is older than ${kvLimits.transactionSecondsMax} seconds`,
   );
+}
+
+/** The final write to a key: an addition if `delta` is there, otherwise a value or its removal. */
+export interface Write extends Keyed {
+  readonly value: Bytes | undefined;
+  readonly delta: bigint | undefined;
+}
+
+/** A write whose key is complete only at the commit. */
+export interface StampedWrite {
+  readonly prefix: Bytes;
+  readonly suffix: Bytes;
+  readonly value: Bytes;
+}
+
+/** Ranges are cleared first, then single keys are written. */
+export interface WriteBuffer {
+  readonly writes: KeyMap<Write>;
+  /** Ascending; no two overlap or touch. */
+  cleared: TextRange[];
+  readonly stamped: StampedWrite[];
+  /**
+   * The places of `writes` in key order, without those added since it was made; undefined until
+   * it is made.
+   */
+  order: number[] | undefined;
+}
+
+const COUNTER_BYTES = 8;
+/** With more new keys than this, sorting all of them again is less work. */
+const freshMax = 100;
+
+export function emptyWriteBuffer(): WriteBuffer {
+  return { writes: new KeyMap(), cleared: [], stamped: [], order: undefined };
+}
+
+export function hasWrites(buffer: WriteBuffer): boolean {
+  return buffer.writes.entries.length > 0 || buffer.cleared.length > 0 || buffer.stamped.length > 0;
+}
+
+/**
+ * The transaction's own write to a key. Most reads come before the first write, hence the
+ * shortcut.
+ */
+export function findWrite({ writes }: WriteBuffer, key: Bytes, hash: number): Write | undefined {
+  return writes.entries.length === 0 ? undefined : writes.get(key, hash);
+}
+
+/** Sets (with a value) or clears (without one) a key. */
+export function putWrite(buffer: WriteBuffer, key: Bytes, value: Bytes | undefined): void {
+  buffer.writes.put({ key, hash: hashOf(key), value, delta: undefined });
+}
+
+/** Adds to a counter: to its value if this transaction already knows it, otherwise blindly. */
+export function addWrite(buffer: WriteBuffer, key: Bytes, delta: bigint): void {
+  const { writes } = buffer;
+  const hash = hashOf(key);
+  const own = writes.get(key, hash);
+  if (own?.delta !== undefined) {
+    writes.put({ key, hash, value: undefined, delta: own.delta + delta });
+  } else if (own !== undefined || isCleared(buffer, key)) {
+    writes.put({ key, hash, value: addToCounter(own?.value, delta), delta: undefined });
+  } else {
+    writes.put({ key, hash, value: undefined, delta });
+  }
+}
+
+/** Clears every key of the range and forgets earlier writes there. */
+export function clearWrites(buffer: WriteBuffer, range: TextRange): void {
+  if (range.begin >= range.end) return;
+  buffer.writes.removeWhere(({ key }) => isWithin(key, range));
+  buffer.order = undefined;
+  let { begin, end } = range;
+  const apart: TextRange[] = [];
+  for (const other of buffer.cleared) {
+    if (other.end < begin || other.begin > end) {
+      apart.push(other);
+      continue;
+    }
+    if (other.begin < begin) begin = other.begin;
+    if (other.end > end) end = other.end;
+  }
+  apart.push({ begin, end });
+  buffer.cleared = apart.sort((a, b) => a.begin < b.begin ? -1 : 1);
+}
+
+export function isCleared({ cleared }: WriteBuffer, key: Bytes): boolean {
+  return cleared.length > 0 && cleared.some((range) => isWithin(key, range));
+}
+
+/** Own writes inside the range, in key order. */
+export function writesWithin(buffer: WriteBuffer, range: TextRange): Write[] {
+  if (buffer.writes.entries.length === 0) return [];
+  const { entries } = buffer.writes;
+  const order = orderOf(buffer);
+  const within: Write[] = [];
+  const first = countBefore(
+    order,
+    (place) => compareWithText(entries[place]!.key, range.begin) < 0,
+  );
+  for (let i = first; i < order.length; i++) {
+    const write = entries[order[i]!]!;
+    if (compareWithText(write.key, range.end) >= 0) break;
+    within.push(write);
+  }
+  return within;
+}
+
+/** The parts of a range whose content depends on others: all but own values and own clears. */
+export function unownedParts(buffer: WriteBuffer, range: TextRange): TextRange[] {
+  const owned: TextRange[] = buffer.cleared.filter((one) =>
+    one.begin < range.end && one.end > range.begin
+  );
+  for (const { key, delta } of writesWithin(buffer, range)) {
+    if (delta !== undefined) continue;
+    const text = textOf(key);
+    owned.push({ begin: text, end: textAfter(text) });
+  }
+  if (owned.length === 0) return range.begin < range.end ? [range] : [];
+  owned.sort((a, b) => compareTexts(a.begin, b.begin));
+  const parts: TextRange[] = [];
+  let begin = range.begin;
+  for (const one of owned) {
+    if (begin < one.begin) parts.push({ begin, end: one.begin });
+    if (one.end > begin) begin = one.end;
+  }
+  if (begin < range.end) parts.push({ begin, end: range.end });
+  return parts;
+}
+
+/** The sum as a signed little-endian 64-bit number; a shorter value is padded, a longer one cut. */
+export function addToCounter(value: Bytes | undefined, delta: bigint): Bytes {
+  const sum = newBytes(COUNTER_BYTES);
+  if (value !== undefined) sum.set(value.subarray(0, COUNTER_BYTES));
+  const view = viewOf(sum);
+  view.setBigInt64(0, BigInt.asIntN(64, view.getBigInt64(0, true) + delta), true);
+  return sum;
+}
+
+/** A body that reads ranges between its writes adds few keys each time, so they are inserted. */
+function orderOf(buffer: WriteBuffer): number[] {
+  const { entries } = buffer.writes;
+  const { order } = buffer;
+  if (order === undefined || entries.length - order.length > freshMax) {
+    const places = Array.from(entries.keys());
+    return buffer.order = places.sort((a, b) => compareKeys(entries[a]!.key, entries[b]!.key));
+  }
+  for (let place = order.length; place < entries.length; place++) {
+    const { key } = entries[place]!;
+    const at = countBefore(order, (other) => compareKeys(entries[other]!.key, key) < 0);
+    order.splice(at, 0, place);
+  }
+  return order;
+}
+
+/** How many of the places satisfy `isBefore`, given that all of those come first. */
+function countBefore(order: readonly number[], isBefore: (place: number) => boolean): number {
+  let low = 0;
+  let high = order.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isBefore(order[middle]!)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

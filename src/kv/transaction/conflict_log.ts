@@ -88,7 +88,7 @@ export function findConflict(
   guards: Guards,
   readVersion: number,
 ): string | undefined {
-  if (guards.keys.size === 0 && guards.ranges.length === 0) return undefined;
+  if (guards.keys.entries.length === 0 && guards.ranges.length === 0) return undefined;
   if (readVersion < log.floor) return "";
   if (pending.members > 0) {
     const { entries } = pending.keys;

@@ -12,7 +12,7 @@ import {
   type Write,
   type WriteBuffer,
   writesWithin,
-} from "./write_buffer.ts";
+} from "./buffered_transaction.ts";
 
 export interface MergedRange {
   readonly pairs: KeyValue[];

@@ -6,7 +6,7 @@ import { bytesOf, textOf, type TextRange } from "../../../src/kv/byte_text.ts";
 import { applyGroup } from "../../../src/kv/sqlite/group_change.ts";
 import { hashOf } from "../../../src/kv/key_map.ts";
 import type { StoreChange } from "../../../src/kv/sqlite/change.ts";
-import * as own from "../../../src/kv/transaction/write_buffer.ts";
+import * as own from "../../../src/kv/transaction/buffered_transaction.ts";
 
 type Pairs = Map<string, string>;
 type Doing = (buffer: own.WriteBuffer) => void;

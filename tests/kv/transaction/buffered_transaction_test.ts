@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { bytesOf, textOf, type TextRange } from "../../../src/kv/byte_text.ts";
 import type { Bytes } from "../../../src/kv/engine.ts";
 import { hashOf } from "../../../src/kv/key_map.ts";
-import * as own from "../../../src/kv/transaction/write_buffer.ts";
+import * as own from "../../../src/kv/transaction/buffered_transaction.ts";
 
 /** What a buffer must say about each key: removed, a value, or an addition to the value below. */
 type Word = { readonly value?: bigint; readonly delta?: bigint };

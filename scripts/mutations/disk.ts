@@ -348,7 +348,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a commit being synced is not known to those who read",
-      "this.#unsynced = { version, written };",
+      "this.#home.unsynced = { version, written };",
       "",
     ],
     [
@@ -372,22 +372,22 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/sqlite/reading.ts", DURABILITY, [
     [
       "a version that is not on disk is told",
-      "if (this.#unsynced() !== undefined) this.#seesUnsynced = true;",
+      "if (this.#unsynced() !== undefined) this.seesUnsynced = true;",
       "",
     ],
     [
       "a key that is not on disk is told",
-      "this.#seesUnsynced = written === undefined || isKeyWritten(written, key, hash);",
-      "this.#seesUnsynced = written === undefined;",
+      "this.seesUnsynced = written === undefined || isKeyWritten(written, key, hash);",
+      "this.seesUnsynced = written === undefined;",
     ],
     [
       "a range that is not on disk is told",
-      "this.#seesUnsynced = written === undefined || isRangeWritten(written, range);",
-      "this.#seesUnsynced = written === undefined;",
+      "this.seesUnsynced = written === undefined || isRangeWritten(written, range);",
+      "this.seesUnsynced = written === undefined;",
     ],
     [
       "what was seen of an unsynced commit is forgotten with the next read",
-      "if (this.#seesUnsynced) return undefined;",
+      "if (this.seesUnsynced) return undefined;",
       "",
     ],
     [

@@ -127,7 +127,9 @@ export function createRouter(paths: readonly PathRoutes[]): Router {
     const matchers = (byFirst.get(segments[0]) ?? others).get(segments.length) ?? [];
     for (const { path, parts, places } of matchers) {
       if (!fitsAll(parts, segments)) continue;
-      return { path, params: places.map((index) => segments[index]!) };
+      const params: string[] = [];
+      for (const place of places) params.push(segments[place]!);
+      return { path, params };
     }
     return undefined;
   };

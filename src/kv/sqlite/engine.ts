@@ -29,12 +29,7 @@ import { applyGroup } from "./group_change.ts";
 import { judgeGroup } from "./judge_group.ts";
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./file.ts";
-import {
-  type SqliteReading,
-  SqliteSnapshot,
-  type TransactionHome,
-  type Unsynced,
-} from "./reading.ts";
+import { type SqliteReading, SqliteSnapshot, type TransactionHome } from "./reading.ts";
 import { SqliteTransaction } from "./transaction.ts";
 import { openViews, type SqliteViews } from "./versions.ts";
 import { CommitsLost } from "./writer.ts";
@@ -77,7 +72,7 @@ class SqliteEngine implements Engine {
   readonly #file: SqliteFile;
   readonly #views: SqliteViews;
   readonly #checkpoints: Checkpoints;
-  readonly #home: TransactionHome & { isClosed: boolean };
+  readonly #home: { -readonly [Part in keyof TransactionHome]: TransactionHome[Part] };
   readonly #nowMs: () => number;
   readonly #yieldBriefly: () => Promise<void>;
   readonly #watches = openWatches();
@@ -91,7 +86,6 @@ class SqliteEngine implements Engine {
    */
   #durableVersion: number;
   #syncing: Promise<void> | undefined;
-  #unsynced: Unsynced | undefined;
   /** The running sync of the WAL, for commits that only the redo log makes durable so far. */
   #behind: Promise<void> | undefined;
   /** Set when a sync failed: the content of the disk is unknown then, so nothing goes on. */
@@ -124,7 +118,7 @@ class SqliteEngine implements Engine {
       views: this.#views,
       nowMs,
       isClosed: false,
-      unsynced: () => this.#unsynced,
+      unsynced: undefined,
     };
     if (options.isServing) this.#checkpoints.startWorker();
     if (file.hasLeftLog) this.#syncLeftLog();
@@ -133,7 +127,7 @@ class SqliteEngine implements Engine {
   /** A commit that another process left in a log is not revealed before it is on disk. */
   #syncLeftLog(): void {
     this.#durableVersion = -1;
-    this.#unsynced = { version: 0, written: undefined };
+    this.#home.unsynced = { version: 0, written: undefined };
     this.#syncing = this.#sync(this.#version, [], occ.openWrittenGroup());
   }
 
@@ -298,7 +292,7 @@ class SqliteEngine implements Engine {
     // Readers see a commit that landed although it threw, so it is synced all the same.
     const acknowledged = failure === undefined ? accepted : [];
     if (this.#version !== version) return;
-    this.#unsynced = { version, written };
+    this.#home.unsynced = { version, written };
     this.#syncing = this.#sync(version, acknowledged, written);
   }
 
@@ -311,7 +305,7 @@ class SqliteEngine implements Engine {
     try {
       await this.#file.sync();
       this.#durableVersion = version;
-      this.#unsynced = undefined;
+      this.#home.unsynced = undefined;
     } catch (cause) {
       this.#break(cause);
     }

@@ -40,7 +40,7 @@ export interface Unsynced {
 export interface TransactionHome {
   readonly views: SqliteViews;
   /** Undefined while everything is on disk. */
-  unsynced(): Unsynced | undefined;
+  readonly unsynced: Unsynced | undefined;
   nowMs(): number;
   readonly isClosed: boolean;
 }
@@ -50,8 +50,13 @@ export class SqliteReading {
   readonly #home: TransactionHome;
   #startedMs = 0;
   #view: View | undefined;
-  #isRefused = false;
-  #seesUnsynced = false;
+  /** Whether a read was refused as expired. */
+  isRefused = false;
+  /**
+   * Whether something was read that the commit being synced wrote, or the version that it made.
+   * All else is the same as before that commit, so it may be told before the commit is on disk.
+   */
+  seesUnsynced = false;
   /** Set once its body has returned or thrown. */
   #isOver = false;
 
@@ -62,26 +67,13 @@ export class SqliteReading {
   /** The version it reads at; fixes it if nothing was read yet. */
   version(): number {
     this.pairs();
-    if (this.#unsynced() !== undefined) this.#seesUnsynced = true;
+    if (this.#unsynced() !== undefined) this.seesUnsynced = true;
     return this.#view!.version;
-  }
-
-  /**
-   * Whether something was read that the commit being synced wrote, or the version that it made.
-   * All else is the same as before that commit, so it may be told before the commit is on disk.
-   */
-  get seesUnsynced(): boolean {
-    return this.#seesUnsynced;
   }
 
   /** The version it reads at; undefined if nothing was read yet. */
   get readsAt(): number | undefined {
     return this.#view?.version;
-  }
-
-  /** Whether a read was refused as expired. */
-  get isRefused(): boolean {
-    return this.#isRefused;
   }
 
   get isTooOld(): boolean {
@@ -94,7 +86,7 @@ export class SqliteReading {
     const unsynced = this.#unsynced();
     if (unsynced !== undefined) {
       const { written } = unsynced;
-      this.#seesUnsynced = written === undefined || isKeyWritten(written, key, hash);
+      this.seesUnsynced = written === undefined || isKeyWritten(written, key, hash);
     }
     try {
       return pairs.get(key, hash);
@@ -109,7 +101,7 @@ export class SqliteReading {
     const unsynced = this.#unsynced();
     if (unsynced !== undefined) {
       const { written } = unsynced;
-      this.#seesUnsynced = written === undefined || isRangeWritten(written, range);
+      this.seesUnsynced = written === undefined || isRangeWritten(written, range);
     }
     const { reverse = false, bytesMax = Infinity, keysOnly = false } = options;
     try {
@@ -122,14 +114,14 @@ export class SqliteReading {
 
   /** The commit being synced, if this reads behind it and has not seen anything of it yet. */
   #unsynced(): Unsynced | undefined {
-    if (this.#seesUnsynced) return undefined;
-    const unsynced = this.#home.unsynced();
+    if (this.seesUnsynced) return undefined;
+    const { unsynced } = this.#home;
     return unsynced !== undefined && this.#view!.version >= unsynced.version ? unsynced : undefined;
   }
 
   /** The pairs at the version, which the first call fixes. */
   pairs(): StoredPairs {
-    this.refuseOver();
+    if (this.#isOver || this.#home.isClosed) refuseEnded(this.#home.isClosed);
     if (this.#view === undefined) {
       this.#startedMs = this.#home.nowMs();
       this.#view = this.#home.views.join(this.#startedMs);
@@ -137,7 +129,7 @@ export class SqliteReading {
     }
     const { pairs } = this.#view;
     if (pairs === undefined || this.isTooOld) {
-      this.#isRefused = true;
+      this.isRefused = true;
       refuseExpired();
     }
     return pairs;

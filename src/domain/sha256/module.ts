@@ -1,7 +1,7 @@
 /**
  * SHA-256 as a WebAssembly module, written out instruction by instruction.
  *
- * `../audit/node_hash.ts` hashes the nodes of trees with it, and says why.
+ * `../audit/chain.ts` hashes the nodes of trees with it, and says why.
  */
 
 import {

@@ -23,7 +23,11 @@ import {
   recordInLedger,
   touchLedger,
 } from "../../store/streams/idempotency.ts";
-import { appendEventsSteps, openStreams, type StreamAppender } from "../../store/streams/streams.ts";
+import {
+  appendEventsSteps,
+  openStreams,
+  type StreamAppender,
+} from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendDeliveriesSteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import { appendReactionsSteps, type ReactionState, readReactionState } from "./append_reactions.ts";

@@ -39,13 +39,13 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "ranges that meet ranges that were cleared are no conflict",
-      "if (begin < range.end && range.begin < end) return range.begin;",
-      "if (begin < range.end && range.end < begin) return range.begin;",
+      "return a.begin < b.end && b.begin < a.end;",
+      "return a.begin < b.end && b.end < a.begin;",
     ],
     [
       "a range that begins where a cleared one ends is a conflict",
-      "if (begin < range.end && range.begin < end) return range.begin;",
-      "if (begin < range.end && range.begin <= end) return range.begin;",
+      "return a.begin < b.end && b.begin < a.end;",
+      "return a.begin < b.end && b.begin <= a.end;",
     ],
     [
       "a key at the end of a range, which is not in it, is a conflict",
@@ -199,8 +199,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/watches.ts", WATCHES, [
     [
       "who watches a key does not hear that a range with it was cleared",
-      "keys.has(key, hash) || ranges.some((range) => isWithin(key, range));",
-      "keys.has(key, hash) && ranges.length >= 0;",
+      "isKeyWritten(written, key, hash)",
+      "written.keys.has(key, hash)",
     ],
     [
       "one who stops to watch takes the others along",
@@ -219,8 +219,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a watch hears of keys that begin like its own",
-      "if (isChanged) endAll(text, true);",
-      "if (isChanged || keys !== undefined) endAll(text, true);",
+      "if (isKeyWritten(written, key, hash)) endAll",
+      "if (isKeyWritten(written, key, hash) || hash > 0) endAll",
     ],
   ]),
   ...changesOf("src/kv/sqlite/upgrade_store.ts", UPGRADE, [

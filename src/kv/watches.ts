@@ -2,8 +2,8 @@
 
 import type { Bytes, Watch } from "./engine.ts";
 import { textOf } from "./byte_text.ts";
-import type { Written } from "./transaction/conflict_log.ts";
-import { hashOf, isWithin, type Keyed } from "./key_map.ts";
+import { isKeyWritten, type Written } from "./transaction/conflict_log.ts";
+import { hashOf, type Keyed } from "./key_map.ts";
 
 export interface Watches {
   add(key: Bytes): Watch;
@@ -42,11 +42,10 @@ export function openWatches(): Watches {
     };
   }
 
-  function notify({ keys, ranges }: Written): void {
+  function notify(written: Written): void {
     if (watched.size === 0) return;
     for (const [text, { key, hash }] of [...watched]) {
-      const isChanged = keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
-      if (isChanged) endAll(text, true);
+      if (isKeyWritten(written, key, hash)) endAll(text, true);
     }
   }
 

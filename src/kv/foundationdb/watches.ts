@@ -10,8 +10,8 @@
 
 import type { Bytes, Watch } from "../engine.ts";
 import { textOf } from "../byte_text.ts";
-import type { Written } from "../transaction/conflict_log.ts";
-import { hashOf, isWithin, type Keyed } from "../key_map.ts";
+import { isKeyWritten, type Written } from "../transaction/conflict_log.ts";
+import { hashOf, type Keyed } from "../key_map.ts";
 import type { ClientDatabase, ClientTransaction, ClientWatch } from "./client.ts";
 import type { Stalls } from "./stalls.ts";
 
@@ -126,12 +126,10 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
     };
   }
 
-  function notify({ keys, ranges }: Written): void {
+  function notify(written: Written): void {
     if (entries.size === 0) return;
     for (const [text, entry] of [...entries]) {
-      const { key, hash } = entry;
-      const isChanged = keys.has(key, hash) || ranges.some((range) => isWithin(key, range));
-      if (isChanged) endEntry(text, entry, true);
+      if (isKeyWritten(written, entry.key, entry.hash)) endEntry(text, entry, true);
     }
   }
 

@@ -146,7 +146,7 @@ export function isKeyWritten({ keys, ranges }: Written, key: Bytes, hash: number
 
 /** Whether something in the range may have been written. */
 export function isRangeWritten({ keys, ranges }: WrittenGroup, range: TextRange): boolean {
-  if (ranges.some(({ begin, end }) => begin < range.end && range.begin < end)) return true;
+  if (ranges.some((one) => isOverlap(one, range))) return true;
   if (keys.size > COMPARED_KEYS_MAX) return true;
   return keys.entries.some(({ key }) => isWithin(key, range));
 }
@@ -161,12 +161,13 @@ function findTouched(
     if (isKeyWritten(written, key, hash)) return textOf(key);
   }
   for (const range of guards.ranges) {
-    if (holds(range)) return range.begin;
-    for (const { begin, end } of written.ranges) {
-      if (begin < range.end && range.begin < end) return range.begin;
-    }
+    if (holds(range) || written.ranges.some((one) => isOverlap(one, range))) return range.begin;
   }
   return undefined;
+}
+
+function isOverlap(a: TextRange, b: TextRange): boolean {
+  return a.begin < b.end && b.begin < a.end;
 }
 
 function touchesRange(group: RecordedGroup, { begin, end }: TextRange): boolean {

@@ -7,9 +7,10 @@
 import { isSmallOrder } from "./domain/audit/public_key.ts";
 import ipaddr from "ipaddr.js";
 import { limits } from "./domain/limits.ts";
+import { STORE_NAMES, type StoreName } from "./kv/capabilities.ts";
 
 export interface Config {
-  readonly store: "sqlite" | "foundationdb";
+  readonly store: StoreName;
   readonly dataDir: string;
   /** Undefined: FoundationDB uses its own default. */
   readonly fdbClusterFile?: string;
@@ -104,7 +105,7 @@ export function parseConfig(env: Env): ParsedConfig {
   const baseDomain = read("DAYBOOK_BASE_DOMAIN", undefined, "a host name", parseHostName);
   const portMax = baseDomain === undefined ? PORT_MAX - 2 : PORT_MAX;
   const config: Config = {
-    store: read("DAYBOOK_STORE", "sqlite", "sqlite or foundationdb", parseStore),
+    store: read("DAYBOOK_STORE", "sqlite", STORE_NAMES.join(" or "), parseStore),
     dataDir: read("DAYBOOK_DATA_DIR", "./data", "a path", parsePath),
     fdbClusterFile: read("FDB_CLUSTER_FILE", undefined, "a path", parsePath),
     host: read("DAYBOOK_HOST", "127.0.0.1", "an IP address or a host name", parseHost),
@@ -296,8 +297,8 @@ function editDistance(a: string, b: string): number {
   return row[b.length]!;
 }
 
-function parseStore(text: string): Config["store"] | undefined {
-  return text === "sqlite" || text === "foundationdb" ? text : undefined;
+function parseStore(text: string): StoreName | undefined {
+  return STORE_NAMES.find((name) => name === text);
 }
 
 function parsePath(text: string): string | undefined {

@@ -75,7 +75,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain"],
     packages: { "@opentelemetry/api": ["src/telemetry.ts"] },
   },
-  "src/config.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/config.ts"] } },
+  "src/config.ts": {
+    imports: ["src/domain", "src/kv/capabilities.ts"],
+    packages: { "ipaddr.js": ["src/config.ts"] },
+  },
   // What the service does. Rooms below say which of its folders may import which.
   "src/features": {
     imports: ["src/domain", "src/store", "src/wasm", "src/sql", "src/compute"],

@@ -58,7 +58,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/erasure/erase_due.ts", ERASE, [
     [
       "what was erased stays in the files of the store",
-      "await engine.forget?.();\n",
+      "await engine.forget();\n",
       "",
       ERASE,
     ],

@@ -22,9 +22,10 @@ import {
   type ServeOptions,
   startServer,
 } from "../http/serve.ts";
+import { CAPABILITIES } from "../kv/capabilities.ts";
 import type { Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/calls.ts";
-import { openEngine } from "../kv/open_engine.ts";
+import { openEngine, storePlace } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
 import { createService, type Service } from "../features/service.ts";
@@ -91,7 +92,7 @@ export async function serve(): Promise<void> {
   } catch (error) {
     exitWith(EXIT_FAILED, `Daybook cannot start: ${reasonOf(error)}`);
   }
-  const failure = await Promise.race([brokenStore(running.engine), signal]);
+  const failure = await Promise.race([running.engine.untilBroken(), signal]);
   if (failure instanceof Error) {
     // Meanwhile requests are still answered, with the failure, so that no answer is missing.
     host.log("error", "The store is broken; ending, for a new start puts it in order", {
@@ -106,17 +107,12 @@ export async function serve(): Promise<void> {
   }, STOP_DEADLINE_MS);
   await stop(running);
   clearTimeout(deadline);
-  if (running.engine.failure?.() !== undefined) {
+  if (running.engine.failure() !== undefined) {
     host.log("error", "Stopped; the store is as it was, for the next start to put in order");
     Deno.exit(EXIT_FAILED);
   }
   host.log("info", "Stopped");
   Deno.exit(0);
-}
-
-/** Never rejects. Never settles if the store is not in this process. */
-function brokenStore(engine: Engine): Promise<Error> {
-  return engine.untilBroken?.() ?? new Promise(() => {});
 }
 
 async function start(config: Config, host: Host, tracer?: Tracer): Promise<Running> {
@@ -137,7 +133,6 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   const sender = webhookSender(host, { allowPrivate: config.allowPrivateWebhooks });
   const service = createService(engine, host, access, {
     tracer,
-    isStoreShared: isShared(config),
     counters,
     webhooks: {
       sender: tracer === undefined ? sender : traceSender(sender, tracer),
@@ -174,9 +169,8 @@ function copiesFolder({ dataDir }: Config): string {
   return `${dataDir}/views`;
 }
 
-/** Whether several processes share the store. The embedded store has one owner. */
 function isShared({ store }: Config): boolean {
-  return store !== "sqlite";
+  return CAPABILITIES[store].isShared;
 }
 
 /**
@@ -262,9 +256,7 @@ function announce(
   }
   if (server === undefined) lines.push("  worker only: no address");
   lines.push(
-    isShared(config)
-      ? `  cluster     ${config.fdbClusterFile ?? "FoundationDB's default cluster file"}`
-      : `  data        ${config.dataDir}`,
+    `  ${storePlace(config)}`,
   );
   if (aboutKeys !== undefined) lines.push(aboutKeys);
   print(lines.join("\n"));

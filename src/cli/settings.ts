@@ -2,6 +2,7 @@
 
 import { type Config, readConfig } from "../config.ts";
 import type { Host } from "../host.ts";
+import { CAPABILITIES } from "../kv/capabilities.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readOrMakeJwtSecret } from "../private_files.ts";
 import { shareSecret } from "../features/access/share_secret.ts";
@@ -38,7 +39,7 @@ export async function tokenSecret(
   engine: () => Promise<Engine>,
 ): Promise<Uint8Array> {
   if (config.jwtSecret !== undefined) return config.jwtSecret;
-  if (config.store === "sqlite") return await readOrMakeJwtSecret(config.dataDir, host);
+  if (!CAPABILITIES[config.store].isShared) return await readOrMakeJwtSecret(config.dataDir, host);
   return await shareSecret(await engine(), host, JWT_SECRET);
 }
 

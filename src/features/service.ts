@@ -128,8 +128,6 @@ export interface Service {
 }
 
 export interface ServiceOptions {
-  /** Whether several processes may use this store; leases then divide the background work. */
-  readonly isStoreShared?: boolean;
   /** Counters to share with the engine's meter and the worker loop. */
   readonly counters?: Counters;
   /** False: every implied event goes through the outbox. For tests; true if absent. */
@@ -164,7 +162,7 @@ export function createService(
   access: AccessService,
   options: ServiceOptions = {},
 ): Service {
-  const { isStoreShared = false, counters = newCounters(), webhooks, tracer } = options;
+  const { counters = newCounters(), webhooks, tracer } = options;
   const specs = openSpecCache(engine, host);
   const keeper = createSnapshotKeeper(engine, host, specs);
   const states = openStateCache();
@@ -173,7 +171,7 @@ export function createService(
   const runners = { modules, compute };
   const reader = createAggregateReader(engine, host, specs, states, keeper.add, runners, counters);
   const errors = openErrorRecords(engine, host, counters);
-  const share = isStoreShared ? shareWork(engine, host) : ownAllWork();
+  const share = engine.capabilities.isShared ? shareWork(engine, host) : ownAllWork();
   const rebuilder = createRebuilder({ engine, host, ...runners }, specs, share);
   const deliveries = webhooks === undefined
     ? NO_DELIVERIES
@@ -192,7 +190,7 @@ export function createService(
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
-  const audit = createAudit({ engine, host, specs, share, isStoreShared, counters });
+  const audit = createAudit({ engine, host, specs, share, counters });
   const sql = createSql({ engine, host, counters }, options.sql);
   const erasure = createErasure({ engine, host, specs, share, memories: [states, keeper] });
   const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });
@@ -239,11 +237,11 @@ export function createService(
     await Promise.all([modules.close(), compute.close(), sql.close()]);
   }
 
-  const limiting = createLimits({ engine, host, counters, isStoreShared });
+  const limiting = createLimits({ engine, host, counters });
   const evidence = { audit, erasure, projections };
   const calls = { data, specs: specService, access, imports, ...evidence };
   const parts = traceParts({ ...calls, background, operations }, tracer);
-  return { ...parts, limits: limiting, sql, ping, failure: () => engine.failure?.(), close };
+  return { ...parts, limits: limiting, sql, ping, failure: () => engine.failure(), close };
 }
 
 function storedCalls(

@@ -4,6 +4,7 @@
  */
 
 import { type Engine, kvLimits } from "./engine.ts";
+import { wrapEngine } from "./wrap_engine.ts";
 
 export interface Calls {
   /** Runs `work` as one call. */
@@ -78,7 +79,7 @@ export function measureEngine(
   nowMs: () => number,
   onTransaction: TransactionListener,
 ): Engine {
-  return {
+  return wrapEngine(engine, {
     async transact(body, options) {
       const startedMs = nowMs();
       let runs = 0;
@@ -94,13 +95,5 @@ export function measureEngine(
         onTransaction(isCommitted, runs, (nowMs() - startedMs) / MS_PER_SECOND);
       }
     },
-    snapshot: (body, options) => engine.snapshot(body, options),
-    durableVersion: engine.durableVersion?.bind(engine),
-    watch: (key) => engine.watch(key),
-    measure: engine.measure?.bind(engine),
-    forget: engine.forget?.bind(engine),
-    failure: engine.failure?.bind(engine),
-    untilBroken: engine.untilBroken?.bind(engine),
-    close: () => engine.close(),
-  };
+  });
 }

@@ -78,7 +78,17 @@ export interface SnapshotOptions {
   readonly isUnsynced?: boolean;
 }
 
+/** What an engine can do, as far as engines differ: see `capabilities.ts`. */
+export interface Capabilities {
+  /**
+   * Several processes may have the store open at once: they share its work by leases, and none
+   * knows what the others have written. Otherwise the store has one owner.
+   */
+  readonly isShared: boolean;
+}
+
 export interface Engine {
+  readonly capabilities: Capabilities;
   /**
    * Runs `body` until its transaction commits; resolves only when the commit is durable. `body`
    * may run more than once and must touch nothing but `tx`. If it throws, the transaction ends
@@ -89,25 +99,25 @@ export interface Engine {
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>, options?: SnapshotOptions): Promise<T>;
   /**
    * The version at which a snapshot that began now would read, without a read. While it stays
-   * the same, nothing was written. Undefined while a write is not on disk yet; absent where
-   * others write too.
+   * the same, nothing was written. Undefined while a write is not on disk yet, and always if the
+   * store is shared.
    */
-  durableVersion?(): number | undefined;
+  durableVersion(): number | undefined;
   watch(key: Bytes): Watch;
-  /** Figures for operators, off the path of transactions. An engine may have none. */
-  measure?(): Promise<EngineMeasure>;
+  /** Figures for operators, off the path of transactions. */
+  measure(): Promise<EngineMeasure>;
   /**
    * Resolves when data cleared before the call is gone from this machine's files, as far as an
-   * engine can tell. Absent where the files are elsewhere.
+   * engine can tell. Resolves at once if the files are elsewhere.
    */
-  forget?(): Promise<void>;
+  forget(): Promise<void>;
   /**
    * Why everything is refused until the process restarts: the content of the disk is unknown.
-   * Absent where the store is elsewhere.
+   * Never if the store is elsewhere.
    */
-  failure?(): Error | undefined;
+  failure(): Error | undefined;
   /** Resolves when there is a {@link Engine.failure}; otherwise never. */
-  untilBroken?(): Promise<Error>;
+  untilBroken(): Promise<Error>;
   /**
    * Waits for running transactions, then refuses everything with {@link EngineClosed}. A store
    * with a failure is left as it is, for the next start to read.

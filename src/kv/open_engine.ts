@@ -1,9 +1,11 @@
 /**
- * Opens and checks the store of a deployment; only this file knows which engines there are.
- * Called by `main.ts` and by tests.
+ * Opens, checks and names the store of a deployment: only this file knows what the engines are
+ * made of. Each choice has no default branch, so an engine that is forgotten does not compile.
+ * Called by the commands of `src/cli` and by tests.
  */
 
 import { join } from "node:path";
+import type { StoreName } from "./capabilities.ts";
 import type { Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb/engine.ts";
 import { drawKeyHash } from "./key_map.ts";
@@ -12,7 +14,7 @@ import { checkSqliteFile } from "./sqlite/row_checksum.ts";
 import { openSqliteEngine } from "./sqlite/engine.ts";
 
 export interface EngineChoice {
-  readonly store: "sqlite" | "foundationdb";
+  readonly store: StoreName;
   /** Folder of the embedded store; created if missing. */
   readonly dataDir: string;
   /** Cluster file of FoundationDB; undefined for its own default. */
@@ -40,17 +42,20 @@ export async function openEngine(
   host: OpeningHost,
 ): Promise<Engine> {
   drawKeyHash((length) => host.randomBytes(length));
-  if (store === "sqlite") {
-    return openSqliteEngine({
-      path: sqlitePath(dataDir),
-      yieldBriefly: host.yieldBriefly,
-      isServing,
-      onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
-    });
+  switch (store) {
+    case "sqlite":
+      return openSqliteEngine({
+        path: sqlitePath(dataDir),
+        yieldBriefly: host.yieldBriefly,
+        isServing,
+        onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
+      });
+    case "foundationdb": {
+      // Loaded only when chosen: it needs a native library that not every machine has.
+      const { openFoundationdbEngine } = await import("./foundationdb/binding.ts");
+      return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });
+    }
   }
-  // Loaded only when chosen: it needs a native library that not every machine has.
-  const { openFoundationdbEngine } = await import("./foundationdb/binding.ts");
-  return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });
 }
 
 /**
@@ -58,7 +63,12 @@ export async function openEngine(
  * what was written. A cluster checks its own pages, so nothing is reported for one.
  */
 export function checkStoreFile({ store, dataDir }: EngineChoice): string[] {
-  return store === "sqlite" ? checkSqliteFile(sqlitePath(dataDir)) : [];
+  switch (store) {
+    case "sqlite":
+      return checkSqliteFile(sqlitePath(dataDir));
+    case "foundationdb":
+      return [];
+  }
 }
 
 /**
@@ -67,7 +77,22 @@ export function checkStoreFile({ store, dataDir }: EngineChoice): string[] {
  * @throws {StoreInUse} when a process has it open.
  */
 export function checkStorePages({ store, dataDir }: EngineChoice): PageCheck {
-  return store === "sqlite" ? checkPages(sqlitePath(dataDir)) : NO_PAGES;
+  switch (store) {
+    case "sqlite":
+      return checkPages(sqlitePath(dataDir));
+    case "foundationdb":
+      return NO_PAGES;
+  }
+}
+
+/** Where the store is, as a line for the operator. */
+export function storePlace({ store, dataDir, fdbClusterFile }: EngineChoice): string {
+  switch (store) {
+    case "sqlite":
+      return `data        ${dataDir}`;
+    case "foundationdb":
+      return `cluster     ${fdbClusterFile ?? "FoundationDB's default cluster file"}`;
+  }
 }
 
 function sqlitePath(dataDir: string): string {

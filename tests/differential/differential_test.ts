@@ -6,6 +6,7 @@
  */
 
 import assert from "node:assert/strict";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Bytes, Transaction } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import { Difference } from "./compare.ts";
@@ -39,19 +40,18 @@ Deno.test("a trace leaves and answers the same on an engine that restarts and on
 async function runLosing(loses: (transaction: number, key: Bytes) => boolean): Promise<string> {
   let transactions = 0;
   let lostIn: number | undefined;
-  const losing = await sqliteStore((engine) => ({
-    transact: (body) =>
-      engine.transact((tx) => {
-        const number = transactions++;
-        return body(settingThrough(tx, (key, value) => {
-          if ((lostIn ?? number) !== number || !loses(number, key)) return tx.set(key, value);
-          lostIn = number;
-        }));
-      }),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  }));
+  const losing = await sqliteStore((engine) =>
+    wrapEngine(engine, {
+      transact: (body) =>
+        engine.transact((tx) => {
+          const number = transactions++;
+          return body(settingThrough(tx, (key, value) => {
+            if ((lostIn ?? number) !== number || !loses(number, key)) return tx.set(key, value);
+            lostIn = number;
+          }));
+        }),
+    })
+  );
   const run = runDifferential({ operations: 400, seed: 7 }, [
     { name: "whole", store: await sqliteStore() },
     { name: "losing", store: losing },

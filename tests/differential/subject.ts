@@ -9,6 +9,7 @@ import { type Access, createAccess } from "../../src/features/access/access_serv
 import type { JsonObject } from "../../src/domain/json.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
@@ -200,7 +201,7 @@ function numberedHost(): FakeHost & { beginOperation(number: number): void } {
 
 /** The engine, with `next` asked before each transaction. */
 function interfering(inner: Engine, next: () => Interference | undefined): Engine {
-  return {
+  return wrapEngine(inner, {
     async transact(body) {
       const planned = next();
       if (planned?.kind === "fail") throw planned.error;
@@ -210,11 +211,7 @@ function interfering(inner: Engine, next: () => Interference | undefined): Engin
       }
       return await inner.transact(body);
     },
-    snapshot: (body) => inner.snapshot(body),
-    watch: (key) => inner.watch(key),
-    ...(inner.forget !== undefined && { forget: () => inner.forget!() }),
-    close: () => inner.close(),
-  };
+  });
 }
 
 function plannedError(fault: "unavailable" | "broken"): Error {

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Engine } from "../../src/kv/engine.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import { faultyEngine } from "../support/faulty_engine.ts";
 import { refusal, testCases } from "./cases.ts";
 import { type Answer, withWorld, type World } from "./world.ts";
@@ -20,13 +21,12 @@ function withFaults(
     const check = () => {
       if (faults.broken) throw new TypeError("secret detail in /etc/daybook/store.ts:12");
     };
-    return {
-      ...engine,
+    return wrapEngine(engine, {
       snapshot: async (read) => {
         check();
         return await engine.snapshot(read);
       },
-    };
+    });
   };
   return withWorld(async (world) => {
     await rememberKey(world, faults);

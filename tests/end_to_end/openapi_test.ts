@@ -15,6 +15,7 @@ import { ERRORS } from "../../src/http/openapi/errors.ts";
 import type { Operation } from "../../src/http/openapi/operation.ts";
 import { PATHS } from "../../src/http/paths.ts";
 import type { Route } from "../../src/http/call.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { scriptedSender, webhookSettings } from "../support/listener_fixtures.ts";
 import { type Ask, type Asked, openApiSpec, REQUESTS } from "./openapi_requests.ts";
@@ -72,7 +73,7 @@ function weatheredEngine(inner: Engine, weather: Weather): Engine {
     const name = weather.now === "store_away" ? "EngineUnavailable" : "TypeError";
     throw Object.assign(new Error(weather.now), { name });
   }
-  return {
+  return wrapEngine(inner, {
     async transact(body) {
       check();
       return await inner.transact(body);
@@ -81,9 +82,7 @@ function weatheredEngine(inner: Engine, weather: Weather): Engine {
       check();
       return await inner.snapshot(body);
     },
-    watch: (key) => inner.watch(key),
-    close: () => inner.close(),
-  };
+  });
 }
 
 /**

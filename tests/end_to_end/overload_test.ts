@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { UNDER_WAY_START } from "../../src/domain/limits/load.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { type Answer, withWorld } from "./world.ts";
 import { noteBody, uuid } from "./world_spec.ts";
@@ -15,12 +16,9 @@ const WRITE = `/note/${uuid(1)}/was_written`;
 function stoppedEngine(inner: Engine) {
   let gate: Promise<void> | undefined;
   let open = () => {};
-  const engine: Engine = {
+  const engine: Engine = wrapEngine(inner, {
     transact: async (body) => (await gate, await inner.transact(body)),
-    snapshot: (body) => inner.snapshot(body),
-    watch: (key) => inner.watch(key),
-    close: () => inner.close(),
-  };
+  });
   return {
     engine,
     stop: () => void ({ promise: gate, resolve: open } = Promise.withResolvers<void>()),

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
 import { measureEngine } from "../../src/kv/calls.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import { bytes } from "../contract/engine_fixture.ts";
 import { type FaultPlan, faultyEngine } from "../support/faulty_engine.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
@@ -52,14 +53,25 @@ Deno.test("measureEngine() tells of what a body throws, and throws it on", async
   assert.deepEqual(calls, [[false, 1, 1]]);
 });
 
-Deno.test("measureEngine() passes on what the engine tells of itself, if it does", async () => {
+Deno.test("measureEngine() passes on what the engine tells of itself", async () => {
   await withTemporaryEngine(async (inner) => {
     const told = { conflicts: 7 };
-    const tells = { measure: () => Promise.resolve(told), durableVersion: () => 9 };
-    const measured = measureEngine({ ...inner, ...tells } as unknown as Engine, () => 0, () => {});
-    assert.equal(await measured.measure?.(), told);
-    assert.equal(measured.durableVersion?.(), 9);
-    const silent = measureEngine(faultyEngine(inner), () => 0, () => {});
-    assert.deepEqual([silent.measure, silent.durableVersion], [undefined, undefined]);
+    const capabilities = { isShared: true };
+    const failure = new EngineUnavailable("broken");
+    const tells: Partial<Engine> = {
+      capabilities,
+      measure: () => Promise.resolve(told),
+      durableVersion: () => 9,
+      forget: () => Promise.reject(failure),
+      failure: () => failure,
+      untilBroken: () => Promise.resolve(failure),
+    };
+    const measured = measureEngine(wrapEngine(inner, tells), () => 0, () => {});
+    assert.equal(measured.capabilities, capabilities);
+    assert.equal(await measured.measure(), told);
+    assert.equal(measured.durableVersion(), 9);
+    await assert.rejects(measured.forget(), failure);
+    assert.equal(measured.failure(), failure);
+    assert.equal(await measured.untilBroken(), failure);
   });
 });

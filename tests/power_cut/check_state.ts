@@ -66,7 +66,7 @@ async function withEngine<T>(path: string, body: (engine: Engine) => Promise<T>)
     return await body(engine);
   } finally {
     await engine.close();
-    assert.equal(engine.failure!(), undefined);
+    assert.equal(engine.failure(), undefined);
   }
 }
 

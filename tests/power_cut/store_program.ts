@@ -57,7 +57,7 @@ async function tellUntilHeard(engine: Engine, seed: number, number: number): Pro
     try {
       return await tell(engine, seed, number);
     } catch (error) {
-      if (engine.failure!() !== undefined || tries >= TRIES) throw error;
+      if (engine.failure() !== undefined || tries >= TRIES) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
@@ -85,9 +85,9 @@ async function run(
   }
   await Promise.allSettled(underWay);
   if (end === "kill") return 0;
-  if (end === "forget") await engine.forget!().catch(() => {});
+  if (end === "forget") await engine.forget().catch(() => {});
   await engine.close();
-  if (engine.failure!() !== undefined) return 1;
+  if (engine.failure() !== undefined) return 1;
   Deno.stdout.writeSync(encoder.encode("closed\n"));
   return 0;
 }

@@ -9,6 +9,7 @@
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { commitLogShard } from "../../src/domain/fairness/work_share.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
 import { logCommit, readCommits } from "../../src/store/commit_log.ts";
 import { moveCursor, readCursor } from "../../src/store/cursors.ts";
@@ -156,7 +157,7 @@ Deno.test("of two readers the slower one moves nothing back and repeats nothing 
 
 /** Reads guard nothing: the cursor is moved whatever its value is by then. */
 function unguarded(engine: Engine): Engine {
-  return {
+  return wrapEngine(engine, {
     transact: (body) =>
       engine.transact((tx) =>
         body({
@@ -171,10 +172,7 @@ function unguarded(engine: Engine): Engine {
           setStamped: (prefix, suffix, value) => tx.setStamped(prefix, suffix, value),
         })
       ),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  });
 }
 
 // debezium/debezium#7531: events of one transaction had one position; after a restart amid them

@@ -8,6 +8,7 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Engine, Watch } from "../../src/kv/engine.ts";
 import { signalOutbox } from "../../src/store/reactions/outbox.ts";
 import { readHead } from "../../src/store/streams/streams.ts";
@@ -84,12 +85,10 @@ Deno.test("a worker hears of work although no notification ever comes (Commanded
 Deno.test("a worker hears of what happened before it was listening (Commanded's EventStore)", async () => {
   await withShop(async (shop) => {
     const listening = Promise.withResolvers<void>();
-    const late = (inner: Engine): Engine => ({
-      transact: (body) => inner.transact(body),
-      snapshot: (body) => inner.snapshot(body),
-      watch: (key) => watchFrom(listening.promise, () => inner.watch(key)),
-      close: () => inner.close(),
-    });
+    const late = (inner: Engine): Engine =>
+      wrapEngine(inner, {
+        watch: (key) => watchFrom(listening.promise, () => inner.watch(key)),
+      });
     await workUntilNoted(shop, late, async () => {
       await signal(shop.engine);
       listening.resolve();

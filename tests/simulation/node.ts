@@ -125,7 +125,6 @@ export function startNode(machine: Machine, around: Surroundings, number: number
   const access = isHttp ? createAccess(engine, host, { jwtSecret: JWT_SECRET }) : NO_ACCESS;
   const sender = around.sender(() => pause("begin"));
   const service = createService(engine, host, access, {
-    isStoreShared: true,
     isDirect: weather.isDirect,
     ...weather.receivers !== "none" &&
       { webhooks: { sender, headerPrefix: "SVC", allowPrivate: false } },

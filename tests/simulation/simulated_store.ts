@@ -99,6 +99,7 @@ export function createSimulatedStore(): SimulatedStore {
 }
 
 class SimulatedEngine implements Engine {
+  readonly capabilities = { isShared: true };
   readonly #pairs: Pairs;
   readonly #options: SimulatedEngineOptions;
   readonly #watches = openWatches();
@@ -135,9 +136,25 @@ class SimulatedEngine implements Engine {
     });
   }
 
+  durableVersion(): undefined {}
+
   watch(key: Bytes) {
     this.#refuseClosed();
     return this.#watches.add(key);
+  }
+
+  measure() {
+    return Promise.resolve({ conflicts: 0 });
+  }
+
+  forget(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  failure(): undefined {}
+
+  untilBroken(): Promise<never> {
+    return new Promise(() => {});
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@
  * body again, and `src/kv/foundationdb/exactly_once.ts` finds out whether the commit landed.
  */
 
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import { type Engine, EngineUnavailable, type Transaction } from "../../src/kv/engine.ts";
 import { CommitUnknown, transactExactlyOnce } from "../../src/kv/foundationdb/exactly_once.ts";
 
@@ -79,7 +80,7 @@ export function faultyEngine(
     }
   }
 
-  return {
+  return wrapEngine(inner, {
     async transact(body, options) {
       refuseAway();
       const id = new Uint8Array(16);
@@ -97,9 +98,7 @@ export function faultyEngine(
       refuseAway();
       return await inner.snapshot(body, options);
     },
-    watch: (key) => inner.watch(key),
-    close: () => inner.close(),
-  };
+  });
 }
 
 function failAfterCommit(fault: Fault): void {

@@ -4,6 +4,7 @@
  * write.
  */
 
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 
 export interface HeldEngine extends Engine {
@@ -30,13 +31,14 @@ export interface HeldCommit {
  */
 export function heldEngine(inner: Engine): HeldEngine {
   const waiting: { reach: () => void; released: Promise<void> }[] = [];
-  return {
-    hold() {
-      const reached = Promise.withResolvers<void>();
-      const released = Promise.withResolvers<void>();
-      waiting.push({ reach: reached.resolve, released: released.promise });
-      return { reached: reached.promise, release: released.resolve };
-    },
+  function hold(): HeldCommit {
+    const reached = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
+    waiting.push({ reach: reached.resolve, released: released.promise });
+    return { reached: reached.promise, release: released.resolve };
+  }
+
+  const engine = wrapEngine(inner, {
     transact(body, options) {
       let held = waiting.shift();
       return inner.transact(async (tx) => {
@@ -51,8 +53,6 @@ export function heldEngine(inner: Engine): HeldEngine {
         return value;
       }, options);
     },
-    snapshot: (body, options) => inner.snapshot(body, options),
-    watch: (key) => inner.watch(key),
-    close: () => inner.close(),
-  };
+  });
+  return { ...engine, hold };
 }

@@ -1,5 +1,6 @@
 /** An engine on which every write to one key fails, as a bug would: not an outage. */
 
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
 
 /** A transaction throws when it sets a key that contains `text()`; undefined poisons none. */
@@ -28,10 +29,7 @@ export function poisonedEngine(inner: Engine, text: () => string | undefined): E
     };
   }
 
-  return {
+  return wrapEngine(inner, {
     transact: (body, options) => inner.transact((tx) => body(poisoned(tx)), options),
-    snapshot: (body, options) => inner.snapshot(body, options),
-    watch: (key) => inner.watch(key),
-    close: () => inner.close(),
-  };
+  });
 }

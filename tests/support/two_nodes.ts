@@ -7,6 +7,7 @@
 import type { Operator } from "../../src/domain/access/access.ts";
 import { type Access, createAccess } from "../../src/features/access/access_service.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
 import { createService, type Service } from "../../src/features/service.ts";
@@ -89,11 +90,15 @@ export async function withTwoNodes(
   }
 }
 
-export function startNode(engine: Engine, host: FakeHost, webhooks?: WebhookSettings): Node {
+export function startNode(opened: Engine, host: FakeHost, webhooks?: WebhookSettings): Node {
+  // Two nodes over one embedded engine share it, as processes share a cluster.
+  const engine = wrapEngine(opened, {
+    capabilities: { isShared: true },
+    durableVersion: () => undefined,
+  });
   const access = createAccess(engine, host, { jwtSecret: new Uint8Array(32).fill(7) });
   // Implied events go through the outbox, because that is where nodes meet.
-  const options = { isStoreShared: true, isDirect: false, webhooks };
-  const service = createService(engine, host, access, options);
+  const service = createService(engine, host, access, { isDirect: false, webhooks });
   return { engine, host, access, service };
 }
 
@@ -105,13 +110,12 @@ export async function stopNode({ service, access }: Node): Promise<void> {
 
 /** An engine whose watches never fire: its node learns only by polling what others did. */
 export function deafEngine(engine: Engine): Engine {
-  return {
-    ...calling(engine),
+  return wrapEngine(engine, {
     watch() {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       return { changed: promise, cancel: () => resolve(false) };
     },
-  };
+  });
 }
 
 /** An engine that fails while `isAway` returns an error. */
@@ -120,8 +124,7 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
     const error = isAway();
     if (error !== undefined) throw error;
   };
-  return {
-    ...calling(engine),
+  return wrapEngine(engine, {
     async transact(body, options) {
       check();
       return await engine.transact(body, options);
@@ -130,17 +133,7 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
       check();
       return await engine.snapshot(body, options);
     },
-  };
-}
-
-/** Engines are classes with private fields: their methods do not survive a spread. */
-function calling(engine: Engine): Engine {
-  return {
-    transact: (body, options) => engine.transact(body, options),
-    snapshot: (body, options) => engine.snapshot(body, options),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  });
 }
 
 /** Waits up to three seconds of real time until `condition` holds. */

@@ -1,5 +1,6 @@
 /** The outbox worker: does what a writer left, and is woken if the writer left it on purpose. */
 
+import { wrapEngine } from "../../src/kv/wrap_engine.ts";
 import assert from "node:assert/strict";
 import { signalOutbox } from "../../src/store/reactions/outbox.ts";
 import { createService } from "../../src/features/service.ts";
@@ -12,15 +13,12 @@ Deno.test("outboxWorker() does what a process has left that died after its write
   await withService(async ({ service, engine, host, access, tenants: { test } }) => {
     let commitsLeft = 1;
     const dying = createService(
-      {
+      wrapEngine(engine, {
         async transact(body) {
           if (commitsLeft-- <= 0) throw new Error("dead");
           return await engine.transact(body);
         },
-        snapshot: (body) => engine.snapshot(body),
-        watch: (key) => engine.watch(key),
-        close: () => engine.close(),
-      },
+      }),
       host,
       access,
       { isDirect: false },

@@ -52,20 +52,14 @@ export interface AuditParts {
   readonly host: Host;
   readonly specs: SpecCache;
   readonly share: WorkShare;
-  readonly isStoreShared: boolean;
   readonly counters: Counters;
 }
 
 export function createAudit(
-  { engine, host, specs, share, isStoreShared, counters }: AuditParts,
+  { engine, host, specs, share, counters }: AuditParts,
 ): AuditService {
   const reader = createAttestationReader(engine, specs);
-  const maker = createAnchorMaker({
-    engine,
-    host,
-    isStoreShared,
-    done: () => countDone(counters),
-  });
+  const maker = createAnchorMaker({ engine, host, done: () => countDone(counters) });
   const platform = createPlatformAnchorMaker(engine, host);
   const due = createDueAnchors(engine, host, share, maker, platform);
   return {

@@ -53,8 +53,6 @@ export interface AnchorMaker {
 export interface AnchorWork {
   readonly engine: Engine;
   readonly host: Host;
-  /** If other processes share the store, a process recently seen at work on a cut is waited for. */
-  readonly isStoreShared: boolean;
   /** Counts what this process does for requests; anchors leave them most of the time. */
   readonly done: () => number;
 }
@@ -134,7 +132,7 @@ interface Begun {
  * new.
  */
 async function beginBuild(
-  { engine, host, isStoreShared }: AnchorWork,
+  { engine, host }: AnchorWork,
   { number: tenant }: Tenant,
   attempt: string,
 ): Promise<Begun | undefined> {
@@ -144,7 +142,9 @@ async function beginBuild(
       const state = await readAnchorState(tx, tenant);
       const left = state.building;
       if (left !== undefined) {
-        const isBusy = isStoreShared && Math.abs(nowMs - left.seen_ms) < SILENT_MS;
+        // If others share the store, one recently seen at work on the cut is waited for.
+        const { isShared } = engine.capabilities;
+        const isBusy = isShared && Math.abs(nowMs - left.seen_ms) < SILENT_MS;
         if (isBusy && waits < WAITS_MAX) return "busy" as const;
       } else if (!await hasNews(tx, tenant, state.newest)) return undefined;
       const building = left === undefined

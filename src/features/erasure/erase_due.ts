@@ -141,7 +141,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
    */
   async function complete(place: ErasurePlace, lease: Lease): Promise<void> {
     const { tenant, id } = place;
-    await engine.forget?.();
+    await engine.forget();
     const tombstone = await engine.snapshot((tx) => readTombstone(tx, tenant, id));
     if (tombstone === undefined || isOver(tombstone)) return;
     const completed_at = new Date(host.nowMs()).toISOString();

@@ -19,22 +19,21 @@ export interface LimitsParts {
   readonly engine: Engine;
   readonly host: Host;
   readonly counters: Counters;
-  /** Whether several processes may use this store and so share each instance's limits. */
-  readonly isStoreShared: boolean;
 }
 
 const OWNER_BYTES = 8;
 
-export function createLimits({ isStoreShared, ...parts }: LimitsParts): LimitsService {
+export function createLimits(parts: LimitsParts): LimitsService {
   const { host, engine } = parts;
   return {
-    ...isStoreShared ? shareAdmission(parts) : createRequestAdmission(host),
+    // Processes that share a store share each instance's limits too.
+    ...engine.capabilities.isShared ? shareAdmission(parts) : createRequestAdmission(host),
     readUsage: (tenant, tier, month = monthOf(host.nowMs())) =>
       readMonthUsage(engine, tenant, tier, month),
   };
 }
 
-function shareAdmission(parts: Omit<LimitsParts, "isStoreShared">): RequestAdmission {
+function shareAdmission(parts: LimitsParts): RequestAdmission {
   const { host } = parts;
   const sharing = { ...parts, owner: host.randomBytes(OWNER_BYTES).toHex() };
   return createRequestAdmission(host, (id, kind) => openSharedCounter(sharing, id, kind));

@@ -126,7 +126,7 @@ export function createAggregateReader(
     const cached = findCached(tenant, stream, type, options);
     const unchanged = cached && viewUnchanged(cached, type.foldHash);
     if (unchanged !== undefined) return accept({ view: unchanged, bytesRead: 0 });
-    const version = engine.durableVersion?.();
+    const version = engine.durableVersion();
     const read = await foldFrom(cached, tenant, stream, type, options);
     if (!read.ok) return read;
     const { head, stateJson, bytesRead } = read.value;
@@ -192,7 +192,7 @@ export function createAggregateReader(
     { seen, stateJson, length, generation }: CachedState,
     foldHash: string,
   ): AggregateView | undefined {
-    if (seen === undefined || seen.version !== engine.durableVersion?.()) return undefined;
+    if (seen === undefined || seen.version !== engine.durableVersion()) return undefined;
     count(counters.stateReads, "memory");
     return viewOf(stateJson, { ...seen, length, generation }, foldHash);
   }
@@ -202,7 +202,7 @@ export function createAggregateReader(
    * the state is marked only if the store still has it.
    */
   function noteSeen(cached: CachedState, head: StreamHead, version: number | undefined): void {
-    if (version === undefined || version !== engine.durableVersion?.()) return;
+    if (version === undefined || version !== engine.durableVersion()) return;
     if (cached.length !== head.length || !isUsable(cached, head)) return;
     cached.seen = { version, createdAt: head.createdAt, updatedAt: head.updatedAt };
   }

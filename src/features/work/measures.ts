@@ -35,7 +35,7 @@ export function openStoreMeasures(engine: Engine, host: Host): () => Promise<Sto
 
   async function read(): Promise<StoreMeasure> {
     try {
-      const [queues, told] = [await measureQueues(engine, host), await engine.measure?.()];
+      const [queues, told] = [await measureQueues(engine, host), await engine.measure()];
       return { isUp: true, queues, ...told };
     } catch (error) {
       host.log("warn", "The store could not be measured", {

@@ -80,8 +80,8 @@ export function createCombiner(
   const queues = new Map<number, Queue>();
   /** By tenant: until when (monotonic time) implied events are left to the outbox. */
   const directPauses = new Map<number, number>();
-  const isAlone = engine.durableVersion !== undefined;
-  const gathering = isAlone ? openGathering(() => host.monotonicMs()) : NO_GATHERING;
+  const { isShared } = engine.capabilities;
+  const gathering = isShared ? NO_GATHERING : openGathering(() => host.monotonicMs());
   let isScheduled = false;
   // A line of its own: a transaction has five seconds, so its slices wait for no other long work.
   const turns: Turns = {

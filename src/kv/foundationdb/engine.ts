@@ -16,6 +16,7 @@
  */
 
 import { openCalls } from "../calls.ts";
+import { CAPABILITIES } from "../capabilities.ts";
 import {
   type Bytes,
   type Engine,
@@ -33,7 +34,7 @@ import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
 import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
 import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
-import { openTurns } from "../sqlite/turns.ts";
+import { openTurns } from "../transaction/turns.ts";
 
 /** The outside world, as far as the engine needs it. */
 export interface EngineHost {
@@ -88,6 +89,7 @@ const sweepIntervalMs = 60_000;
 const clocksApartMaxMs = 9 * 60_000;
 
 export class FoundationdbEngine implements Engine {
+  readonly capabilities = CAPABILITIES.foundationdb;
   readonly #home: AttemptHome & { isClosed: boolean };
   readonly #host: EngineHost;
   readonly #stalls: Stalls;
@@ -147,6 +149,9 @@ export class FoundationdbEngine implements Engine {
     });
   }
 
+  /** Other processes write too. */
+  durableVersion(): undefined {}
+
   watch(key: Bytes): Watch {
     this.#refuseClosing();
     return this.#watches.add(key);
@@ -154,6 +159,17 @@ export class FoundationdbEngine implements Engine {
 
   measure(): Promise<EngineMeasure> {
     return Promise.resolve({ conflicts: this.#conflicts });
+  }
+
+  // The cluster looks after its own files.
+  forget(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  failure(): undefined {}
+
+  untilBroken(): Promise<never> {
+    return new Promise(() => {});
   }
 
   close(): Promise<void> {

@@ -22,6 +22,7 @@ import {
   type Watch,
 } from "../engine.ts";
 import { openCalls } from "../calls.ts";
+import { CAPABILITIES } from "../capabilities.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
 import { openGroupChooser, type Queued } from "./commit_group.ts";
 import * as occ from "../transaction/conflict_log.ts";
@@ -33,7 +34,7 @@ import { type SqliteReading, SqliteSnapshot, type TransactionHome } from "./read
 import { SqliteTransaction } from "./transaction.ts";
 import { openViews, type SqliteViews } from "./versions.ts";
 import { CommitsLost } from "./writer.ts";
-import { nextTurn, openTurns } from "./turns.ts";
+import { nextTurn, openTurns } from "../transaction/turns.ts";
 import { openWatches } from "../watches.ts";
 
 export interface SqliteEngineOptions extends SqliteFileOptions {
@@ -69,6 +70,7 @@ export function openSqliteEngine(options: SqliteEngineOptions): Engine {
 }
 
 class SqliteEngine implements Engine {
+  readonly capabilities = CAPABILITIES.sqlite;
   readonly #file: SqliteFile;
   readonly #views: SqliteViews;
   readonly #checkpoints: Checkpoints;
@@ -80,10 +82,7 @@ class SqliteEngine implements Engine {
   readonly #calls = openCalls(() => this.#refuseClosed());
   readonly #log = occ.emptyConflictLog();
   #version: number;
-  /**
-   * The newest version on disk: `#version`, or the one before it while `#version` is being
-   * synced.
-   */
+  /** The newest version on disk: the one before `#version` while that is being synced. */
   #durableVersion: number;
   #syncing: Promise<void> | undefined;
   /** The running sync of the WAL, for commits that only the redo log makes durable so far. */

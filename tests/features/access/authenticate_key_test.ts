@@ -8,6 +8,7 @@ import {
   scheduleRevocation,
 } from "../../../src/features/access/api_keys.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import {
   type KeyAuthenticator,
   keyAuthenticator,
@@ -43,16 +44,14 @@ function withNode(
     const host = fakeHost();
     let reads = 0;
     let isAway = false;
-    const counted: Engine = {
-      transact: (run) => engine.transact(run),
+    const counted = wrapEngine(engine, {
       snapshot(run) {
         reads++;
         if (isAway) return Promise.reject(new EngineUnavailable("away"));
         return engine.snapshot(run);
       },
       watch: (key) => listen(engine).watch(key),
-      close: () => engine.close(),
-    };
+    });
     const node = keyAuthenticator(counted, host);
     try {
       const setAway = (away: boolean) => isAway = away;

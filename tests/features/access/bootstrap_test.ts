@@ -7,6 +7,7 @@ import {
   type CredentialsPlace,
 } from "../../../src/features/access/bootstrap.ts";
 import { ENVIRONMENTS } from "../../../src/domain/tenant.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { credentialsFile } from "../../../src/private_files.ts";
 import { keyAuthenticator } from "../../../src/features/access/authenticate_key.ts";
@@ -188,16 +189,13 @@ Deno.test("bootstrap() leaves alone what another may be about to commit", async 
     const place = memory();
     const slow = fakeHost("slow");
     // The second process starts and ends after the first wrote its file and before it commits.
-    const overtaken: Engine = {
-      snapshot: (body) => engine.snapshot(body),
-      watch: (key) => engine.watch(key),
-      close: () => engine.close(),
+    const overtaken: Engine = wrapEngine(engine, {
       async transact(body) {
         equal(place.pending.size, 1);
         deepEqual(await bootstrap(engine, fakeHost("fast"), place, options), MADE);
         return await engine.transact(body);
       },
-    };
+    });
     deepEqual(await bootstrap(overtaken, slow, place, options), IN_USE);
     equal(place.pending.size, 0);
     await checkCredentials(engine, place.published!);

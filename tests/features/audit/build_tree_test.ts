@@ -20,6 +20,7 @@ import {
   type TreeBlock,
 } from "../../../src/domain/audit/tree_blocks.ts";
 import { BLOCK_LEAVES, proveInBlock } from "../../../src/domain/audit/tree_rows.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { findChunks, publishChunk, readChunk } from "../../../src/store/audit/tree_chunks.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
@@ -181,8 +182,7 @@ Deno.test("a hot stream costs its own entry for each anchor, not its chunk", asy
 /** Counts the bytes that are read through it. */
 function countingEngine(engine: Engine): { readonly engine: Engine; readonly bytes: () => number } {
   let bytes = 0;
-  const counting: Engine = {
-    transact: (body) => engine.transact(body),
+  const counting: Engine = wrapEngine(engine, {
     snapshot: (body) =>
       engine.snapshot((tx) =>
         body({
@@ -195,9 +195,7 @@ function countingEngine(engine: Engine): { readonly engine: Engine; readonly byt
           },
         })
       ),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  });
   return { engine: counting, bytes: () => bytes };
 }
 

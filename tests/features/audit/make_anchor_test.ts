@@ -10,6 +10,7 @@ import { collectChanges } from "../../../src/features/audit/collect_changes.ts";
 import type { InstanceAnchor } from "../../../src/domain/audit/anchor.ts";
 import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
 import type { WriteRequest } from "../../../src/domain/write/write.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { countRewrite, setEpoch } from "../../../src/store/streams/audit_cuts.ts";
 import { findChunks, readChunk } from "../../../src/store/audit/tree_chunks.ts";
@@ -44,9 +45,8 @@ function makerOf(
   { engine }: ServiceFixture,
   seed: string,
   through = engine,
-  isStoreShared = false,
 ) {
-  return createAnchorMaker({ engine: through, host: fakeHost(seed), isStoreShared, done: () => 0 });
+  return createAnchorMaker({ engine: through, host: fakeHost(seed), done: () => 0 });
 }
 
 async function newestVerifies({ service, tenants: { test } }: ServiceFixture, number: number) {
@@ -104,12 +104,7 @@ function dyingEngine(engine: Engine, dies: number, landed: boolean): Engine {
 }
 
 function bound(engine: Engine): Engine {
-  return {
-    transact: (body) => engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  return wrapEngine(engine, {});
 }
 
 for (const landed of [false, true]) {

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { type TreeBuild, writeChunks } from "../../../src/features/audit/write_chunks.ts";
 import { leafHash } from "../../../src/domain/audit/chain.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import { type ChunkText, imageOf, readChunk } from "../../../src/store/audit/tree_chunks.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
@@ -29,9 +30,7 @@ function buildOn(engine: Engine): TreeBuild {
 function holdCommits(engine: Engine) {
   const waiting: (() => void)[] = [];
   let underWay = 0;
-  const held: Engine = {
-    ...engine,
-    snapshot: (body) => engine.snapshot(body),
+  const held = wrapEngine(engine, {
     async transact(body) {
       underWay++;
       await new Promise<void>((resolve) => waiting.push(resolve));
@@ -41,7 +40,7 @@ function holdCommits(engine: Engine) {
         underWay--;
       }
     },
-  };
+  });
   return { held, underWay: () => underWay, letGo: () => waiting.shift()?.() };
 }
 

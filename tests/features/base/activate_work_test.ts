@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { importEnvironment } from "../../../src/features/transfer/import_environment.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { nextTransferredWork } from "../../../src/store/transfers.ts";
 import { readInstanceBySlug, tenantOf } from "../../../src/store/access/instances.ts";
@@ -54,15 +55,12 @@ async function countEvents({ service, tenant }: MovingShop) {
 
 /** An engine whose transactions fail once `isDown()`. */
 function failing(engine: Engine, isDown: () => Promise<boolean>): Engine {
-  return {
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
+  return wrapEngine(engine, {
     transact: async (body) => {
       if (await isDown()) throw new Error("the import was killed");
       return await engine.transact(body);
     },
-  };
+  });
 }
 
 Deno.test("half an import has nothing in the queues, and a server beside it does nothing", async () => {

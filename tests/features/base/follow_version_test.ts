@@ -1,6 +1,7 @@
 /** Following a counter, so that caches are dropped in time. */
 
 import { equal } from "node:assert/strict";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { followVersion } from "../../../src/features/base/follow_version.ts";
 import { bumpAccessVersion } from "../../../src/store/access/access_version.ts";
@@ -127,10 +128,5 @@ Deno.test("close() leaves nothing running, also on an engine closed before", asy
 });
 
 function bind(engine: Engine): Engine {
-  return {
-    transact: (body) => engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (watched) => engine.watch(watched),
-    close: () => engine.close(),
-  };
+  return wrapEngine(engine, {});
 }

@@ -4,6 +4,7 @@
  */
 
 import assert from "node:assert/strict";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { refusalOf, valueOf, withService } from "../../support/service_fixture.ts";
 
@@ -38,12 +39,11 @@ Deno.test("readError() shows a record to its own instance and environment alone"
 
 Deno.test("recordError() keeps records in memory while the store is away", async () => {
   let away = false;
-  const wrap = (engine: Engine): Engine => ({
-    transact: (body) => away ? Promise.reject(new Error("away")) : engine.transact(body),
-    snapshot: (body) => away ? Promise.reject(new Error("away")) : engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      transact: (body) => away ? Promise.reject(new Error("away")) : engine.transact(body),
+      snapshot: (body) => away ? Promise.reject(new Error("away")) : engine.snapshot(body),
+    });
   await withService(async ({ service, host, tenants: { test } }) => {
     away = true;
     const id = service.data.recordError(test, error);
@@ -65,25 +65,24 @@ Deno.test("listErrors() has a record that is saved while the store is read", asy
   const isRead = Promise.withResolvers<void>();
   const isSaved = Promise.withResolvers<void>();
   let isHeld = false;
-  const wrap = (engine: Engine): Engine => ({
-    async transact(body) {
-      if (isHeld) await isRead.promise;
-      const value = await engine.transact(body);
-      if (isHeld) isSaved.resolve();
-      return value;
-    },
-    async snapshot(body) {
-      const value = await engine.snapshot(body);
-      if (!isHeld) return value;
-      isRead.resolve();
-      await isSaved.promise;
-      // The record is dropped from memory once its commit is known.
-      await new Promise((resolve) => setTimeout(resolve));
-      return value;
-    },
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      async transact(body) {
+        if (isHeld) await isRead.promise;
+        const value = await engine.transact(body);
+        if (isHeld) isSaved.resolve();
+        return value;
+      },
+      async snapshot(body) {
+        const value = await engine.snapshot(body);
+        if (!isHeld) return value;
+        isRead.resolve();
+        await isSaved.promise;
+        // The record is dropped from memory once its commit is known.
+        await new Promise((resolve) => setTimeout(resolve));
+        return value;
+      },
+    });
   await withService(async ({ service, tenants: { test } }) => {
     isHeld = true;
     const id = service.data.recordError(test, error);
@@ -122,12 +121,10 @@ Deno.test("listErrors() gives the newest first, in pages, to its own environment
 
 Deno.test("listErrors() also gives records that the store has not taken yet", async () => {
   let refusing = false;
-  const wrap = (engine: Engine): Engine => ({
-    transact: (body) => refusing ? Promise.reject(new Error("full")) : engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      transact: (body) => refusing ? Promise.reject(new Error("full")) : engine.transact(body),
+    });
   await withService(async ({ service, host, tenants: { test } }) => {
     const stored = service.data.recordError(test, error);
     await host.yieldTurn();

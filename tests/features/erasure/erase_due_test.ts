@@ -6,6 +6,7 @@ import { verifyBundle, verifyPage } from "../../../src/domain/audit/attestation.
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { saveSnapshot } from "../../../src/store/streams/snapshots.ts";
@@ -234,17 +235,14 @@ Deno.test("a stream with one event more than two steps take is erased whole, and
 Deno.test("there is no receipt before the store has emptied its logs of what was erased", async () => {
   let failures = 1;
   let forgotten = 0;
-  const wrap = (engine: Engine): Engine => ({
-    transact: (body) => engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-    forget() {
-      if (failures-- > 0) return Promise.reject(new EngineUnavailable("somebody reads there"));
-      forgotten++;
-      return Promise.resolve();
-    },
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      forget() {
+        if (failures-- > 0) return Promise.reject(new EngineUnavailable("somebody reads there"));
+        forgotten++;
+        return Promise.resolve();
+      },
+    });
   await withService(async (fixture) => {
     const { service, tenants: { test } } = fixture;
     await fill(fixture);

@@ -9,6 +9,7 @@ import { verifyBundle, verifyPage } from "../../../src/domain/audit/attestation.
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { drainErasures, erasureOf, eventsOf, keysWith } from "../../support/erasure_fixtures.ts";
@@ -209,15 +210,15 @@ Deno.test("an anchor that an erasure meets, before any of its commits, is one of
   for (let at = 0; !isOver && at < COMMITS_MAX; at++) {
     let meet: (() => Promise<void>) | undefined;
     let commits = 0;
-    const wrap = (engine: Engine): Engine => ({
-      ...boundEngine(engine),
-      async transact(body) {
-        const now = meet !== undefined && commits++ === at ? meet : undefined;
-        if (now !== undefined) meet = undefined;
-        await now?.();
-        return await engine.transact(body);
-      },
-    });
+    const wrap = (engine: Engine) =>
+      wrapEngine(engine, {
+        async transact(body) {
+          const now = meet !== undefined && commits++ === at ? meet : undefined;
+          if (now !== undefined) meet = undefined;
+          await now?.();
+          return await engine.transact(body);
+        },
+      });
     await withService(async (fixture) => {
       const { service, engine, tenants: { test } } = fixture;
       await fill(fixture);
@@ -245,30 +246,20 @@ Deno.test("an anchor that an erasure meets, before any of its commits, is one of
   assert.ok(isOver, "each commit was met");
 });
 
-/** Binds the calls of an engine, which may be methods of a class. */
-function boundEngine(engine: Engine): Engine {
-  return {
-    transact: (body) => engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
-}
-
 for (const { name, open } of NODE_STORES) {
   Deno.test(`what is written while the swap is about to commit is erased too, not lost (${name})`, async () => {
     let isHeld = false;
     let nextWrite = Promise.withResolvers<void>();
     // Each commit of B waits until something was written after its transaction has read.
-    const wrapB = (engine: Engine): Engine => ({
-      ...boundEngine(engine),
-      transact: (body) =>
-        engine.transact(async (tx) => {
-          const value = await body(tx);
-          if (isHeld) await nextWrite.promise;
-          return value;
-        }),
-    });
+    const wrapB = (engine: Engine) =>
+      wrapEngine(engine, {
+        transact: (body) =>
+          engine.transact(async (tx) => {
+            const value = await body(tx);
+            if (isHeld) await nextWrite.promise;
+            return value;
+          }),
+      });
     await withTwoNodes(open, async (nodes) => {
       const { a, b, tenants: { test } } = nodes;
       valueOf(await a.service.data.writeEvents(test, noteWrite(uuid(1), SECRET)));

@@ -16,6 +16,7 @@ import type { Instance, Tier } from "../../../src/domain/access/access.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import { RATES_PER_MINUTE, type RateVerdict } from "../../../src/domain/limits/plan.ts";
 import type { Host } from "../../../src/host.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
 import { NODE_STORES } from "../../support/node_stores.ts";
@@ -51,12 +52,9 @@ function startProcess(world: World, engine: Engine, name: string, wallSkewMs: nu
     // Nobody has to wait for the store here.
     startTimer: () => () => {},
   };
-  const counted: Engine = {
+  const counted: Engine = wrapEngine(engine, {
     transact: (body) => (world.transactions++, engine.transact(body)),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  });
   const sharing = { engine: counted, host, counters: newCounters(), owner: name };
   const admission = createRequestAdmission(
     host,
@@ -239,7 +237,7 @@ async function withOne(
     const host = fakeHost();
     const store: { transact: "works" | "fails" | "hangs" } = { transact: "works" };
     let asked = 0;
-    const engine: Engine = {
+    const engine: Engine = wrapEngine(inner, {
       transact(body) {
         asked++;
         if (store.transact === "hangs") return new Promise(() => {});
@@ -247,10 +245,7 @@ async function withOne(
         if (store.transact === "fails") throw new Error("it is asked for ever");
         return inner.transact(body);
       },
-      snapshot: (body) => inner.snapshot(body),
-      watch: (key) => inner.watch(key),
-      close: () => inner.close(),
-    };
+    });
     const sharing = { engine, host, counters: newCounters(), owner: "one" };
     const open = (id: string, kind: "read" | "write") => openSharedCounter(sharing, id, kind);
     const admission = createRequestAdmission(host, open);

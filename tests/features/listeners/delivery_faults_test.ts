@@ -6,6 +6,7 @@
 
 import assert from "node:assert/strict";
 import type { TryAnswer } from "../../../src/domain/listener/delivery.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { createService } from "../../../src/features/service.ts";
@@ -88,25 +89,23 @@ for (const { name, fault } of COMMIT_FAULTS) {
 
 Deno.test("where the spec cannot be read, a delivery goes to the address of its time, unsigned", async () => {
   let isUnreadable = false;
-  const wrap = (engine: Engine): Engine => ({
-    transact: (body) => engine.transact(body),
-    snapshot: (body) =>
-      engine.snapshot((tx) =>
-        body({
-          get(key) {
-            const isSpec = isUnreadable &&
-              [3, 2, 1].some((tenant) => key.toHex() === keys.currentSpec(tenant).toHex());
-            return isSpec
-              ? Promise.reject(new EngineUnavailable("A part of the store is away"))
-              : tx.get(key);
-          },
-          getRange: (range, options) => tx.getRange(range, options),
-          readVersion: () => tx.readVersion(),
-        })
-      ),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      snapshot: (body) =>
+        engine.snapshot((tx) =>
+          body({
+            get(key) {
+              const isSpec = isUnreadable &&
+                [3, 2, 1].some((tenant) => key.toHex() === keys.currentSpec(tenant).toHex());
+              return isSpec
+                ? Promise.reject(new EngineUnavailable("A part of the store is away"))
+                : tx.get(key);
+            },
+            getRange: (range, options) => tx.getRange(range, options),
+            readVersion: () => tx.readVersion(),
+          })
+        ),
+    });
   await withListeners(async ({ service, sender, test, host }) => {
     sender.answer = ({ headers }) => ({ status: "X-SVC-Signature" in headers ? 200 : 401 });
     await note(service, test, uuid(1), "first");

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { createService } from "../../../src/features/service.ts";
 import { NODE_STORES } from "../../support/node_stores.ts";
@@ -32,15 +33,12 @@ async function deployReactive({ a, b, tenants: { test }, pass }: TwoNodes): Prom
 function dying({ engine, host, access }: Node) {
   const life = { commitsLeft: 0 };
   const service = createService(
-    {
+    wrapEngine(engine, {
       async transact(body) {
         if (life.commitsLeft-- <= 0) throw new Error("dead");
         return await engine.transact(body);
       },
-      snapshot: (body) => engine.snapshot(body),
-      watch: (key) => engine.watch(key),
-      close: () => engine.close(),
-    },
+    }),
     host,
     access,
     { isDirect: false },
@@ -205,7 +203,7 @@ for (const { name, open } of NODE_STORES) {
         const { a, b, pass } = nodes;
         const elsewhere = createService(b.engine, b.host, b.access);
         let transactions = 0;
-        const late: Engine = {
+        const late: Engine = wrapEngine(a.engine, {
           async transact(body) {
             if (++transactions === 2) {
               pass(1_000);
@@ -214,10 +212,7 @@ for (const { name, open } of NODE_STORES) {
             }
             return await a.engine.transact(body);
           },
-          snapshot: (body) => a.engine.snapshot(body),
-          watch: (key) => a.engine.watch(key),
-          close: () => a.engine.close(),
-        };
+        });
         const service = createService(late, a.host, a.access, { isDirect: false });
         await write(service, test, setOff(uuid(1), type, { count: "many" }));
         // The reply did not wait for the reaction, because the clock moved on.

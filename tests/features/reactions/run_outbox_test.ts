@@ -3,6 +3,7 @@
  * For those that are written with their trigger see `direct_events_test.ts`.
  */
 
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
 import { keys } from "../../../src/store/keys.ts";
@@ -206,15 +207,12 @@ Deno.test("what was committed before a crash is implied after it, once", async (
   let isDead = false;
   await withService(async ({ engine, host, access, tenants: { test } }) => {
     const dying = createService(
-      {
+      wrapEngine(engine, {
         transact: (body) =>
           isDead ? Promise.reject(new Error("dead")) : engine.transact(body).finally(() => {
             isDead = true;
           }),
-        snapshot: (body) => engine.snapshot(body),
-        watch: (key) => engine.watch(key),
-        close: () => engine.close(),
-      },
+      }),
       host,
       access,
       { isDirect: false },
@@ -236,17 +234,14 @@ Deno.test("a redeploy without the implied type ends pending entries with an erro
   let isAway = false;
   await withService(async ({ service, engine, host, access, tenants: { test } }) => {
     const failing = createService(
-      {
+      wrapEngine(engine, {
         transact(body) {
           if (isAway) {
             return Promise.reject(Object.assign(new Error("away"), { name: "EngineUnavailable" }));
           }
           return engine.transact(body).finally(() => isAway = true);
         },
-        snapshot: (body) => engine.snapshot(body),
-        watch: (key) => engine.watch(key),
-        close: () => engine.close(),
-      },
+      }),
       host,
       access,
       { isDirect: false },
@@ -286,15 +281,13 @@ Deno.test("a reply waits at most 250 ms for what its write has set off", async (
     await until(async () => valueOf(await service.data.readLength(test, "ledger", uuid(1))) === 1);
   }, {
     ...options,
-    wrap: (engine) => ({
-      transact: async (body) => {
-        if (isCounting && ++commits === 2) await released;
-        return await engine.transact(body);
-      },
-      snapshot: (body) => engine.snapshot(body),
-      watch: (key) => engine.watch(key),
-      close: () => engine.close(),
-    }),
+    wrap: (engine) =>
+      wrapEngine(engine, {
+        transact: async (body) => {
+          if (isCounting && ++commits === 2) await released;
+          return await engine.transact(body);
+        },
+      }),
   });
 });
 

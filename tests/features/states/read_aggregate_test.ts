@@ -8,6 +8,7 @@ import type { JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { ReadAggregateRequest } from "../../../src/domain/reading.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
@@ -87,12 +88,9 @@ Deno.test("readAggregate() is as current as the last acknowledged write, cached 
 
 /** Passes everything on and counts the reads. */
 function counted(engine: Engine, count: () => void): Engine {
-  return {
-    transact: (body) => engine.transact(body),
+  return wrapEngine(engine, {
     snapshot: (body) => (count(), engine.snapshot(body)),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  });
 }
 
 Deno.test("readAggregate() folds a cold aggregate once for all who read it at the same time", async () => {
@@ -217,15 +215,13 @@ Deno.test("readAggregate() finds out once, not each time, that a fold is too muc
   for (let level = 0; level < 20; level++) value = { inner: value };
   order.events.was_viewed.handler = { set: { target: "", value } };
   let snapshots = 0;
-  const wrap = (engine: Engine): Engine => ({
-    transact: (body) => engine.transact(body),
-    snapshot(body) {
-      snapshots++;
-      return engine.snapshot(body);
-    },
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      snapshot(body) {
+        snapshots++;
+        return engine.snapshot(body);
+      },
+    });
   await withService(async ({ service, tenants: { test } }) => {
     const events = Array.from(
       { length: 60 },

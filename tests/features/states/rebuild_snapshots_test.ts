@@ -5,6 +5,7 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine, ReadTransaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { listStreamRebuilds } from "../../../src/store/streams/rebuilds.ts";
@@ -160,15 +161,12 @@ async function withDeafNode(
   { engine, host, access, tenants: { test } }: ServiceFixture,
   body: (node: Service) => Promise<void>,
 ): Promise<void> {
-  const deaf: Engine = {
-    transact: (work) => engine.transact(work),
-    snapshot: (work) => engine.snapshot(work),
+  const deaf: Engine = wrapEngine(engine, {
     watch() {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       return { changed: promise, cancel: () => resolve(false) };
     },
-    close: () => engine.close(),
-  };
+  });
   const node = createService(deaf, host, access);
   await host.yieldTurn();
   valueOf(await node.data.readLength(test, "order", uuid(1)));

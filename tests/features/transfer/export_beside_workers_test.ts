@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import type { WrittenHead } from "../../../src/features/transfer/export_environment.ts";
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
 import type { WorkText } from "../../../src/domain/transfer/work.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../../support/fake_host.ts";
@@ -186,16 +187,13 @@ Deno.test("what one transaction holds is one moment, however busy the workers of
   const withShop = await shopMaker(fill);
   await withShop(async (shop) => {
     let drained = 0;
-    const busy: Engine = {
-      transact: (body) => shop.engine.transact(body),
-      watch: (key) => shop.engine.watch(key),
-      close: () => shop.engine.close(),
+    const busy: Engine = wrapEngine(shop.engine, {
       snapshot: async (body) => {
         const value = await shop.engine.snapshot(body);
         drained += await shop.service.background.drainOutbox(1);
         return value;
       },
-    };
+    });
     const { timeMs } = shop.host;
     const text = await exportText(busy, shop.host, shop.tenant);
     assert.ok(drained > 0);

@@ -5,6 +5,7 @@ import type { WrittenHead } from "../../../src/features/transfer/export_environm
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
 import type { StreamKey } from "../../../src/domain/stream_key.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
 import { readInstance, tenantOf } from "../../../src/store/access/instances.ts";
@@ -120,16 +121,13 @@ Deno.test("exportEnvironment() of streams that memory holds is one moment under 
     await fill(fixture);
     const { engine, host, tenants } = fixture;
     let writes = 0;
-    const writing: Engine = {
-      transact: (body) => engine.transact(body),
-      watch: (key) => engine.watch(key),
-      close: () => engine.close(),
+    const writing: Engine = wrapEngine(engine, {
       snapshot: async (body) => {
         const value = await engine.snapshot(body);
         await writePair(fixture, `write ${writes}`, `key ${writes++}`);
         return value;
       },
-    };
+    });
     const text = await exportText(writing, host, tenants.test);
     assert.ok(writes > 3);
     const [first, last] = await importedPair(text);
@@ -143,10 +141,7 @@ Deno.test("a keyed write that landed after the moment of the file lands anew aft
     await writePair(fixture, "early", "early");
     const { engine, host, tenants, service } = fixture;
     let snapshots = 0;
-    const writing: Engine = {
-      transact: (body) => engine.transact(body),
-      watch: (key) => engine.watch(key),
-      close: () => engine.close(),
+    const writing: Engine = wrapEngine(engine, {
       snapshot: async (body) => {
         const value = await engine.snapshot(body);
         // Reads the instance, leftover imports and the heads first: what lands now is later
@@ -154,7 +149,7 @@ Deno.test("a keyed write that landed after the moment of the file lands anew aft
         if (++snapshots === 3) await writePair(fixture, "late", "late");
         return value;
       },
-    };
+    });
     const text = await exportText(writing, host, tenants.test);
     assert.match(text, /"key":"late"/, "its entry is in the file, but not its events");
     await withTemporaryEngine(async (other) => {

@@ -6,6 +6,7 @@ import type { QueueMeasure } from "../../../src/domain/measures/queue_measure.ts
 import type { WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import { measureQueues, openStoreMeasures } from "../../../src/features/work/measures.ts";
 import {
   encodeDelivery,
@@ -169,13 +170,9 @@ Deno.test("measureQueues() counts erasures that are due, and times the oldest fr
 /** Counts the rounds of reads: each round asks the engine for its measurements once. */
 function counted(inner: Engine) {
   let rounds = 0;
-  const engine: Engine = {
-    transact: (body) => inner.transact(body),
-    snapshot: (body) => inner.snapshot(body),
-    watch: (key) => inner.watch(key),
+  const engine = wrapEngine(inner, {
     measure: () => Promise.resolve({ conflicts: ++rounds, bytes: { database: 5 } }),
-    close: () => inner.close(),
-  };
+  });
   return { engine, rounds: () => rounds };
 }
 
@@ -215,12 +212,14 @@ Deno.test("a store that is away is told so, and asked again a second later", asy
   await withTemporaryEngine(async (inner) => {
     const host = fakeHost();
     let isAway = true;
-    const measure = openStoreMeasures(faultyEngine(inner, [], { isAway: () => isAway }), host);
+    const engine = faultyEngine(counted(inner).engine, [], { isAway: () => isAway });
+    const measure = openStoreMeasures(engine, host);
     assert.deepEqual(await measure(), { isUp: false, queues: [] });
     assert.equal(host.lines.length, 1);
     isAway = false;
     host.timeMs += 1_000;
-    assert.deepEqual(await measure(), { isUp: true, queues: EMPTY });
+    const told = { isUp: true, queues: EMPTY, conflicts: 1, bytes: { database: 5 } };
+    assert.deepEqual(await measure(), told);
   });
 });
 
@@ -229,15 +228,12 @@ Deno.test("a store that says nothing is given up after two seconds, and not aske
     const host = fakeHost();
     const silence = Promise.withResolvers<never>();
     let asked = 0;
-    const silent: Engine = {
-      transact: (body) => inner.transact(body),
+    const silent = wrapEngine(inner, {
       snapshot: () => {
         asked++;
         return silence.promise;
       },
-      watch: (key) => inner.watch(key),
-      close: () => inner.close(),
-    };
+    });
     const measure = openStoreMeasures(silent, host);
     for (let round = 0; round < 3; round++) {
       const answer = measure();

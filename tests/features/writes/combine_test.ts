@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import { type Engine, EngineUnavailable, type Transaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {
@@ -16,20 +17,19 @@ import {
 import { type HeldEngine, heldEngine } from "../../support/held_engine.ts";
 import { until } from "../../support/two_nodes.ts";
 
-/** Counts transactions; `isAlone` makes the engine claim a single owner. */
+/** Counts transactions; the engine says that its store is shared, unless `isAlone`. */
 function counting(isAlone = false): { wrap: (engine: Engine) => Engine; count: number } {
   const counter = {
     count: 0,
-    wrap: (engine: Engine): Engine => ({
-      transact(body) {
-        counter.count++;
-        return engine.transact(body);
-      },
-      snapshot: (body) => engine.snapshot(body),
-      ...(isAlone && { durableVersion: () => undefined }),
-      watch: (key) => engine.watch(key),
-      close: () => engine.close(),
-    }),
+    wrap: (engine: Engine): Engine =>
+      wrapEngine(engine, {
+        transact(body) {
+          counter.count++;
+          return engine.transact(body);
+        },
+        capabilities: { isShared: !isAlone },
+        durableVersion: () => undefined,
+      }),
   };
   return counter;
 }
@@ -134,12 +134,11 @@ Deno.test("a small write does not overtake a large one that has no room beside t
 
 Deno.test("writes that wait behind a failed transaction are done all the same", async () => {
   let failures = 0;
-  const wrap = (engine: Engine): Engine => ({
-    transact: (body) => failures-- > 0 ? Promise.reject(new Error("lost")) : engine.transact(body),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      transact: (body) =>
+        failures-- > 0 ? Promise.reject(new Error("lost")) : engine.transact(body),
+    });
   await withService(async ({ service, host, tenants: { test } }) => {
     failures = 1;
     const first = service.data.writeEvents(test, noteWrite(uuid(1), "first"));
@@ -170,12 +169,9 @@ function breaking(engine: Engine, broken: Uint8Array): Engine {
       setStamped: (prefix, suffix, value) => tx.setStamped(prefix, suffix, value),
     };
   }
-  return {
+  return wrapEngine(engine, {
     transact: (body) => engine.transact((tx) => body(guard(tx))),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  });
 }
 
 Deno.test("a fault of one stream fails its own writes and nobody else's", async () => {
@@ -198,15 +194,13 @@ Deno.test("writes that wait behind an outage hear of it with those before them",
   const away = Promise.withResolvers<never>();
   let isAway = false;
   let transactions = 0;
-  const wrap = (engine: Engine): Engine => ({
-    transact(body) {
-      transactions++;
-      return isAway ? away.promise : engine.transact(body);
-    },
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      transact(body) {
+        transactions++;
+        return isAway ? away.promise : engine.transact(body);
+      },
+    });
   await withService(async ({ service, tenants: { test } }) => {
     const write = (n: number) => service.data.writeEvents(test, noteWrite(uuid(1), `n${n}`));
     isAway = true;

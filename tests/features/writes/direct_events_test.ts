@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { StoredEvent } from "../../../src/domain/event.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";
@@ -106,15 +107,12 @@ function counting(inner: (engine: Engine) => Engine = (engine) => engine) {
     count: 0,
     wrap(engine: Engine): Engine {
       const wrapped = inner(engine);
-      return {
+      return wrapEngine(wrapped, {
         transact(body) {
           counter.count++;
           return wrapped.transact(body);
         },
-        snapshot: (body) => wrapped.snapshot(body),
-        watch: (key) => wrapped.watch(key),
-        close: () => wrapped.close(),
-      };
+      });
     },
   };
   return counter;

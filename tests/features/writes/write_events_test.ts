@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { WriteRequest } from "../../../src/domain/write/write.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import { type Engine, EngineUnavailable, type Transaction } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
 import {
@@ -270,12 +271,10 @@ Deno.test("a write whose reads all fail is refused once; no failure is left unhe
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-  const wrap = (engine: Engine): Engine => ({
-    transact: (body) => engine.transact((tx) => body(failing(tx))),
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  });
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      transact: (body) => engine.transact((tx) => body(failing(tx))),
+    });
   await withService(async ({ service, tenants: { test } }) => {
     const idempotency = { key: "k", bodyHash: "0".repeat(64) };
     const write = noteWrite(uuid(1), "a", { idempotency });

@@ -405,6 +405,6 @@ Deno.test("measure() tells how many commits have lost, and no sizes: the store i
   const conflict = { code: 1020 };
   await inWorld(first("commit", conflict, conflict), async ({ engine }) => {
     await engine.transact(addOne);
-    assert.deepEqual(await engine.measure!(), { conflicts: 2 });
+    assert.deepEqual(await engine.measure(), { conflicts: 2 });
   });
 });

@@ -70,7 +70,7 @@ Deno.test("forget() leaves nothing of what was cleared or overwritten in the dat
     assert.ok(placesOf(store, SECRET) > 1_000);
     await clearSecrets(store);
     assert.ok(placesOf(store, SECRET) > 0, "the log has it still");
-    await store.engine.forget!();
+    await store.engine.forget();
     assert.equal(placesOf(store, SECRET), 0);
     const left = await store.engine.snapshot((tx) => tx.getRange(rangeOf(["other", 0])));
     assert.ok(left.every(({ value }) => new TextDecoder().decode(value).startsWith("something")));
@@ -90,7 +90,7 @@ Deno.test("forget() does not wait for what reads at an old version, and that rea
     });
     reading.catch(() => {});
     await clearSecrets(store);
-    await engine.forget!();
+    await engine.forget();
     assert.equal(placesOf(store, SECRET), 0);
     go();
     await assert.rejects(reading, { name: "EngineLimitExceeded" });
@@ -111,8 +111,8 @@ Deno.test("forget() beside steady commits ends, and loses none of them", async (
         );
       }
     })();
-    await Promise.all([engine.forget!(), engine.forget!()]);
-    await engine.forget!();
+    await Promise.all([engine.forget(), engine.forget()]);
+    await engine.forget();
     isOver = true;
     await writing;
     assert.equal(placesOf(store, SECRET), 0);
@@ -134,7 +134,7 @@ Deno.test("forget() empties what a killed process left in the log, though nothin
     const store = await temporarySqlite({ files, pairs: [] });
     try {
       assert.ok(placesOf(store, SECRET) > 0, "the log has it still");
-      await store.engine.forget!();
+      await store.engine.forget();
       assert.equal(placesOf(store, SECRET), 0);
     } finally {
       await store.dispose();

@@ -198,22 +198,22 @@ Deno.test("a read of a durable version waits for nothing", async () => {
 
 Deno.test("durableVersion() is the same while nothing is written, and none while that is not on the disk", async () => {
   await withHeldDisk(async ({ engine, syncs, release }) => {
-    const before = engine.durableVersion!();
+    const before = engine.durableVersion();
     assert.equal(typeof before, "number");
     await engine.snapshot((tx) => tx.get(key));
     await engine.transact((tx) => tx.get(key));
-    assert.equal(engine.durableVersion!(), before);
+    assert.equal(engine.durableVersion(), before);
     const written = write(engine, "a");
-    assert.equal(engine.durableVersion!(), before, "nobody reads it yet");
+    assert.equal(engine.durableVersion(), before, "nobody reads it yet");
     await isSettled(written);
-    assert.equal(engine.durableVersion!(), undefined);
+    assert.equal(engine.durableVersion(), undefined);
     syncs[0]!.resolve();
     await written;
-    assert.equal(engine.durableVersion!(), before! + 1);
+    assert.equal(engine.durableVersion(), before! + 1);
     release();
     const closing = engine.close();
     assert.equal(
-      engine.durableVersion!(),
+      engine.durableVersion(),
       undefined,
       "a closed engine is to be asked, and refuses",
     );
@@ -227,7 +227,7 @@ Deno.test("durableVersion() is none after a sync that failed", async () => {
     await isSettled(written);
     syncs[0]!.reject(new Error("I/O error"));
     await assert.rejects(written, { name: "EngineUnavailable" });
-    assert.equal(engine.durableVersion!(), undefined);
+    assert.equal(engine.durableVersion(), undefined);
   });
 });
 
@@ -365,7 +365,7 @@ Deno.test("forget() ends with a refusal where the disk does not confirm the log 
     await isSettled(written);
     syncs[0]!.resolve();
     await written;
-    const forgotten = engine.forget!();
+    const forgotten = engine.forget();
     forgotten.catch(() => {});
     while (syncs.length < 2) await isSettled(forgotten);
     syncs[1]!.reject(new Error("I/O error"));
@@ -468,7 +468,7 @@ Deno.test("where what was committed cannot be brought back after a failed commit
     await withFailing(() => true, async () => {
       await assert.rejects(write(engine, "b"), { name: "EngineUnavailable" });
     });
-    assert.match(engine.failure!()!.message, /restart/);
+    assert.match(engine.failure()!.message, /restart/);
     await assert.rejects(read(engine), { name: "EngineUnavailable", message: /restart/ });
   });
 });
@@ -526,7 +526,7 @@ Deno.test("a commit that only the redo log has is told after its sync, though SQ
   const path = join(killed, "store.sqlite");
   const engine = openSqliteEngine({ path });
   await write(engine, "a");
-  await engine.forget!();
+  await engine.forget();
   await write(engine, "b");
   assert.equal(Deno.statSync(`${path}-wal`).size, 0);
   await withHeldDisk(async ({ engine, syncs }) => {

@@ -215,7 +215,7 @@ Deno.test("a transaction that always loses gives up after ten seconds", async ()
 Deno.test("measure() tells the sizes of both files and how many commits have lost", async () => {
   await withEngine({}, async (engine) => {
     await write(engine, "a=1");
-    const before = await engine.measure!();
+    const before = await engine.measure();
     assert.equal(before.conflicts, 0);
     let runs = 0;
     await engine.transact(async (tx) => {
@@ -223,7 +223,7 @@ Deno.test("measure() tells the sizes of both files and how many commits have los
       if (++runs <= 2) await write(engine, `a=${runs}`);
       put(tx, `b=${"x".repeat(90_000)}`);
     });
-    const after = await engine.measure!();
+    const after = await engine.measure();
     assert.equal(after.conflicts, 2);
     assert.ok(after.bytes!.log! >= before.bytes!.log! + 90_000);
     assert.ok(after.bytes!.database! > 0);

@@ -118,7 +118,7 @@ async function openOld(path: string): Promise<[pairs: string, version: number | 
     const pairs = await engine.snapshot((tx) => tx.getRange(EVERYTHING));
     const text = (part: Bytes) => new TextDecoder().decode(part);
     const all = pairs.map(({ key, value }) => `${text(key)}=${text(value)}`).join(" ");
-    return [all, engine.durableVersion!()];
+    return [all, engine.durableVersion()];
   } finally {
     await engine.close();
     assert.deepEqual(checkSqliteFile(path), []);

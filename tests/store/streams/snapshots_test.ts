@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
+import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {
@@ -67,15 +68,12 @@ Deno.test("loadSnapshot() takes a snapshot with a missing part for none", async 
 /** Runs `meanwhile` once, between the first two transactions on the engine. */
 function interrupted(engine: Engine, meanwhile: () => Promise<unknown>): Engine {
   let calls = 0;
-  return {
+  return wrapEngine(engine, {
     async transact(body) {
       if (calls++ === 1) await meanwhile();
       return await engine.transact(body);
     },
-    snapshot: (body) => engine.snapshot(body),
-    watch: (key) => engine.watch(key),
-    close: () => engine.close(),
-  };
+  });
 }
 
 Deno.test("loadSnapshot() starts again when a newer one takes its place between two parts", async () => {

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/domain/json.ts";
+import { wrapEngine } from "../../../../src/kv/wrap_engine.ts";
 import type { Engine } from "../../../../src/kv/engine.ts";
 import { keys } from "../../../../src/store/keys.ts";
 import { readReadyProjection } from "../../../../src/store/projections/projections.ts";
@@ -132,8 +133,7 @@ function holdingChanges(): { wrap: (engine: Engine) => Engine; prefix: string; g
   const { promise, resolve: go } = Promise.withResolvers<void>();
   const held = { prefix: "none", go, wrap };
   function wrap(engine: Engine): Engine {
-    return {
-      transact: (body) => engine.transact(body),
+    return wrapEngine(engine, {
       snapshot: (body) =>
         engine.snapshot((tx) =>
           body({
@@ -145,9 +145,7 @@ function holdingChanges(): { wrap: (engine: Engine) => Engine; prefix: string; g
             readVersion: () => tx.readVersion(),
           })
         ),
-      watch: (key) => engine.watch(key),
-      close: () => engine.close(),
-    };
+    });
   }
   return held;
 }

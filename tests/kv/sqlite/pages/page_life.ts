@@ -63,7 +63,7 @@ export async function live(engine: Engine, random: Random, commits: number): Pro
       const one: Promise<void> = readSlowly(engine, random).finally(() => reading.delete(one));
       reading.add(one);
     }
-    if (random.chance(0.01)) await engine.forget!().catch(() => {});
+    if (random.chance(0.01)) await engine.forget().catch(() => {});
   }
   await Promise.all(reading);
 }

@@ -38,7 +38,8 @@ export function checkLayers(
         ? { rule: "import_missing", message: `there is no file ${target}` }
         : name === undefined
         ? undefined
-        : breach(name, source.path, imported, target, layers) ?? roomBreach(source.path, target);
+        : breach(name, { path: source.path, imported, target }, layers) ??
+          roomBreach(source.path, target);
       if (fault !== undefined) faults.push({ path: source.path, line: imported.line, ...fault });
     }
   }
@@ -122,11 +123,15 @@ function roomOf(path: string): string | undefined {
   return /^src\/features\/([^/]+)\//.exec(path)?.[1];
 }
 
+interface FoundImport {
+  readonly path: string;
+  readonly imported: Import;
+  readonly target: string | undefined;
+}
+
 function breach(
   name: string,
-  path: string,
-  imported: Import,
-  target: string | undefined,
+  { path, imported, target }: FoundImport,
   layers: Readonly<Record<string, Layer>>,
 ): { rule: string; message: string } | undefined {
   const layer = layers[name]!;

@@ -8,6 +8,7 @@
 import { chargedLoops } from "./checks/charged_loops.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
 import * as rules from "./checks/style_rules.ts";
+import { LONG_SIGNATURES, type LongSignatures } from "./checks/style_tables.ts";
 import { COVERED_BY_NEIGHBOUR, type Neighbour } from "./checks/covered_by_neighbour.ts";
 
 const RULES: readonly rules.Rule[] = [
@@ -24,12 +25,37 @@ const RULES: readonly rules.Rule[] = [
   chargedLoops,
 ];
 
-export function checkStyle(
-  sources: readonly Source[],
-  neighbours: readonly Neighbour[] = COVERED_BY_NEIGHBOUR,
-): Fault[] {
-  const faults = sources.flatMap((source) => RULES.flatMap((rule) => rule(source)));
-  return [...faults, ...untested(sources, neighbours)];
+/** Tables of what the rules must not report. */
+export interface Excused {
+  readonly neighbours: readonly Neighbour[];
+  readonly signatures: readonly LongSignatures[];
+}
+
+const EXCUSED: Excused = { neighbours: COVERED_BY_NEIGHBOUR, signatures: LONG_SIGNATURES };
+
+export function checkStyle(sources: readonly Source[], excused: Excused = EXCUSED): Fault[] {
+  return [
+    ...sources.flatMap((source) => RULES.flatMap((rule) => rule(source))),
+    ...signatureFaults(sources, excused.signatures),
+    ...untested(sources, excused.neighbours),
+  ];
+}
+
+/** The first row with the place of a long signature excuses it, if it says no fewer. */
+function signatureFaults(sources: readonly Source[], rows: readonly LongSignatures[]): Fault[] {
+  const faults: Fault[] = [];
+  const excused = new Map<LongSignatures, Fault[]>(rows.map((row) => [row, []]));
+  for (const found of sources.flatMap((source) => rules.longSignatures(source))) {
+    const row = rows.find(({ place }) => rules.within(found.path, place));
+    (row === undefined ? faults : excused.get(row)!).push(found);
+  }
+  for (const [{ place, count, reason }, found] of excused) {
+    if (found.length > 0 && found.length <= count && reason !== "") continue;
+    const message = `the row for ${place} gives no reason, or there are none or more than ${count}`;
+    const path = "scripts/checks/style_tables.ts";
+    faults.push(...found, { path, line: 1, rule: "parameters", message });
+  }
+  return faults;
 }
 
 /** A file is tested by `<name>_test.ts` in its folder of `tests`, or by its neighbour's test. */

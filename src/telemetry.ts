@@ -60,7 +60,7 @@ export function openTelemetry(): Tracer {
         (span) => endWith(span, work(), describe),
       );
     },
-    outgoing(name, attributes, cause, work, describe) {
+    outgoing(name, { attributes, cause, describe }, work) {
       const parent = contextOf(cause && parseTraceparent(cause));
       const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent);
       const traceparent = writeTraceparent(span.spanContext());

@@ -78,7 +78,12 @@ async function fill({ engine, tenants: { test } }: ServiceFixture, count: number
         const id = orderId(number);
         const stream = (await openStreams(tx, test.number, [streamKey("order", id)]))[0]!;
         const data = JSON.stringify({ text: `note ${number}` });
-        const event = encodeEvent(stream.key, "was_noted", data, METADATA);
+        const event = encodeEvent({
+          key: stream.key,
+          type: "was_noted",
+          dataJson: data,
+          metadataJson: METADATA,
+        });
         runAtOnce(stream.appendSteps([event], TIMESTAMP));
         runAtOnce(stream.flushSteps(epoch));
         indexAggregate(tx, test.number, "order", id);

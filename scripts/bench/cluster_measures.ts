@@ -64,7 +64,7 @@ async function measureServers(
     await measures.fillStreams(measures.targetOf(servers[0]!), 20);
     const one = await measureOneServer(bench, add, cluster, servers[0]!);
     servers.push(await startNode(cluster, bench));
-    await measureTwoServers(bench, add, cluster, servers, one);
+    await measureTwoServers(bench, add, { cluster, servers, one });
   } finally {
     for (const server of servers) await server.kill();
   }
@@ -87,7 +87,12 @@ async function measureOneServer(
 ): Promise<Watched> {
   const target = measures.targetOf(server);
   const seconds = isQuick ? 5 : 10;
-  const singles = await watch(cluster, [server], measures.WRITE_WARMUP_SECONDS, seconds, () => [
+  const singles = await watch({
+    cluster,
+    servers: [server],
+    warmupSeconds: measures.WRITE_WARMUP_SECONDS,
+    seconds,
+  }, () => [
     measures.measureSingles(target, CONNECTIONS, seconds),
   ]);
   const [single] = singles.results;
@@ -103,7 +108,12 @@ async function measureOneServer(
   const alone = await measures.measureSingles(target, 1, 2);
   const rate = { value: alone.requestsPerSecond, unit: "req/s" };
   add({ name: "single POST, 1 connection", ...rate, latency: alone, note: "one commit each" });
-  const hot = await watch(cluster, [server], measures.HOT_WARMUP_SECONDS, seconds, () => [
+  const hot = await watch({
+    cluster,
+    servers: [server],
+    warmupSeconds: measures.HOT_WARMUP_SECONDS,
+    seconds,
+  }, () => [
     measures.measureHotStream(target, seconds),
   ]);
   add({
@@ -117,6 +127,12 @@ async function measureOneServer(
   return singles;
 }
 
+interface TwoServers {
+  readonly cluster: ClusterProcess;
+  readonly servers: readonly ServerProcess[];
+  readonly one: Watched;
+}
+
 /**
  * Both servers write to all streams, as behind a balancer that knows nothing; then each server
  * writes to its own half.
@@ -124,9 +140,7 @@ async function measureOneServer(
 async function measureTwoServers(
   { isQuick }: ClusterBench,
   add: AddRow,
-  cluster: ClusterProcess,
-  servers: readonly ServerProcess[],
-  one: Watched,
+  { cluster, servers, one }: TwoServers,
 ): Promise<void> {
   const seconds = isQuick ? 5 : 10;
   // Streams are chosen at random. Servers that go round the same streams in order fall into
@@ -141,10 +155,7 @@ async function measureTwoServers(
   ];
   for (const [what, choose, atLeast] of ways) {
     const both = await watch(
-      cluster,
-      servers,
-      measures.WRITE_WARMUP_SECONDS,
-      seconds,
+      { cluster, servers, warmupSeconds: measures.WRITE_WARMUP_SECONDS, seconds },
       () =>
         servers.map((server, index) => {
           const target = measures.targetOf(server);
@@ -169,11 +180,15 @@ async function measureTwoServers(
   }
 }
 
+interface WatchedCourse {
+  readonly cluster: ClusterProcess;
+  readonly servers: readonly ServerProcess[];
+  readonly warmupSeconds: number;
+  readonly seconds: number;
+}
+
 async function watch(
-  cluster: ClusterProcess,
-  servers: readonly ServerProcess[],
-  warmupSeconds: number,
-  seconds: number,
+  { cluster, servers, warmupSeconds, seconds }: WatchedCourse,
   load: () => Promise<LoadResult>[],
 ): Promise<Watched> {
   const processes: Record<string, number> = {};

@@ -45,24 +45,28 @@ export async function measureImports({ isQuick, start, add }: ImportBench): Prom
   const share = isQuick ? 1 : 0.2;
   const server = await start();
   try {
-    await measureOne(server, "import_jsonl", inARow, bytes, add);
-    await measureOne(server, "import_jsonl", inTurns, bytes * share, add);
+    await measureOne(server, { call: "import_jsonl", order: inARow, bytes }, add);
+    await measureOne(server, { call: "import_jsonl", order: inTurns, bytes: bytes * share }, add);
   } finally {
     await server.kill();
   }
   const empty = await start();
   try {
-    await measureOne(empty, "cold_start", inTurns, bytes * share, add);
+    await measureOne(empty, { call: "cold_start", order: inTurns, bytes: bytes * share }, add);
   } finally {
     await empty.kill();
   }
 }
 
+interface ImportCall {
+  readonly call: string;
+  readonly order: Order;
+  readonly bytes: number;
+}
+
 async function measureOne(
   server: ServerProcess,
-  call: string,
-  order: Order,
-  bytes: number,
+  { call, order, bytes }: ImportCall,
   add: (row: Row) => void,
 ): Promise<void> {
   const environment = order === inARow ? "test" : "production";

@@ -41,7 +41,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
   const end = begin + seconds * 1000;
   const [serverMicros] = await Promise.all([
     processorTimeBetween(options.serverPids ?? pidsOf(options.serverPid), begin, end),
-    ...Array.from({ length: connections }, (_, i) => runLoop(options, i, begin, end, tally)),
+    ...Array.from(
+      { length: connections },
+      (_, i) => runLoop(options, { index: i, begin, end }, tally),
+    ),
   ]);
   return {
     requests: tally.latencies.length,
@@ -81,11 +84,15 @@ function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
+interface LoopTurn {
+  readonly index: number;
+  readonly begin: number;
+  readonly end: number;
+}
+
 async function runLoop(
   options: LoadOptions,
-  index: number,
-  begin: number,
-  end: number,
+  { index, begin, end }: LoopTurn,
   tally: { units: number; latencies: number[] },
 ): Promise<void> {
   const connection = await openConnection(options.port);

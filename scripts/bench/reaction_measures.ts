@@ -102,10 +102,18 @@ async function countReadable(
   type: string,
   first: number,
 ): Promise<LoadResult> {
-  const lateSeconds = await untilReadable(target, type, [first, STREAMS], implied) / 1000;
+  const lateSeconds =
+    await untilReadable(target, { type, range: [first, STREAMS], events: implied }) / 1000;
   const seconds = result.requests / result.requestsPerSecond;
   const unitsPerSecond = result.unitsPerSecond * seconds / (seconds + lateSeconds);
   return { ...result, unitsPerSecond };
+}
+
+interface AwaitedStreams {
+  readonly type: string;
+  readonly range: readonly [number, number];
+  readonly events: number;
+  readonly patienceMs?: number;
 }
 
 /**
@@ -115,10 +123,7 @@ async function countReadable(
  */
 async function untilReadable(
   target: Target,
-  type: string,
-  [first, count]: readonly [number, number],
-  events: number,
-  patienceMs = PATIENCE_MS,
+  { type, range: [first, count], events, patienceMs = PATIENCE_MS }: AwaitedStreams,
 ): Promise<number> {
   const startedMs = performance.now();
   for (let looks = 1;; looks++) {
@@ -300,7 +305,12 @@ export async function startSagas(target: Target, count: number): Promise<void> {
       return begin(started - BATCH_EVENTS, BATCH_EVENTS);
     },
   });
-  await untilReadable(target, "stop", [0, count], count, START_PATIENCE_MS);
+  await untilReadable(target, {
+    type: "stop",
+    range: [0, count],
+    events: count,
+    patienceMs: START_PATIENCE_MS,
+  });
 }
 
 /**
@@ -320,7 +330,11 @@ export async function measureSagas(
     return reach(number % sagas);
   };
   const { implied: _, ...result } = await loadWrites(target, seconds, request);
-  const lateMs = await untilReadable(target, "stop", [0, sagas], sagas + 2 * events);
+  const lateMs = await untilReadable(target, {
+    type: "stop",
+    range: [0, sagas],
+    events: sagas + 2 * events,
+  });
   const unitsPerSecond = result.requests / (seconds + lateMs / 1000);
   return { ...result, unitsPerSecond };
 }

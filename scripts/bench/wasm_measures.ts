@@ -56,7 +56,7 @@ export async function measureWasm(add: (row: Row) => void): Promise<void> {
 }
 
 async function measureCalls(pool: WasmPool, target: WasmTarget, add: (row: Row) => void) {
-  await callFor(pool, "one", target, CALLERS, WARMUP_MS);
+  await callFor(pool, { tenant: "one", target, callers: CALLERS, ms: WARMUP_MS });
   const echo = percentiles(await measureEcho(ECHO_BYTES, MEASURE_MS));
   add({
     name: "echo of a bare process, 1 caller",
@@ -65,7 +65,7 @@ async function measureCalls(pool: WasmPool, target: WasmTarget, add: (row: Row) 
     latency: echo,
     note: "the median; what is below it, no process of its own can reach",
   });
-  const alone = await callFor(pool, "one", target, 1, MEASURE_MS);
+  const alone = await callFor(pool, { tenant: "one", target, callers: 1, ms: MEASURE_MS });
   add({
     name: "wasm call, warm, 1 caller",
     value: alone.milliseconds.p50 * 1000,
@@ -74,7 +74,7 @@ async function measureCalls(pool: WasmPool, target: WasmTarget, add: (row: Row) 
     latency: alone.milliseconds,
     note: "the median; goal of the issue",
   });
-  const many = await callFor(pool, "one", target, CALLERS, MEASURE_MS);
+  const many = await callFor(pool, { tenant: "one", target, callers: CALLERS, ms: MEASURE_MS });
   add({
     name: `wasm calls, ${CALLERS} callers`,
     value: many.perSecond,
@@ -99,7 +99,7 @@ async function measureFold(pool: WasmPool, target: WasmTarget, add: (row: Row) =
  */
 async function measureSwap(pool: WasmPool, target: WasmTarget, add: (row: Row) => void) {
   const big = await assemble(bigModule());
-  const calls = callFor(pool, "one", target, 1, 2_000);
+  const calls = callFor(pool, { tenant: "one", target, callers: 1, ms: 2_000 });
   await pause(500);
   for (let version = 0; version < 3; version++) {
     await call(pool, "two", await keep(pool, big, 1_000, `version ${version}`));
@@ -118,11 +118,11 @@ async function measureSwap(pool: WasmPool, target: WasmTarget, add: (row: Row) =
 async function measureNeighbour(pool: WasmPool, target: WasmTarget, add: (row: Row) => void) {
   const source = await framed(handler("(loop (br 0)) (i64.const 0)"));
   const endless = await keep(pool, source, 100);
-  const alone = await callFor(pool, "good", target, CALLERS, MEASURE_MS);
+  const alone = await callFor(pool, { tenant: "good", target, callers: CALLERS, ms: MEASURE_MS });
   const abort = new AbortController();
   const looping = Array.from({ length: LOOPERS }, () => callUntil(pool, endless, abort.signal));
   await pause(1_000);
-  const beside = await callFor(pool, "good", target, CALLERS, MEASURE_MS);
+  const beside = await callFor(pool, { tenant: "good", target, callers: CALLERS, ms: MEASURE_MS });
   abort.abort();
   add({
     name: "its rate beside a module that loops",
@@ -165,13 +165,17 @@ async function call(pool: WasmPool, tenant: string, target: WasmTarget): Promise
   if (!outcome.ok) throw new Error(JSON.stringify(outcome.stop));
 }
 
+interface ModuleLoad {
+  readonly tenant: string;
+  readonly target: WasmTarget;
+  readonly callers: number;
+  readonly ms: number;
+}
+
 /** `callers` callers, each of which makes its next call as soon as the last one is answered. */
 async function callFor(
   pool: WasmPool,
-  tenant: string,
-  target: WasmTarget,
-  callers: number,
-  ms: number,
+  { tenant, target, callers, ms }: ModuleLoad,
 ): Promise<Loop> {
   const times: number[] = [];
   const startedMs = performance.now();

@@ -11,6 +11,7 @@ import {
   FUNCTION_LINES_MAX,
   LINE_COLUMNS_MAX,
   LONG_TEXT_COLUMNS,
+  PARAMETERS_MAX,
   REFUSED_CALLS,
   REFUSED_NAMES,
   REFUSED_PROPERTIES,
@@ -56,6 +57,22 @@ function linesOfInnerFunctions(source: Source, node: ts.Node): number {
       : linesOfInnerFunctions(source, child);
   });
   return lines;
+}
+
+/** Counts positional parameters; a rest of several named ones counts each of them. */
+export function longSignatures(source: Source): Fault[] {
+  return collect(source, (node) => {
+    if (!ts.isFunctionLike(node)) return undefined;
+    const count = node.parameters.reduce((sum, each) => sum + positionsOf(each), 0);
+    if (count <= PARAMETERS_MAX) return undefined;
+    return ["parameters", `${count} parameters, at most ${PARAMETERS_MAX}: pass an object`];
+  });
+}
+
+function positionsOf({ name, dotDotDotToken }: ts.ParameterDeclaration): number {
+  if (name.getText() === "this") return 0;
+  const isList = dotDotDotToken !== undefined && ts.isArrayBindingPattern(name);
+  return isList ? name.elements.length : 1;
 }
 
 export function pathNames(source: Source): Fault[] {

@@ -17,11 +17,11 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "an erased stream is found where its point was",
-      "movePoint(tx, tenant, stream, head.place, undefined);\n",
+      "movePoint(tx, tenant, stream, { before: head.place, after: undefined });\n",
       "",
       COPIES,
     ],
-    ["an anchor does not see an erasure", "markChange(tx, tenant, stream, head, epoch);\n", ""],
+    ["an anchor does not see an erasure", "markChange(write, head, epoch);\n", ""],
     [
       "a cut that was under way holds although a stream was rewritten",
       "countRewrite(tx, tenant);\n",
@@ -41,8 +41,8 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "markers are numbered from the first of each step",
-      "placeSegments(tx, tenant, key, before.generation, before.length, markers);",
-      "placeSegments(tx, tenant, key, before.generation, 0, markers);",
+      "placeSegments({ tx, tenant, stream: key }, before.generation, before.length, markers);",
+      "placeSegments({ tx, tenant, stream: key }, before.generation, 0, markers);",
     ],
     [
       "events that an earlier erasure has erased are counted again",

@@ -128,7 +128,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "recurring timers count nothing",
-      "countRecurring(tx, tenant, hourOf(nowMs), recurring.added, subject);",
+      "countRecurring(tx, tenant, { hour: hourOf(nowMs), events: recurring.added, subject });",
       "void subject;",
     ],
     [
@@ -188,7 +188,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "recurring timers that fire are not counted",
-      "if (root?.isRecurring) countRecurring(tx, tenant, hourOf(nowMs), 1, id);",
+      "countRecurring(tx, tenant, { hour: hourOf(nowMs), events: 1, subject: id });",
       "void [root, nowMs];",
       "tests/features/writes/append_writes_test.ts",
     ],

@@ -79,7 +79,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a replay does not start the day of its key anew",
-      "touchLedger(tx, tenant, idempotency, entry, now);\n",
+      "touchLedger(tx, tenant, { key: idempotency.key, entry }, now);\n",
       "",
       IDEMPOTENT,
     ],
@@ -289,7 +289,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "anchors do not see that a stream has changed",
-      "markChange(tx, tenant, stream, before, epoch);\n",
+      "markChange(write, before, epoch);\n",
       "",
       "tests/store/streams/audit_cuts_test.ts",
     ],

@@ -27,13 +27,17 @@ export function timesOf({ seconds, settleSeconds }: Sizes) {
   return { seconds, warmupSeconds: settleSeconds };
 }
 
+export interface AppendLoad {
+  readonly connections: number;
+  readonly choose: (number: number) => number;
+  readonly requests?: RequestBuilder;
+}
+
 /** Appends single events to the streams that `choose` names. */
 export async function append(
   peer: RunningPeer,
   sizes: Sizes,
-  connections: number,
-  choose: (number: number) => number,
-  requests: RequestBuilder = peer.target.requests,
+  { connections, choose, requests = peer.target.requests }: AppendLoad,
 ): Promise<LoadResult> {
   let number = 0;
   return await runLoad({
@@ -49,6 +53,12 @@ export function loadOf(peer: RunningPeer) {
   return { port: peer.target.port, serverPids: () => peer.pids() };
 }
 
+export interface WholeLoad {
+  readonly connections: number;
+  readonly expectedStatus: number;
+  readonly next: () => readonly Uint8Array[];
+}
+
 /**
  * For slow requests: counts all that begin within the time; the time ends with the last reply.
  * Returns requests per second.
@@ -56,9 +66,7 @@ export function loadOf(peer: RunningPeer) {
 export async function measureWhole(
   { target }: RunningPeer,
   { seconds, warmupSeconds }: Sizes,
-  connections: number,
-  expectedStatus: number,
-  next: () => readonly Uint8Array[],
+  { connections, expectedStatus, next }: WholeLoad,
 ): Promise<number> {
   async function runFor(length: number) {
     const endMs = performance.now() + length * 1000;
@@ -74,6 +82,12 @@ export async function measureWhole(
   return done.requests / done.seconds;
 }
 
+export interface FilledStreams {
+  readonly first: number;
+  readonly count: number;
+  readonly length: number;
+}
+
 /**
  * Appends `length` events, or a few more, to each of `count` streams from `first` on. Returns
  * the total number of events; undefined if time ran out.
@@ -81,9 +95,7 @@ export async function measureWhole(
 export async function fill(
   { target }: RunningPeer,
   { fillSeconds }: Sizes,
-  first: number,
-  count: number,
-  length: number,
+  { first, count, length }: FilledStreams,
 ): Promise<number | undefined> {
   const endMs = performance.now() + fillSeconds * 1000;
   const size = Math.min(length, FILL_BATCH);

@@ -29,11 +29,11 @@ export async function* readAggregates(
   const filled: { length: number; first: number }[] = [];
   for (const [index, length] of sizes.lengths.entries()) {
     const first = 5 * AREA + index * 10_000;
-    const events = await fill(peer, sizes, first, countOf(length), length);
+    const events = await fill(peer, sizes, { first, count: countOf(length), length });
     if (events !== undefined) filled.push({ length, first });
     else yield { work: `first read of ${length} events`, reason: NOT_FILLED };
   }
-  await fill(peer, sizes, WARMUP_AREA, sizes.streams, 1);
+  await fill(peer, sizes, { first: WARMUP_AREA, count: sizes.streams, length: 1 });
   await peer.forget?.();
   await warmUp(peer, sizes);
   for (const { length, first } of filled) {
@@ -91,7 +91,11 @@ async function readAgain(
   let number = 0;
   const next = () => requests.get(pathOf(number++));
   if (length >= LONG_AGGREGATE) {
-    const value = await measureWhole(peer, sizes, LONG_READERS, 200, next);
+    const value = await measureWhole(peer, sizes, {
+      connections: LONG_READERS,
+      expectedStatus: 200,
+      next,
+    });
     return { work: nameOfCachedRead(length, LONG_READERS), value, unit: "req/s" };
   }
   const load = { ...timesOf(sizes), ...loadOf(peer), connections: BUSY, expectedStatus: 200, next };
@@ -104,7 +108,7 @@ export async function* listStreams(
   sizes: Sizes,
 ): AsyncIterable<Outcome> {
   const work = `listing of ${LIST_PAGE} ids, 4`;
-  if (await fill(peer, sizes, 0, sizes.streams, 1) === undefined) {
+  if (await fill(peer, sizes, { first: 0, count: sizes.streams, length: 1 }) === undefined) {
     yield { work, reason: NOT_FILLED };
     return;
   }
@@ -134,7 +138,9 @@ export async function* mixReadsAndWrites(
     `mixed: writes of ${connections} beside ${connections} readers`,
     `mixed: reads of ${connections} beside ${connections} writers`,
   ] as const;
-  if (await fill(peer, sizes, 6 * AREA, sizes.streams, 10) === undefined) {
+  if (
+    await fill(peer, sizes, { first: 6 * AREA, count: sizes.streams, length: 10 }) === undefined
+  ) {
     for (const work of works) yield { work, reason: NOT_FILLED };
     return;
   }

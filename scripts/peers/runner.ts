@@ -72,7 +72,7 @@ async function runOnOneStore(
       failure = `not begun after ${run.sizes.minutes} minutes`;
     } else {
       try {
-        await within(run.sizes.limitSeconds, measure(run, peer, work, shared, outcomes));
+        await within(run.sizes.limitSeconds, measure(run, { peer, work, shared }, outcomes));
       } catch (error) {
         failure = (error instanceof Error ? error.message : String(error)).trim()
           .slice(0, REASON_LENGTH_MAX);
@@ -89,12 +89,16 @@ async function runOnOneStore(
   await clear(run, shared);
 }
 
+interface PeerWork {
+  readonly peer: Peer;
+  readonly work: Work;
+  readonly shared: Shared;
+}
+
 /** Adds the outcomes of the work to `outcomes`, one by one. */
 async function measure(
   run: Run,
-  peer: Peer,
-  work: Work,
-  shared: Shared,
+  { peer, work, shared }: PeerWork,
   outcomes: Outcome[],
 ): Promise<void> {
   if (work.store === "apart") {
@@ -118,7 +122,10 @@ async function startEmpty({ place }: Run, peer: Peer): Promise<RunningPeer> {
 /** Appends until the code that writes single events is compiled. */
 async function warmUp(running: RunningPeer, sizes: Sizes): Promise<void> {
   const { warmupSeconds: seconds, streams } = sizes;
-  await append(running, { ...sizes, seconds }, BUSY, (number) => WARMUP_AREA + number % streams);
+  await append(running, { ...sizes, seconds }, {
+    connections: BUSY,
+    choose: (number) => WARMUP_AREA + number % streams,
+  });
 }
 
 /** Stops the peer, gracefully at first, and removes its data. */

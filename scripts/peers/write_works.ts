@@ -47,7 +47,9 @@ export async function* appendSingles(
   const ofTurn = { ...sizes, seconds: sizes.seconds / 2 };
   for (let turn = 0; turn < TURNS; turn++) {
     for (const { connections, loads } of turns) {
-      loads.push(await append(peer, ofTurn, connections, (number) => number % sizes.streams));
+      loads.push(
+        await append(peer, ofTurn, { connections, choose: (number) => number % sizes.streams }),
+      );
     }
   }
   for (const { connections, loads } of turns) {
@@ -60,7 +62,7 @@ export async function* appendToOne(
   peer: RunningPeer,
   sizes: Sizes,
 ): AsyncIterable<Outcome> {
-  yield rate(HOT_STREAM, await append(peer, sizes, BUSY, () => AREA));
+  yield rate(HOT_STREAM, await append(peer, sizes, { connections: BUSY, choose: () => AREA }));
 }
 
 /** With idempotency keys, each of which adds an entry to the ledger. Only Daybook has them. */
@@ -71,8 +73,14 @@ export async function* appendWithKeys(
   const { keyed } = peer;
   if (keyed === undefined) return;
   const spread = (number: number) => 11 * AREA + number % sizes.streams;
-  yield rate(KEYED_APPEND, await append(peer, sizes, BUSY, spread, keyed));
-  yield rate(KEYED_HOT_STREAM, await append(peer, sizes, BUSY, () => 12 * AREA, keyed));
+  yield rate(
+    KEYED_APPEND,
+    await append(peer, sizes, { connections: BUSY, choose: spread, requests: keyed }),
+  );
+  yield rate(
+    KEYED_HOT_STREAM,
+    await append(peer, sizes, { connections: BUSY, choose: () => 12 * AREA, requests: keyed }),
+  );
 }
 
 export async function* appendByZipf(
@@ -80,7 +88,7 @@ export async function* appendByZipf(
   sizes: Sizes,
 ): AsyncIterable<Outcome> {
   const draw = openZipf(sizes.streams, SKEW, Math.random);
-  const load = await append(peer, sizes, BUSY, () => 2 * AREA + draw());
+  const load = await append(peer, sizes, { connections: BUSY, choose: () => 2 * AREA + draw() });
   yield rate(`append by Zipf ${SKEW}, ${BUSY}`, load);
 }
 
@@ -124,7 +132,7 @@ export async function* appendBatches(
         expectedStatus: 201,
         next,
       })).requestsPerSecond
-      : await measureWhole(peer, sizes, connections, 201, next);
+      : await measureWhole(peer, sizes, { connections, expectedStatus: 201, next });
     yield { work: nameOfBatches(size), value: perSecond * size, unit: "events/s" };
   }
 }
@@ -172,7 +180,10 @@ export async function* keepToSchedule(
   peer: RunningPeer,
   sizes: Sizes,
 ): AsyncIterable<Outcome> {
-  const closed = await append(peer, sizes, BUSY, (number) => 7 * AREA + number % sizes.streams);
+  const closed = await append(peer, sizes, {
+    connections: BUSY,
+    choose: (number) => 7 * AREA + number % sizes.streams,
+  });
   const half = Math.max(1, Math.floor(closed.requestsPerSecond * OPEN_SHARE));
   const ownRate = `open loop at ${OPEN_SHARE * 100}% of its closed rate`;
   yield await offer(peer, sizes, ownRate, half);
@@ -217,14 +228,17 @@ export async function* growAndMeasure(
   for (const size of sizes.growth) {
     const work = nameOfGrowth(size);
     const each = Math.ceil((size - stored) / sizes.streams);
-    const events = await fill(peer, sizes, 8 * AREA, sizes.streams, each);
+    const events = await fill(peer, sizes, { first: 8 * AREA, count: sizes.streams, length: each });
     if (events === undefined) {
       yield { work, reason: `was not filled within ${sizes.fillSeconds} s` };
       break;
     }
     stored += events;
     bytesEach = (await peer.dataBytes() - before) / stored;
-    const load = await append(peer, sizes, BUSY, (number) => 8 * AREA + number % sizes.streams);
+    const load = await append(peer, sizes, {
+      connections: BUSY,
+      choose: (number) => 8 * AREA + number % sizes.streams,
+    });
     stored += load.requests;
     yield rate(work, load);
   }

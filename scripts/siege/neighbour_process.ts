@@ -49,36 +49,66 @@ function request(aim: Aim, probe: ProbeName, number: number): Uint8Array {
   const write = (data: unknown) => JSON.stringify({ data, metadata: { actor } });
   switch (probe) {
     case "read":
-      return message(aim, "GET", `/shop/${id}`);
+      return message(aim, { method: "GET", path: `/shop/${id}` });
     case "write":
-      return message(aim, "POST", `/shop/${id}/was_sold`, write({ n: number }));
+      return message(aim, {
+        method: "POST",
+        path: `/shop/${id}/was_sold`,
+        body: write({ n: number }),
+      });
     case "health":
-      return message(aim, "GET", "/health/live");
+      return message(aim, { method: "GET", path: "/health/live" });
     case "query":
       return message(
         aim,
-        "POST",
-        "/_projections/query",
-        JSON.stringify({ sql: "select count(*) as n from shops", params: [] }),
+        {
+          method: "POST",
+          path: "/_projections/query",
+          body: JSON.stringify({ sql: "select count(*) as n from shops", params: [] }),
+        },
       );
     case "import": {
       const path = `/_admin/import_jsonl?environment=test&instance_id=${aim.instance}`;
       const metadata = { actor, timestamp: 1_000_000_000 };
       const event = { key: `shop:${id}`, type: "was_sold", data: { n: number }, metadata };
-      return message(aim, "POST", path, `${JSON.stringify(event)}\n`, "application/x-ndjson");
+      return message(aim, {
+        method: "POST",
+        path,
+        body: `${JSON.stringify(event)}\n`,
+        type: "application/x-ndjson",
+      });
     }
     case "login": {
       const { email, password } = NEIGHBOUR;
-      return message(aim, "POST", "/api/login", JSON.stringify({ email, password }));
+      return message(aim, {
+        method: "POST",
+        path: "/api/login",
+        body: JSON.stringify({ email, password }),
+      });
     }
     case "module":
-      return message(aim, "POST", `/machine/${id}/was_run`, write({ n: number }));
+      return message(aim, {
+        method: "POST",
+        path: `/machine/${id}/was_run`,
+        body: write({ n: number }),
+      });
     case "delivery":
-      return message(aim, "POST", `/shop/${id}/was_told`, write({ n: number }));
+      return message(aim, {
+        method: "POST",
+        path: `/shop/${id}/was_told`,
+        body: write({ n: number }),
+      });
   }
 }
 
-function message(aim: Aim, method: string, path: string, body?: string, type = "application/json") {
+interface ProbeMessage {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: string;
+  readonly type?: string;
+}
+
+function message(aim: Aim, { method, path, body, type = "application/json" }: ProbeMessage) {
   const token = path.startsWith("/_admin") ? aim.operatorToken : aim.key;
   const bytes = encoder.encode(body ?? "");
   const head = [
@@ -111,19 +141,23 @@ function begin(aim: Aim): Window {
     const next = { number: 0 };
     window.next.set(probe, next);
     for (let i = 0; i < pace.connections; i++) {
-      window.loops.push(runLoop(aim, probe, window, samples, next));
+      window.loops.push(runLoop(aim, { probe, window, samples, next }));
     }
   }
   window.loops.push(watchOwnDelay(window));
   return window;
 }
 
+interface ProbeLoop {
+  readonly probe: ProbeName;
+  readonly window: Window;
+  readonly samples: Sample[];
+  readonly next: { number: number };
+}
+
 async function runLoop(
   aim: Aim,
-  probe: ProbeName,
-  window: Window,
-  samples: Sample[],
-  next: { number: number },
+  { probe, window, samples, next }: ProbeLoop,
 ): Promise<void> {
   const { perSecond } = PROBE_PACES[probe];
   let connection: HttpConnection | undefined;

@@ -57,7 +57,7 @@ export async function runAttack(
     await neighbour.aim(besieged.aim);
     await observe(neighbour, () => pause(WARM_UP_MS));
     found.quiet = await observe(neighbour, () => pause(QUIET_MS));
-    await standAttack(found, besieged, neighbour, startMiB, options);
+    await standAttack(found, { besieged, neighbour, startMiB }, options);
     if (options.isShort !== true) {
       await startAgain(found, besieged, neighbour);
       await stopMidway(found, besieged);
@@ -103,11 +103,15 @@ async function observe(neighbour: Neighbour, work: () => Promise<void>): Promise
   return await neighbour.end();
 }
 
+interface AttackedPair {
+  readonly besieged: Besieged;
+  readonly neighbour: Neighbour;
+  readonly startMiB: number;
+}
+
 async function standAttack(
   found: Findings,
-  besieged: Besieged,
-  neighbour: Neighbour,
-  startMiB: number,
+  { besieged, neighbour, startMiB }: AttackedPair,
   { seconds }: CourseOptions,
 ): Promise<void> {
   const { server, target } = besieged;

@@ -36,18 +36,22 @@ export async function sendWaves(
 ): Promise<void> {
   const clients = waves.flatMap((wave) => {
     const turns = { next: 0 };
-    const client = () => runClient(wave, turns, target, signal, answers);
+    const client = () => runClient(wave, { turns, target, signal, answers });
     return Array.from({ length: wave.clients ?? 4 }, client);
   });
   await Promise.all(clients);
 }
 
+interface ClientRun {
+  readonly turns: { next: number };
+  readonly target: Target;
+  readonly signal: AbortSignal;
+  readonly answers: Answers;
+}
+
 async function runClient(
   wave: Wave,
-  turns: { next: number },
-  target: Target,
-  signal: AbortSignal,
-  answers: Answers,
+  { turns, target, signal, answers }: ClientRun,
 ): Promise<void> {
   const { manner = "ask", times = holdsOn(manner) ? 1 : Infinity } = wave;
   const line = new Line(signal);

@@ -14,18 +14,25 @@ export function describeRuns(runs: readonly Run[]): string {
   const ways = [...new Set(runs.map(({ way }) => way))];
   const rows = ways.map((way) => {
     const own = runs.filter((run) => run.way === way);
-    return row(way.name, way.unit, own.length, own.length * way.cases, own);
+    return row(
+      { name: way.name, unit: way.unit, count: own.length, cases: own.length * way.cases },
+      own,
+    );
   });
   const head = ["way", "runs", "cases", "", "seconds", "failed"];
-  const all = row("all", "", runs.length, undefined, runs);
+  const all = row({ name: "all", unit: "", count: runs.length, cases: undefined }, runs);
   return alignColumns([head, ...rows, all]);
 }
 
+interface SummaryRow {
+  readonly name: string;
+  readonly unit: string;
+  readonly count: number;
+  readonly cases: number | undefined;
+}
+
 function row(
-  name: string,
-  unit: string,
-  count: number,
-  cases: number | undefined,
+  { name, unit, count, cases }: SummaryRow,
   runs: readonly Run[],
 ): string[] {
   const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);

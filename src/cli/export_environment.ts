@@ -36,7 +36,7 @@ export async function exportToFile(options: ExportOptions): Promise<void> {
   const beganMs = host.nowMs();
   try {
     const instance = await findInstance(engine, options.instance);
-    const counts = await writeFile(engine, host, instance, environment, options);
+    const counts = await writeFile(engine, host, { instance, environment }, options);
     const what = `${environment} of '${instance.slug}'`;
     const time = seconds(host.nowMs() - beganMs);
     complain(`Exported ${what}: ${describeCounts(counts)} in ${time}`);
@@ -69,11 +69,15 @@ async function findInstance(engine: Engine, slug: string | undefined): Promise<I
   throw new Error(`there are several instances (${names}); name one with --instance`);
 }
 
+interface ExportedPlace {
+  readonly instance: InstanceRecord;
+  readonly environment: Environment;
+}
+
 async function writeFile(
   engine: Engine,
   host: Host,
-  instance: InstanceRecord,
-  environment: Environment,
+  { instance, environment }: ExportedPlace,
   { out, withSigningKeys = false }: ExportOptions,
 ): Promise<FileCounts> {
   const file = await createExportFile(out);

@@ -131,7 +131,11 @@ function computeCommand(cacheFolder: string | undefined): RunnerCommand {
   const program = new URL("./compute_main.ts", import.meta.url);
   const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`, "--max-semi-space-size=4"];
   const packages = { config: new URL("../../deno.json", import.meta.url), cacheFolder };
-  return denoCommand(program, flags, limits.computeProcessBytesMax, {}, packages);
+  return denoCommand(program, {
+    engineFlags: flags,
+    memoryBytesMax: limits.computeProcessBytesMax,
+    packages,
+  });
 }
 
 async function runJob(runner: Runner, queued: Job, free: () => void): Promise<TurnEnd> {

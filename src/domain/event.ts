@@ -67,6 +67,14 @@ export interface EncodedEvent {
   readonly geo?: GeoStamp;
 }
 
+export interface EventTexts {
+  readonly key: string;
+  readonly type: string;
+  readonly dataJson: string;
+  readonly metadataJson: string;
+  readonly geo?: GeoStamp;
+}
+
 /**
  * The one place where an event becomes text: equal to `JSON.stringify({key, type, data,
  * metadata})`.
@@ -76,11 +84,7 @@ export interface EncodedEvent {
  * escapes lone surrogates, so text and UTF-8 bytes correspond one to one.
  */
 export function encodeEvent(
-  key: string,
-  type: string,
-  dataJson: string,
-  metadataJson: string,
-  geo?: GeoStamp,
+  { key, type, dataJson, metadataJson, geo }: EventTexts,
 ): EncodedEvent {
   const raw = `{"key":${JSON.stringify(key)},"type":${JSON.stringify(type)},` +
     `"data":${dataJson},"metadata":${metadataJson}}`;

@@ -41,18 +41,21 @@ function* firstOf(names: Iterable<string>, count: number): Generator<string> {
 }
 
 /**
- * Whether at most `edits` insertions, deletions, replacements and swaps of neighbours turn the
- * rest of `a` (from `i`) into the rest of `b` (from `j`). Recursive instead of filling a
- * distance table: a spec may have ten thousand names, and the first letters rule out nearly all
- * of them.
+ * Whether at most `edits` insertions, deletions, replacements and swaps of neighbours turn `a`
+ * into `b`. Recursive instead of filling a distance table: a spec may have ten thousand names, and
+ * the first letters rule out nearly all of them.
  */
-function isWithin(a: string, b: string, edits: number, i = 0, j = 0): boolean {
-  if (Math.abs(a.length - i - (b.length - j)) > edits) return false;
-  while (i < a.length && a[i] === b[j]) [i, j] = [i + 1, j + 1];
-  if (i === a.length && j === b.length) return true;
-  if (edits === 0) return false;
-  const left = edits - 1;
-  const isSwap = i + 1 < a.length && a[i] === b[j + 1] && a[i + 1] === b[j];
-  return isWithin(a, b, left, i + 1, j + 1) || isWithin(a, b, left, i + 1, j) ||
-    isWithin(a, b, left, i, j + 1) || (isSwap && isWithin(a, b, left, i + 2, j + 2));
+function isWithin(a: string, b: string, edits: number): boolean {
+  /** The same of the rest of `a` from `i`, and of `b` from `j`. */
+  function isRestWithin(edits: number, i: number, j: number): boolean {
+    if (Math.abs(a.length - i - (b.length - j)) > edits) return false;
+    while (i < a.length && a[i] === b[j]) [i, j] = [i + 1, j + 1];
+    if (i === a.length && j === b.length) return true;
+    if (edits === 0) return false;
+    const left = edits - 1;
+    const isSwap = i + 1 < a.length && a[i] === b[j + 1] && a[i + 1] === b[j];
+    return isRestWithin(left, i + 1, j + 1) || isRestWithin(left, i + 1, j) ||
+      isRestWithin(left, i, j + 1) || (isSwap && isRestWithin(left, i + 2, j + 2));
+  }
+  return isRestWithin(edits, 0, 0);
 }

@@ -164,24 +164,25 @@ export function createService(
 ): Service {
   const { counters = newCounters(), webhooks, tracer } = options;
   const specs = openSpecCache(engine, host);
+  const tools = { engine, host, specs, counters };
   const keeper = createSnapshotKeeper(engine, host, specs);
-  const states = openStateCache();
+  const cache = openStateCache();
   const modules = openModules(engine, host, counters, options.wasm ?? WASM_DEFAULTS);
   const compute = openCompute(engine, host, options.compute ?? COMPUTE_DEFAULTS);
   const runners = { modules, compute };
-  const reader = createAggregateReader(engine, host, specs, states, keeper.add, runners, counters);
+  const reader = createAggregateReader({ ...tools, cache, onSnapshotDue: keeper.add, runners });
   const errors = openErrorRecords(engine, host, counters);
   const share = engine.capabilities.isShared ? shareWork(engine, host) : ownAllWork();
   const rebuilder = createRebuilder({ engine, host, ...runners }, specs, share);
   const deliveries = webhooks === undefined
     ? NO_DELIVERIES
-    : createDeliveryRunner({ engine, host, specs, share, counters, ...webhooks });
+    : createDeliveryRunner({ ...tools, share, ...webhooks });
   const asker = createModuleAsker(host, modules);
   const judging = { engine, host, ...runners, reader };
   const committing = createCombiner(engine, host, { counters, lanes: deliveries, judging });
   const combiner = traceCommits(committing, tracer);
   const outside = createOutsideAsker(engine, judging, asker);
-  const sagas = createSagaAdvancer(engine, host, specs, combiner.watched, outside, counters);
+  const sagas = createSagaAdvancer({ ...tools, watched: combiner.watched, outside });
   const emitter = createEmitter(host, combiner, asker);
   const paused = followPauses(engine, host);
   const reacting = { engine, host, specs, combiner, share, sagas, emitter, paused };
@@ -190,11 +191,11 @@ export function createService(
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
-  const audit = createAudit({ engine, host, specs, share, counters });
+  const audit = createAudit({ ...tools, share });
   const sql = createSql({ engine, host, counters }, options.sql);
-  const erasure = createErasure({ engine, host, specs, share, memories: [states, keeper] });
-  const imports = createImports({ ...judging, specs, counters, watched: combiner.watched });
-  const projections = createProjections({ engine, host, specs, reader, share, counters });
+  const erasure = createErasure({ engine, host, specs, share, memories: [cache, keeper] });
+  const imports = createImports({ ...judging, ...tools, watched: combiner.watched });
+  const projections = createProjections({ ...tools, reader, share });
   const data: DataService = {
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
@@ -207,7 +208,7 @@ export function createService(
     ...reactionCalls({ ...reacting, counters, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
-  const specService = createSpecService({ engine, host, specs, modules, counters }, webhooks);
+  const specService = createSpecService({ ...tools, modules }, webhooks);
   const queues = { rebuilder, keeper, errors, outbox, timers, deliveries };
   const background = backgroundCalls({ engine, host, share, ...queues });
   const operations: OperationsService = {
@@ -238,8 +239,7 @@ export function createService(
   }
 
   const limiting = createLimits({ engine, host, counters });
-  const evidence = { audit, erasure, projections };
-  const calls = { data, specs: specService, access, imports, ...evidence };
+  const calls = { data, specs: specService, access, imports, audit, erasure, projections };
   const parts = traceParts({ ...calls, background, operations }, tracer);
   return { ...parts, limits: limiting, sql, ping, failure: () => engine.failure(), close };
 }
@@ -250,9 +250,10 @@ function storedCalls(
   host: Host,
 ): Pick<DataService, "readLength" | "readEvents" | "findNearby"> {
   return {
-    readLength: (tenant, aggregateType, id) => readLength(engine, specs, tenant, aggregateType, id),
+    readLength: (tenant, aggregateType, id) =>
+      readLength(engine, specs, tenant, { aggregateType, id }),
     readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
-    findNearby: (tenant, request) => findNearby(engine, specs, host, tenant, request),
+    findNearby: (tenant, request) => findNearby({ engine, specs, turns: host }, tenant, request),
   };
 }
 

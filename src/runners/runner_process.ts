@@ -86,16 +86,20 @@ export interface Packages {
 
 const WITHOUT_PACKAGES = ["--no-config", "--no-lock", "--no-remote", "--no-npm"];
 
+export interface DenoOptions {
+  readonly engineFlags: readonly string[];
+  readonly memoryBytesMax: number;
+  readonly permissions?: Permissions;
+  readonly packages?: Packages;
+}
+
 /**
  * The command that runs one of our programs with this Deno, with no permissions but those
  * given, and with at most `memoryBytesMax` of memory of its own.
  */
 export function denoCommand(
   program: URL,
-  engineFlags: readonly string[],
-  memoryBytesMax: number,
-  permissions: Permissions = {},
-  packages?: Packages,
+  { engineFlags, memoryBytesMax, permissions = {}, packages }: DenoOptions,
 ): RunnerCommand {
   const options = ["--no-prompt", ...packageOptions(packages)];
   // A single comma would begin another folder.

@@ -107,5 +107,9 @@ export function openCopyWriter(settings: CopyWriterSettings): CopyWriter {
 function writerCommand(folder: string): RunnerCommand {
   const program = new URL("./copy_main.ts", import.meta.url);
   const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`];
-  return denoCommand(program, flags, limits.sqlProcessBytesMax, { read: folder, write: folder });
+  return denoCommand(program, {
+    engineFlags: flags,
+    memoryBytesMax: limits.sqlProcessBytesMax,
+    permissions: { read: folder, write: folder },
+  });
 }

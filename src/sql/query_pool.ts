@@ -102,7 +102,11 @@ export function openQueryPool(settings: QueryPoolSettings): QueryPool {
 function queryCommand(folder: string): RunnerCommand {
   const program = new URL("./query_main.ts", import.meta.url);
   const flags = [`--max-old-space-size=${HEAP_MEGABYTES}`];
-  const command = denoCommand(program, flags, limits.sqlProcessBytesMax, { read: folder });
+  const command = denoCommand(program, {
+    engineFlags: flags,
+    memoryBytesMax: limits.sqlProcessBytesMax,
+    permissions: { read: folder },
+  });
   // SQLite's temporary files go there; Deno's permissions do not apply to them.
   return { ...command, env: { SQLITE_TMPDIR: folder } };
 }

@@ -61,6 +61,12 @@ export async function findBlobByHash(
   return value && decodeRecord<BlobVersion>(value);
 }
 
+export interface BlobFiles {
+  readonly blob: BlobVersion;
+  readonly file: Bytes;
+  readonly module: Bytes;
+}
+
 /**
  * Stores a new version: the file, and `module`, the form of it that runs. Both fit one
  * transaction.
@@ -68,9 +74,7 @@ export async function findBlobByHash(
 export function storeBlob(
   tx: Transaction,
   tenant: number,
-  blob: BlobVersion,
-  file: Bytes,
-  module: Bytes,
+  { blob, file, module }: BlobFiles,
 ): void {
   const { name, version, sha256 } = blob;
   const key = keys.blob(tenant, name, version);

@@ -39,15 +39,19 @@ export function logCommit(tx: Transaction, tenant: number, events: CommittedEven
   tx.setStamped(prefix, pack([stream]), pack([first, count]));
 }
 
+export interface CommitPage {
+  readonly shard: number;
+  readonly position: Bytes | undefined;
+  readonly limit: number;
+}
+
 /**
  * At most `limit` commits of one shard after `position`, or from the start if that is undefined.
  */
 export async function readCommits(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  shard: number,
-  position: Bytes | undefined,
-  limit: number,
+  { shard, position, limit }: CommitPage,
 ): Promise<LoggedCommit[]> {
   const range = afterPosition(tenant, shard, position);
   const pairs = await tx.getRange(range, { limit });

@@ -27,6 +27,12 @@ export function clearTimer(tx: Transaction, timer: Timer): void {
   tx.clear(timerKey(timer));
 }
 
+export interface DueTimersPage {
+  readonly nowMs: number;
+  readonly limit: number;
+  readonly after?: Timer;
+}
+
 /**
  * At most `limit` timers of one shard that are due at `nowMs`, earliest first; only those behind
  * `after`, if given.
@@ -34,9 +40,7 @@ export function clearTimer(tx: Transaction, timer: Timer): void {
 export async function listDueTimers(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
-  nowMs: number,
-  limit: number,
-  after?: Timer,
+  { nowMs, limit, after }: DueTimersPage,
 ): Promise<Timer[]> {
   const begin = after === undefined ? keys.timers(shard).begin : keyAfter(timerKey(after));
   const range = { begin, end: keys.timer(shard, nowMs + 1, 0, "", "") };

@@ -9,6 +9,12 @@ import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 
+export interface UsedEvents {
+  readonly month: string;
+  readonly events: number;
+  readonly subject: string;
+}
+
 /**
  * Call this once in each transaction that stores events. `month` is from `monthOf`; `subject`
  * tells transactions apart, for example by one of their streams.
@@ -16,9 +22,7 @@ import { keys } from "./keys.ts";
 export function countUsage(
   tx: Pick<Transaction, "add">,
   tenant: number,
-  month: string,
-  events: number,
-  subject: string,
+  { month, events, subject }: UsedEvents,
 ): void {
   tx.add(keys.usage(tenant, month, usageShard(subject)), BigInt(events));
 }

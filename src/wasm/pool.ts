@@ -133,7 +133,7 @@ function runnerCommand(stackKilobytes: number): RunnerCommand {
     "--wasm-max-mem-pages=1024",
     "--expose-gc",
   ];
-  return denoCommand(program, flags, limits.wasmProcessBytesMax);
+  return denoCommand(program, { engineFlags: flags, memoryBytesMax: limits.wasmProcessBytesMax });
 }
 
 function turnAway(job: Job, reason: TurnedAway): void {

@@ -169,10 +169,11 @@ export function traceSender(sender: WebhookSender, tracer: Tracer): WebhookSende
   return {
     send(webhook) {
       const attributes = describeRequest(new URL(webhook.url));
-      return tracer.outgoing("deliver", attributes, webhook.cause, (traceparent) => {
+      const request = { attributes, cause: webhook.cause, describe: describeAnswer };
+      return tracer.outgoing("deliver", request, (traceparent) => {
         const headers = { ...webhook.headers, traceparent };
         return sender.send({ ...webhook, headers });
-      }, describeAnswer);
+      });
     },
     close: () => sender.close(),
   };

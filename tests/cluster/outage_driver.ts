@@ -170,7 +170,7 @@ async function playRound(run: Run, round: number): Promise<void> {
   options.log?.(describe(kind, done, written));
   run.slowestRecoveryMs = Math.max(run.slowestRecoveryMs, done.recoveryMs);
   run.faults.splice(0, run.faults.length, ...run.faults.map((f) => named(f, round, kind)));
-  if (run.faults.length === 0) await check(run, random.pick(nodes), written, random, round);
+  if (run.faults.length === 0) await check(run, random.pick(nodes), { written, random, round });
 }
 
 function named(fault: string, round: number, kind: FaultKind): string {
@@ -182,12 +182,16 @@ function noteAbsence(run: Run, isAway: boolean): void {
   else run.absences.at(-1)!.to = performance.now();
 }
 
+interface CheckedRound {
+  readonly written: readonly Operation[];
+  readonly random: Random;
+  readonly round?: number;
+}
+
 async function check(
   run: Run,
   { api, server, name }: Node,
-  written: readonly Operation[],
-  random: Random,
-  round?: number,
+  { written, random, round }: CheckedRound,
 ): Promise<void> {
   const { journal, streams } = run;
   const unknown = written.filter(({ outcome }) => outcome === "unknown");
@@ -207,14 +211,14 @@ async function check(
  * Checks every byte again on each node; then stops all in order and checks on a fresh process.
  */
 async function stopAndCheckAll(run: Run): Promise<void> {
-  for (const node of run.nodes) await check(run, node, [], run.random);
+  for (const node of run.nodes) await check(run, node, { written: [], random: run.random });
   for (const { server, name } of run.nodes) {
     const code = await server.stop();
     if (code !== 0) run.faults.push(`${name} stopped with code ${code}: ${server.output()}`);
   }
   const [first] = run.nodes;
   await first!.restart();
-  await check(run, first!, [], run.random);
+  await check(run, first!, { written: [], random: run.random });
 }
 
 function describe(kind: FaultKind, done: FaultReport, written: readonly Operation[]): string {

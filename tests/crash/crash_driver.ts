@@ -96,7 +96,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
       }
       server = await restart(run);
       options.log?.(describe(run, written, server));
-      await checkLife(run, server, written, random, options.checks ?? STANDARD_CHECKS);
+      await checkLife(run, server, { written, random, checks: options.checks ?? STANDARD_CHECKS });
     }
     if (run.faults.length === 0) server = await stopAndCheckAll(run, server, written);
   } catch (error) {
@@ -197,12 +197,16 @@ async function loadAndKill(
   return journal.operations.slice(firstOperation);
 }
 
+interface CheckedLife {
+  readonly written: readonly Operation[];
+  readonly random: Random;
+  readonly checks: readonly Check[];
+}
+
 async function checkLife(
   run: Run,
   server: ServerProcess,
-  written: readonly Operation[],
-  random: Random,
-  checks: readonly Check[],
+  { written, random, checks }: CheckedLife,
 ): Promise<void> {
   const { journal, streams, options: { judgeUnsent } } = run;
   const api = connectApi(server);
@@ -228,12 +232,14 @@ async function stopAndCheckAll(
   written: readonly Operation[],
 ): Promise<ServerProcess> {
   const { beforeStop, whileDown, finalChecks } = run.options;
-  if (beforeStop !== undefined) await checkLife(run, server, [], run.random, [beforeStop]);
+  if (beforeStop !== undefined) {
+    await checkLife(run, server, { written: [], random: run.random, checks: [beforeStop] });
+  }
   const code = await server.stop();
   run.faults.push(...await whileDown?.(run.dataDir, "stopped") ?? []);
   if (code !== 0) run.faults.push(`the orderly stop ended with code ${code}: ${server.output()}`);
   const last = await restart(run);
-  await checkLife(run, last, written, run.random, finalChecks ?? FINAL_CHECKS);
+  await checkLife(run, last, { written, random: run.random, checks: finalChecks ?? FINAL_CHECKS });
   return last;
 }
 

@@ -123,7 +123,7 @@ function planOrder(maker: Maker, key: string): { event: SentEvent; trigger: Plan
   const token = maker.token();
   const more: Record<string, unknown> = {};
   const follow = (type: string, id: string, event: string) =>
-    addPart(making, token, type, id, event);
+    addPart(making, { cause: token, type, id, event });
   if (random.chance(0.6)) more.count = follow("stock", "global", "was_counted");
   if (random.chance(0.4)) {
     more.lines = Array.from(
@@ -152,21 +152,37 @@ function planOrder(maker: Maker, key: string): { event: SentEvent; trigger: Plan
   };
 }
 
+interface EffectMade {
+  readonly cause: string;
+  readonly author: Author;
+  readonly key: string;
+  readonly type: string;
+  readonly more?: EventData["more"];
+}
+
 /** An event of the service, fully known in advance. */
 function makeEffect(
   making: Maker,
-  cause: string,
-  author: Author,
-  key: string,
-  type: string,
-  more?: EventData["more"],
+  { cause, author, key, type, more }: EffectMade,
 ): Effect {
   const data = { ...eventData(making.token(), making.random), ...(more && { more }) };
   return { token: data.token, key, type, data, cause, author };
 }
 
-function addPart(making: Making, cause: string, type: string, id: string, event: string): Part {
-  const effect = makeEffect(making, cause, "implication", `${type}:${id}`, event);
+interface PartAdded {
+  readonly cause: string;
+  readonly type: string;
+  readonly id: string;
+  readonly event: string;
+}
+
+function addPart(making: Making, { cause, type, id, event }: PartAdded): Part {
+  const effect = makeEffect(making, {
+    cause,
+    author: "implication",
+    key: `${type}:${id}`,
+    type: event,
+  });
   making.effects.push(effect);
   return { id, data: effect.data };
 }
@@ -243,6 +259,8 @@ const UNDONE_BY: Readonly<Record<string, string>> = {
   was_asked: "was_withdrawn",
 };
 
+type NamedPart = readonly [type: string, id: string];
+
 /** A saga with all events that it may write, however it ends. */
 function makeJob(making: Making, started: string, id: string) {
   const { random, pools } = making;
@@ -252,33 +270,44 @@ function makeJob(making: Making, started: string, id: string) {
   const parts = new Map<string, Effect>();
   const implied = new Map<string, readonly Effect[]>();
   const more: Record<string, unknown> = { plan };
-  const add = (step: string, type: string, partId: string, event: string, extra: Extra = {}) => {
+  const add = (step: string, [type, partId]: NamedPart, event: string, extra: Extra = {}) => {
     const key = `${type}:${partId}`;
-    const effect = makeEffect(making, started, "coordinator", key, event, extra.more);
+    const effect = makeEffect(making, {
+      cause: started,
+      author: "coordinator",
+      key,
+      type: event,
+      more: extra.more,
+    });
     const data = { ...effect.data, ...(extra.amount && { amount: extra.amount }) };
     parts.set(step, { ...effect, data, step });
     more[step] = { id: partId, data };
     const undo = UNDONE_BY[event];
     if (undo === undefined) return effect;
-    const undone = makeEffect(making, started, "compensator", key, undo);
+    const undone = makeEffect(making, { cause: started, author: "compensator", key, type: undo });
     parts.set(`${step}_undo`, { ...undone, step });
     more[`${step}_undo`] = { id: partId, data: undone.data };
     return effect;
   };
-  add("take", "stock", random.chance(0.5) ? "global" : random.pick(pools.stocks), "was_taken");
-  const counted = makeEffect(making, "", "implication", "stock:global", "was_counted");
-  const packed = add("pack", "track", trackId, "was_packed", {
+  add("take", ["stock", random.chance(0.5) ? "global" : random.pick(pools.stocks)], "was_taken");
+  const counted = makeEffect(making, {
+    cause: "",
+    author: "implication",
+    key: "stock:global",
+    type: "was_counted",
+  });
+  const packed = add("pack", ["track", trackId], "was_packed", {
     more: { next: { id: "global", data: counted.data } },
   });
   implied.set(packed.token, [{ ...counted, cause: packed.token }]);
-  if (isWrapped) add("wrap", "track", trackId, "was_wrapped");
+  if (isWrapped) add("wrap", ["track", trackId], "was_wrapped");
   const answer = makeAnswer(making, plan, trackId);
-  const asked = add("ask", "track", trackId, "was_asked", answer && { more: answer.more });
+  const asked = add("ask", ["track", trackId], "was_asked", answer && { more: answer.more });
   if (answer !== undefined) {
     implied.set(asked.token, [{ ...answer.effect, cause: asked.token }]);
   }
-  add("finish", "job", id, "was_finished", plan === "unfit" ? { amount: AMOUNT_MAX + 1 } : {});
-  add("close", "track", trackId, "was_closed");
+  add("finish", ["job", id], "was_finished", plan === "unfit" ? { amount: AMOUNT_MAX + 1 } : {});
+  add("close", ["track", trackId], "was_closed");
   const job: Job = {
     saga: plan === POLL_PLAN ? "poll" : "build",
     started,
@@ -308,7 +337,12 @@ function makeAnswer(making: Making, plan: string, trackId: string) {
   if (plan === POLL_PLAN) return undefined;
   const isDeclined = plan === "declined";
   const type = isDeclined ? "was_declined" : "was_answered";
-  const effect = makeEffect(making, "", "implication", `track:${trackId}`, type);
+  const effect = makeEffect(making, {
+    cause: "",
+    author: "implication",
+    key: `track:${trackId}`,
+    type,
+  });
   const data = plan === "bad" ? { ...effect.data, amount: -1 } : effect.data;
   const more = { [isDeclined ? "decline" : "answer"]: { id: trackId, data } };
   return { effect: { ...effect, data }, more };

@@ -83,7 +83,7 @@ async function countPending(tx: ReadTransaction): Promise<Pending> {
   const shards = (queue: "outbox" | "timer") =>
     Array.from({ length: QUEUE_SHARDS[queue] }, (_, shard) => shard);
   const isDue = async (shard: number) =>
-    (await listDueTimers(tx, shard, now, Number.MAX_SAFE_INTEGER)).length;
+    (await listDueTimers(tx, shard, { nowMs: now, limit: Number.MAX_SAFE_INTEGER })).length;
   const active = TENANTS.flatMap((tenant) =>
     ["running", "compensating"].map((state) => keys.sagaList(tenant, "", state))
   );

@@ -66,7 +66,7 @@ Deno.test("after a power cut all that was acknowledged is there, and nothing is 
   }
   const server = await startServer({ dataDir });
   assert.deepEqual(
-    await look(run, server, [], random, FINAL_CHECKS),
+    await look(run, server, { written: [], random, checks: FINAL_CHECKS }),
     [],
     `seed ${seed}, ${dataDir}`,
   );
@@ -117,7 +117,7 @@ async function liveAndDie(
 
   const heir = await startServer({ dataDir: copy });
   const written = run.journal.operations.slice(first);
-  faults.push(...await look(run, heir, written, random, STANDARD_CHECKS));
+  faults.push(...await look(run, heir, { written, random, checks: STANDARD_CHECKS }));
   await heir.kill();
   return copy;
 }
@@ -147,7 +147,7 @@ async function tear({ tears }: Run, folder: string, before: Logs, random: Random
     const from = synced + random.below(end - synced + 1);
     await Deno.writeFile(
       `${folder}/${name}`,
-      tearLog(log, from, how, old, () => random.below(256)),
+      tearLog(log, { from, tear: how, old, randomByte: () => random.below(256) }),
     );
   }
   const done = isTorn ? how : "none";
@@ -163,12 +163,16 @@ async function copyFolder(from: string): Promise<string> {
   return to;
 }
 
+interface Looked {
+  readonly written: readonly Operation[];
+  readonly random: Random;
+  readonly checks: typeof STANDARD_CHECKS;
+}
+
 async function look(
   { journal, streams }: Run,
   server: ServerProcess,
-  written: readonly Operation[],
-  random: Random,
-  checks: typeof STANDARD_CHECKS,
+  { written, random, checks }: Looked,
 ): Promise<string[]> {
   const api = connectApi(server);
   const faults: string[] = [];

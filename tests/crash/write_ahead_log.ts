@@ -57,13 +57,17 @@ export function isLonger(newer: Uint8Array, older: Uint8Array, end: number): boo
 export const TEARS = ["cut", "zeros", "garbage", "old"] as const;
 export type Tear = typeof TEARS[number];
 
+export interface TornPart {
+  readonly from: number;
+  readonly tear: Tear;
+  readonly old: Uint8Array;
+  readonly randomByte: () => number;
+}
+
 /** The log with everything behind `from` torn; `old` is what was there before. */
 export function tearLog(
   log: Uint8Array<ArrayBuffer>,
-  from: number,
-  tear: Tear,
-  old: Uint8Array,
-  randomByte: () => number,
+  { from, tear, old, randomByte }: TornPart,
 ): Uint8Array<ArrayBuffer> {
   if (tear === "cut") return log.slice(0, from);
   const torn = log.slice();

@@ -63,7 +63,12 @@ for (const tear of TEARS) {
       const before = await Deno.readFile(`${path}-wal`);
       database.exec("INSERT INTO t VALUES (2)");
       const log = await Deno.readFile(`${path}-wal`);
-      const torn = tearLog(log, before.length + 100, tear, before, () => 0xa5);
+      const torn = tearLog(log, {
+        from: before.length + 100,
+        tear,
+        old: before,
+        randomByte: () => 0xa5,
+      });
       assert.deepEqual(torn.slice(0, before.length), before);
       assert.equal(await countRows(path, torn), 1);
     }));

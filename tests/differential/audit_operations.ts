@@ -72,7 +72,12 @@ export function attest(model: TraceModel): Operation[] {
   // One in ten is behind the end.
   const index = random.below(Math.ceil(stream.length * 1.1));
   const number = random.chance(0.5) ? random.below(ANCHORS_NAMED) : undefined;
-  return [attestation(model, place, stream, index, number)];
+  return [attestation(model, place, stream, { index, number })];
+}
+
+export interface AttestedEvent {
+  readonly index: number;
+  readonly number?: number;
 }
 
 /**
@@ -83,8 +88,7 @@ export function attestation(
   model: TraceModel,
   place: Place,
   { type, id }: Stream,
-  index: number,
-  number?: number,
+  { index, number }: AttestedEvent,
 ): Operation {
   const path = `/${type}/${spell(model.random, id)}/audit/attestation/${index}`;
   const query = number === undefined ? "" : `?anchor={{${anchorName(place, number)}}}`;
@@ -106,7 +110,8 @@ export function coverEvents(model: TraceModel): Operation[] {
   };
   const first = write();
   const before = model.anchors;
-  const ask = (index: number, number?: number) => attestation(model, place, stream, index, number);
+  const ask = (index: number, number?: number) =>
+    attestation(model, place, stream, { index, number });
   return [
     first,
     anchorNow(model, place),

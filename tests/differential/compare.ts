@@ -44,7 +44,7 @@ export async function compareSubjects(
     ) as [Reply[], ...Reply[][]];
     for (const [at, subject] of others.entries()) {
       const names: Names = [first.name, subject.name];
-      compareReplies(operation, number, names, expected, found[at]!);
+      compareReplies({ operation, number, names }, expected, found[at]!);
     }
     refuseUnplannedFailure(operation, number, first, expected);
     replies += expected.length;
@@ -56,10 +56,14 @@ export async function compareSubjects(
 
 type Names = readonly [expected: string, found: string];
 
+interface ComparedCall {
+  readonly operation: Operation;
+  readonly number: number;
+  readonly names: Names;
+}
+
 function compareReplies(
-  operation: Operation,
-  number: number,
-  names: Names,
+  { operation, number, names }: ComparedCall,
   expected: readonly Reply[],
   found: readonly Reply[],
 ): void {
@@ -136,25 +140,28 @@ async function compareStreams(
 ): Promise<Pick<Comparison, "streams" | "events" | "records">> {
   let events = 0;
   const streams = await compareLists(
-    first,
-    others,
+    { first, others },
     (subject) => subject.streams(),
     PARTS,
     (one) => {
       events += one.length;
     },
   );
-  const records = await compareLists(first, others, (subject) => subject.records(), VALUE);
+  const records = await compareLists({ first, others }, (subject) => subject.records(), VALUE);
   return { streams, events, records };
 }
 
 const PARTS = ["name", "length", "tip", "raw", "state"] as const;
 const VALUE = ["name", "value"] as const;
 
+interface ComparedSubjects {
+  readonly first: Subject;
+  readonly others: readonly Subject[];
+}
+
 /** Returns how many members each list has. */
 async function compareLists<T extends { readonly name: string }>(
-  first: Subject,
-  others: readonly Subject[],
+  { first, others }: ComparedSubjects,
   list: (subject: Subject) => AsyncGenerator<T>,
   parts: readonly (keyof T)[],
   onEach: (one: T) => void = () => {},

@@ -123,7 +123,7 @@ export function takeBackErasure(model: TraceModel): Operation[] {
     onErasure(second, "take_back_erasure", "DELETE"),
     ...readBack(second),
     // The anchor covers the events, but the stream no longer has them.
-    attestation(model, place, stream, 0, anchor),
+    attestation(model, place, stream, { index: 0, number: anchor }),
     write("after"),
     ...readBack(second),
   ];

@@ -38,8 +38,11 @@ function rotated(life: Life): Operation[] {
   const { key } = life;
   const old = `${key}_old`;
   // A second rotation makes the first one's text the old one.
-  const first = onKey(life, "rotate_key", "/rotate", { save: { [key]: "key", [old]: "key" } });
-  const second = onKey(life, "rotate_key", "/rotate", { save: { [key]: "key" } });
+  const first = onKey(life, "rotate_key", {
+    ending: "/rotate",
+    more: { save: { [key]: "key", [old]: "key" } },
+  });
+  const second = onKey(life, "rotate_key", { ending: "/rotate", more: { save: { [key]: "key" } } });
   return [first, readWith(life), second, readWith({ ...life, key: old }), readWith(life)];
 }
 
@@ -47,10 +50,14 @@ function endedByDate(life: Life): Operation[] {
   const { model } = life;
   const json = { revoke_at: new Date(model.nowMs + 5_000).toISOString() };
   return [
-    onKey(life, "schedule_revocation", "/schedule_revocation", { advanceMs: 0 }, json),
+    onKey(life, "schedule_revocation", {
+      ending: "/schedule_revocation",
+      more: { advanceMs: 0 },
+      json,
+    }),
     readWith(life, 4_000),
     readWith(life, 1_000),
-    onKey(life, "rotate_key", "/rotate"),
+    onKey(life, "rotate_key", { ending: "/rotate" }),
   ];
 }
 
@@ -58,12 +65,16 @@ function revoke({ model, key }: Life): Operation {
   return asOperator(model, "revoke_key", { method: "DELETE", path: `/api/keys/{{${key}_id}}` });
 }
 
+interface KeyCall {
+  readonly ending: string;
+  readonly more?: Partial<RequestOperation>;
+  readonly json?: { readonly revoke_at: string };
+}
+
 function onKey(
   { model, key }: Life,
   name: string,
-  ending: string,
-  more: Partial<RequestOperation> = {},
-  json?: { readonly revoke_at: string },
+  { ending, more = {}, json }: KeyCall,
 ): Operation {
   const path = `/api/keys/{{${key}_id}}${ending}`;
   return asOperator(model, name, { method: "POST", path, json }, more);

@@ -22,12 +22,16 @@ function specPath({ slug }: Place): string {
   return `/api/instances/{{${slug}_id}}/spec`;
 }
 
+interface DeployedSpec {
+  readonly spec: JsonValue;
+  readonly more?: JsonObject;
+}
+
 function deploy(
   model: TraceModel,
   name: string,
   place: Place,
-  spec: JsonValue,
-  more: JsonObject = {},
+  { spec, more = {} }: DeployedSpec,
 ): Operation {
   const json = { environment: place.environment, spec, ...more };
   return asOperator(model, name, { method: "POST", path: specPath(place), json });
@@ -41,26 +45,29 @@ export function deploySpec(model: TraceModel): Operation[] {
   switch (model.turn(DEPLOYS)) {
     case "next":
       place.specVersion++;
-      return [deploy(model, "deploy_next", place, specVersion(version + 1, hasExtra))];
+      return [deploy(model, "deploy_next", place, { spec: specVersion(version + 1, hasExtra) })];
     case "same":
-      return [deploy(model, "deploy_same", place, specVersion(version, hasExtra))];
+      return [deploy(model, "deploy_same", place, { spec: specVersion(version, hasExtra) })];
     case "dry":
       return [
-        deploy(model, "deploy_dry", place, specVersion(version + 1, hasExtra), { dry_run: true }),
+        deploy(model, "deploy_dry", place, {
+          spec: specVersion(version + 1, hasExtra),
+          more: { dry_run: true },
+        }),
       ];
     case "incompatible": {
       const spec = incompatibleSpec(version, model.writes);
-      return [deploy(model, "deploy_incompatible", place, spec)];
+      return [deploy(model, "deploy_incompatible", place, { spec })];
     }
     case "invalid": {
       const spec = invalidSpec(version, model.writes);
-      return [deploy(model, "deploy_invalid", place, spec)];
+      return [deploy(model, "deploy_invalid", place, { spec })];
     }
     case "forced":
       return forceDeploy(model, version);
     case "oversized": {
       const spec = { ...specVersion(version), description: { $text: 1_048_576 } };
-      return [deploy(model, "deploy_oversized", place, spec)];
+      return [deploy(model, "deploy_oversized", place, { spec })];
     }
   }
 }
@@ -73,8 +80,11 @@ function forceDeploy(model: TraceModel, version: number): Operation[] {
   staging.hasExtra = !staging.hasExtra;
   const spec = specVersion(staging.specVersion, staging.hasExtra);
   return [
-    deploy(model, "deploy_forced", staging, spec, { force: true }),
-    deploy(model, "deploy_forbidden", production, specVersion(version), { force: true }),
+    deploy(model, "deploy_forced", staging, { spec, more: { force: true } }),
+    deploy(model, "deploy_forbidden", production, {
+      spec: specVersion(version),
+      more: { force: true },
+    }),
   ];
 }
 
@@ -186,7 +196,9 @@ export function openTrace(model: TraceModel): Operation[] {
     method: "GET",
     path: "/note/main",
   });
-  const deploys = model.places.map((place) => deploy(model, "deploy_next", place, specVersion(0)));
+  const deploys = model.places.map((place) =>
+    deploy(model, "deploy_next", place, { spec: specVersion(0) })
+  );
   return [...creations, ...keys, empty, ...deploys];
 }
 

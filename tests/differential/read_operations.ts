@@ -13,12 +13,16 @@ import {
 } from "./trace_model.ts";
 import { MIXED_TYPES } from "./trace_spec.ts";
 
+interface ReadPath {
+  readonly path: string;
+  readonly save?: Readonly<Record<string, string>>;
+}
+
 function reading(
   model: TraceModel,
   name: string,
   place: Place,
-  path: string,
-  save?: Readonly<Record<string, string>>,
+  { path, save }: ReadPath,
 ): Operation {
   return request(model, name, sentTo(model, place, { method: "GET", path }), { save });
 }
@@ -32,19 +36,19 @@ export function readState(model: TraceModel): Operation {
   const place = pickPlace(model);
   const path = streamPath(model, place);
   const draw = model.random.next();
-  if (draw < 0.5) return reading(model, "read_state", place, path);
+  if (draw < 0.5) return reading(model, "read_state", place, { path });
   if (draw < 0.75) {
     const flag = model.random.pick(["", "=true", "=1", "=false"]);
-    return reading(model, "read_state_synchronous", place, `${path}?synchronous${flag}`);
+    return reading(model, "read_state_synchronous", place, { path: `${path}?synchronous${flag}` });
   }
   const from = Math.floor(START_MS / 1000) - 50_000;
   const at = from + model.random.below(Math.floor(model.nowMs / 1000) - from);
-  return reading(model, "read_state_at", place, `${path}?at=${at}`);
+  return reading(model, "read_state_at", place, { path: `${path}?at=${at}` });
 }
 
 export function readLength(model: TraceModel): Operation {
   const place = pickPlace(model);
-  return reading(model, "read_length", place, `${streamPath(model, place)}/length`);
+  return reading(model, "read_length", place, { path: `${streamPath(model, place)}/length` });
 }
 
 /** One page, and usually the next one from its cursor. */
@@ -57,10 +61,15 @@ export function readEvents(model: TraceModel): Operation[] {
   const raw = random.pick(["", "&raw=true", "&raw"]);
   const query = `?direction=${direction}${count}${raw}`;
   const name = `read_events_${direction}`;
-  const first = reading(model, name, place, `${path}${query}`, { events_start: "next_start" });
+  const first = reading(model, name, place, {
+    path: `${path}${query}`,
+    save: { events_start: "next_start" },
+  });
   if (random.chance(0.4)) return [first];
   // If there was no further page, this is the cursor of an earlier page.
-  const next = reading(model, "read_events_on", place, `${path}${query}&start={{events_start}}`);
+  const next = reading(model, "read_events_on", place, {
+    path: `${path}${query}&start={{events_start}}`,
+  });
   return [first, next];
 }
 
@@ -72,10 +81,10 @@ export function listIds(model: TraceModel): Operation[] {
   const resolve = random.pick(["", "", "&resolve", "&resolve=true&synchronous=true"]);
   const name = resolve === "" ? "list_ids" : "list_resolved";
   const query = `${path}?${limit}${resolve}`;
-  const first = reading(model, name, place, query, { list_start: "next_start" });
+  const first = reading(model, name, place, { path: query, save: { list_start: "next_start" } });
   if (random.chance(0.5)) return [first];
   const cursor = random.pick(["start", "cursor"]);
-  return [first, reading(model, "list_on", place, `${query}&${cursor}={{list_start}}`)];
+  return [first, reading(model, "list_on", place, { path: `${query}&${cursor}={{list_start}}` })];
 }
 
 /** Reads that are wrong or only unusual; in turn. */
@@ -148,7 +157,7 @@ const ODD_REQUESTS: readonly (Pick<Sent, "method" | "path"> & Partial<Sent>)[] =
 ];
 
 export function readOddly(model: TraceModel): Operation {
-  return reading(model, "odd_read", pickPlace(model), model.turn(ODD_READS));
+  return reading(model, "odd_read", pickPlace(model), { path: model.turn(ODD_READS) });
 }
 
 export function requestOddly(model: TraceModel): Operation {

@@ -42,7 +42,7 @@ export async function* readStreams(
       const tenant = accepted(await access.resolveTenant(anyOperator, id, environment));
       for (const type of await typesOf(service, tenant)) {
         for await (const aggregate of idsOf(engine, tenant, type)) {
-          yield await readStream(engine, service, tenant, type, aggregate);
+          yield await readStream(engine, service, tenant, { type, id: aggregate });
         }
       }
     }
@@ -67,12 +67,16 @@ async function* idsOf(engine: Engine, tenant: Tenant, type: string): AsyncGenera
   }
 }
 
+interface StreamName {
+  readonly type: string;
+  readonly id: string;
+}
+
 async function readStream(
   engine: Engine,
   service: Service,
   tenant: Tenant,
-  type: string,
-  id: string,
+  { type, id }: StreamName,
 ): Promise<StreamState> {
   const key = streamKey(type, id);
   const name = `${tenant.instanceId}/${tenant.environment}/${key}`;

@@ -138,7 +138,12 @@ function letADayPass(model: TraceModel): Operation[] {
 
 const METADATA = { actor: { type: "user", id: "global" } };
 
-function post(model: TraceModel, name: string, place: Place, path: string, json: JsonObject) {
+interface PostedBody {
+  readonly path: string;
+  readonly json: JsonObject;
+}
+
+function post(model: TraceModel, name: string, place: Place, { path, json }: PostedBody) {
   return request(model, name, sentTo(model, place, { method: "POST", path, json }));
 }
 
@@ -152,16 +157,22 @@ function nestTooDeep(model: TraceModel): Operation[] {
   const nested: JsonObject = { $times: 1_001, $item: { type: "was_nested" } };
   streamOf(place, "deep", "main").length += 1_002;
   return [
-    post(model, "batch_write_of_thousands", place, "/deep/main", {
-      events: nested,
-      metadata: METADATA,
+    post(model, "batch_write_of_thousands", place, {
+      path: "/deep/main",
+      json: {
+        events: nested,
+        metadata: METADATA,
+      },
     }),
     get(model, "read_state", place, "/deep/main"),
     get(model, "read_state_synchronous", place, "/deep/main?synchronous"),
     get(model, "read_state_at", place, "/deep/main?at=9999999999"),
     get(model, "list_resolved", place, "/deep?resolve"),
     get(model, "read_state", place, "/deep/main"),
-    post(model, "single_write", place, "/deep/main/was_cleared", { data: {}, metadata: METADATA }),
+    post(model, "single_write", place, {
+      path: "/deep/main/was_cleared",
+      json: { data: {}, metadata: METADATA },
+    }),
     get(model, "list_resolved", place, "/deep?resolve"),
   ];
 }
@@ -172,9 +183,12 @@ function outgrowTheBudget(model: TraceModel): Operation[] {
   const event = { type: "was_kept", data: { number: "$index", text: { $text: 70_000 } } };
   const path = "/archive/inventory";
   const parts = Array.from({ length: 5 }, () =>
-    post(model, "bulk_write", place, path, {
-      events: { $times: 100, $item: event },
-      metadata: METADATA,
+    post(model, "bulk_write", place, {
+      path,
+      json: {
+        events: { $times: 100, $item: event },
+        metadata: METADATA,
+      },
     }));
   return [
     ...parts,
@@ -198,7 +212,7 @@ function fillOneWrite(model: TraceModel): Operation[] {
     return { events: { $times: 80, $item: event }, metadata: METADATA };
   };
   return [
-    post(model, "bulk_write", place, "/archive/main", filling(99_600)),
-    post(model, "bulk_write_refused", place, "/archive/main", filling(99_950)),
+    post(model, "bulk_write", place, { path: "/archive/main", json: filling(99_600) }),
+    post(model, "bulk_write_refused", place, { path: "/archive/main", json: filling(99_950) }),
   ];
 }

@@ -121,14 +121,18 @@ function guardFor({ random }: TraceModel, { length }: Stream): number | undefine
   return random.chance(0.85) ? length : length + random.pick([1, 2, 40]);
 }
 
+interface WriteCall {
+  readonly path: string;
+  readonly json: JsonObject;
+  readonly lands: boolean;
+}
+
 /** A write, occasionally keyed; `lands` says whether the author expects it to land. */
 function write(
   model: TraceModel,
   name: string,
   place: Place,
-  path: string,
-  json: JsonObject,
-  lands: boolean,
+  { path, json, lands }: WriteCall,
 ): RequestOperation {
   const isKeyed = model.random.chance(0.3);
   const key = `key ${model.writes++}~`;
@@ -153,7 +157,7 @@ export function writeSingle(model: TraceModel): Operation {
   if (lands) stream.length++;
   const path = `/${stream.type}/${spell(model.random, stream.id)}/${type}`;
   const name = guard === undefined ? "single_write" : "single_write_guarded";
-  return write(model, name, place, path, { data, metadata }, lands);
+  return write(model, name, place, { path, json: { data, metadata }, lands });
 }
 
 /** Usually a few events, one time in ten some hundred. */
@@ -171,7 +175,7 @@ export function writeBatch(model: TraceModel): Operation {
   if (lands) stream.length += count;
   const path = `/${stream.type}/${spell(random, stream.id)}`;
   const name = isLong ? "batch_write_of_hundreds" : "batch_write";
-  return write(model, name, place, path, { events, metadata }, lands);
+  return write(model, name, place, { path, json: { events, metadata }, lands });
 }
 
 function eventJson(model: TraceModel, place: Place, streamType: string): JsonObject {
@@ -205,7 +209,7 @@ export function writeAtomic(model: TraceModel): Operation {
     }
   }
   const json = { targets, metadata: metadataFor(model, place) };
-  return write(model, "atomic_write", place, "/_atomic-write", json, lands);
+  return write(model, "atomic_write", place, { path: "/_atomic-write", json, lands });
 }
 
 /** Repeats a keyed write: as it was, with its keys reordered, elsewhere, or changed. */

@@ -20,7 +20,12 @@ const actor = { type: "user", id: "global" };
 Deno.test("encodeEvent() is the JSON of key, type, data, metadata in this order", () => {
   const data = { total: 12.5, note: 'say "hi"' };
   const metadata = encodeMetadata({ actor, timestamp: 1700000000 });
-  const event = encodeEvent("order:global", "was_placed", JSON.stringify(data), metadata);
+  const event = encodeEvent({
+    key: "order:global",
+    type: "was_placed",
+    dataJson: JSON.stringify(data),
+    metadataJson: metadata,
+  });
   const expected = '{"key":"order:global","type":"was_placed",' +
     '"data":{"total":12.5,"note":"say \\"hi\\""},' +
     '"metadata":{"actor":{"type":"user","id":"global"},"timestamp":1700000000}}';
@@ -34,7 +39,12 @@ Deno.test("encodeEvent() equals JSON.stringify of the whole event, and decodes t
     const metadata = { actor, timestamp: 1 };
     const whole = { key: "order:global", type: "was_noted", data: sent, metadata };
     const json = JSON.stringify(sent);
-    const event = encodeEvent(whole.key, whole.type, json, encodeMetadata(metadata));
+    const event = encodeEvent({
+      key: whole.key,
+      type: whole.type,
+      dataJson: json,
+      metadataJson: encodeMetadata(metadata),
+    });
     assert.equal(event.raw, JSON.stringify(whole));
     assert.equal(event.bytes, Buffer.from(event.raw, "utf8").length);
     assert.deepEqual(decodeEvent(event.raw), JSON.parse(JSON.stringify(whole)));

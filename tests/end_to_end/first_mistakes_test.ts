@@ -22,66 +22,66 @@ const EVENT = { type: "was_written", data: { text: "a" } };
 const TARGET = { aggregate_type: "note", id: "global", events: [EVENT] };
 const MS = Date.UTC(2026, 0, 1);
 
+interface Answer {
+  readonly status: number;
+  readonly says: string | RegExp;
+}
+
 function row(
   name: string,
   call: string,
   body: unknown,
-  status: number,
-  says: string | RegExp,
+  { status, says }: Answer,
 ): Mistake {
   return { name, call, options: { body }, status, says };
 }
 
 const WRITES: readonly Mistake[] = [
-  row("data at the top", SINGLE, { text: "a", metadata: METADATA }, 400, /belong in `data`/),
+  row("data at the top", SINGLE, { text: "a", metadata: METADATA }, {
+    status: 400,
+    says: /belong in `data`/,
+  }),
   row(
     "previous_length at the top",
     SINGLE,
     { data: { text: "a" }, metadata: METADATA, previous_length: 0 },
-    400,
-    "`previous_length` belongs in `metadata`",
+    { status: 400, says: "`previous_length` belongs in `metadata`" },
   ),
   row(
     "the actor at the top",
     SINGLE,
     { data: { text: "a" }, actor: ACTOR },
-    400,
-    "`actor` belongs in `metadata`",
+    { status: 400, says: "`actor` belongs in `metadata`" },
   ),
   row(
     "a batch sent to the path of one event",
     SINGLE,
     { events: [EVENT], metadata: METADATA },
-    400,
-    /POST \/\{type\}\/\{id\}, without the event type, takes `events`/,
+    { status: 400, says: /POST \/\{type\}\/\{id\}, without the event type, takes `events`/ },
   ),
   row(
     "one event sent to the path of a batch",
     BATCH,
     { data: { text: "a" }, metadata: METADATA },
-    400,
-    /POST \/\{type\}\/\{id\}\/\{event_type\} takes one event/,
+    { status: 400, says: /POST \/\{type\}\/\{id\}\/\{event_type\} takes one event/ },
   ),
   row(
     "event_type in a batch",
     BATCH,
     { events: [{ event_type: "was_written", data: { text: "a" } }], metadata: METADATA },
-    400,
-    "It is called `type` here",
+    { status: 400, says: "It is called `type` here" },
   ),
   row(
     "fields of the event beside its type",
     BATCH,
     { events: [{ type: "was_written", text: "a" }], metadata: METADATA },
-    400,
-    /belong in its `data`/,
+    { status: 400, says: /belong in its `data`/ },
   ),
   row(
     "metadata in each event",
     BATCH,
     { events: [{ ...EVENT, metadata: METADATA }], metadata: METADATA },
-    400,
-    /stands beside the list of events/,
+    { status: 400, says: /stands beside the list of events/ },
   ),
   row(
     "aggregate_id in a target",
@@ -90,64 +90,65 @@ const WRITES: readonly Mistake[] = [
       targets: [{ aggregate_type: "note", aggregate_id: "global", events: [EVENT] }],
       metadata: METADATA,
     },
-    422,
-    "It is called `id` here",
+    { status: 422, says: "It is called `id` here" },
   ),
   row(
     "type in a target",
     ATOMIC,
     { targets: [{ ...TARGET, type: "note" }], metadata: METADATA },
-    422,
-    "It is called `aggregate_type` here",
+    { status: 422, says: "It is called `aggregate_type` here" },
   ),
   row(
     "a typo in an aggregate type",
     "POST /nots/global/was_written",
     noteBody("a"),
-    404,
-    'Did you mean "note"?',
+    { status: 404, says: 'Did you mean "note"?' },
   ),
-  row("a typo in an event type", "POST /note/global/was_writen", noteBody("a"), 404, /was_written/),
+  row("a typo in an event type", "POST /note/global/was_writen", noteBody("a"), {
+    status: 404,
+    says: /was_written/,
+  }),
   row(
     "a typo in an event type of an atomic write",
     ATOMIC,
     { targets: [{ ...TARGET, events: [{ ...EVENT, type: "was_writen" }] }], metadata: METADATA },
-    422,
-    'Did you mean "was_written"?',
+    { status: 422, says: 'Did you mean "was_written"?' },
   ),
   row(
     "a typo in an actor's type",
     SINGLE,
     { data: { text: "a" }, metadata: { actor: { ...ACTOR, type: "usr" } } },
-    422,
-    'Did you mean "user"?',
+    { status: 422, says: 'Did you mean "user"?' },
   ),
   row(
     "a timestamp in milliseconds",
     SINGLE,
     noteBody("a", { timestamp: MS }),
-    422,
-    "Send 1767225600",
+    { status: 422, says: "Send 1767225600" },
   ),
-  row("a moment in milliseconds", `GET /note/global?at=${MS}`, undefined, 400, /in milliseconds/),
+  row("a moment in milliseconds", `GET /note/global?at=${MS}`, undefined, {
+    status: 400,
+    says: /in milliseconds/,
+  }),
 ];
 
 const SPEC = { aggregate_types: { note: { events: {} } }, agent_types: ["user"] };
 const OPERATORS: readonly Mistake[] = [
-  row("a spec without its envelope", DEPLOY, SPEC, 400, /in an envelope: \{"spec": /),
+  row("a spec without its envelope", DEPLOY, SPEC, {
+    status: 400,
+    says: /in an envelope: \{"spec": /,
+  }),
   row(
     "listeners at the root of a spec",
     DEPLOY,
     { environment: "test", spec: { ...SPEC, listeners: {} } },
-    422,
-    /Listeners belong in "modules"/,
+    { status: 422, says: /Listeners belong in "modules"/ },
   ),
   row(
     "sagas at the root of a spec",
     DEPLOY,
     { environment: "test", spec: { ...SPEC, sagas: {} } },
-    422,
-    /Sagas belong in "modules"/,
+    { status: 422, says: /Sagas belong in "modules"/ },
   ),
   {
     name: "an operator token that has expired",
@@ -163,15 +164,13 @@ const READS: readonly Mistake[] = [
     "an attestation before the first anchor",
     "GET /note/global/audit/attestation/0",
     undefined,
-    404,
-    /POST \/_admin\/anchors makes one now/,
+    { status: 404, says: /POST \/_admin\/anchors makes one now/ },
   ),
   row(
     "SQL before there is a projection",
     "POST /_projections/query",
     { sql: "SELECT * FROM notes" },
-    422,
-    "There are no tables: each projection that is ready is one",
+    { status: 422, says: "There are no tables: each projection that is ready is one" },
   ),
 ];
 

@@ -59,7 +59,11 @@ function assembled(random: Random, known: Credentials): Uint8Array {
   const method = random.pick(corpus.methods.filter((name) => name !== "HEAD"));
   const token = random.chance(0.2) ? known.operatorToken : known.writeKey;
   const body = method === "GET" ? "" : random.pick(corpus.bodies);
-  return request(method, path, token, random.pick(corpus.headers), encoder.encode(body));
+  return request(method, path, {
+    token,
+    header: random.pick(corpus.headers),
+    body: encoder.encode(body),
+  });
 }
 
 /** A single write of a known type with data or metadata of the corpus, occasionally very deep. */
@@ -76,7 +80,11 @@ function write(random: Random, known: Credentials): Uint8Array {
   const metadata = random.chance(0.5) ? ACTOR : random.pick(corpus.metadata);
   const body = encoder.encode(`{"data":${data},"metadata":${metadata}}`);
   const bytes = random.chance(0.3) ? mutate(random, body) : body;
-  return request("POST", path!, known.writeKey, random.pick(corpus.headers), bytes);
+  return request("POST", path!, {
+    token: known.writeKey,
+    header: random.pick(corpus.headers),
+    body: bytes,
+  });
 }
 
 function value(random: Random): string {
@@ -95,7 +103,11 @@ function deploy(random: Random, known: Credentials): Uint8Array {
   const spec = `{"aggregate_types":{"a":{"events":{"e":${event}}}},"agent_types":["user"]}`;
   const body = `{"environment":"staging","force":true,"spec":${spec}}`;
   const bytes = random.chance(0.3) ? mutate(random, encoder.encode(body)) : encoder.encode(body);
-  return request("POST", `/api/instances/${known.instanceId}/spec`, known.operatorToken, "", bytes);
+  return request("POST", `/api/instances/${known.instanceId}/spec`, {
+    token: known.operatorToken,
+    header: "",
+    body: bytes,
+  });
 }
 
 /** A batch or an atomic write, usually with one event that spoils it. */
@@ -114,7 +126,11 @@ function grouped(random: Random, known: Credentials): FuzzCase {
     ? atomicBody(random, events)
     : `{"events":[${events.join()}],"metadata":${ACTOR}}`;
   const path = atomic ? "/_atomic-write" : `/order/${random.uuid()}`;
-  const bytes = request("POST", path, known.writeKey, "", encoder.encode(body));
+  const bytes = request("POST", path, {
+    token: known.writeKey,
+    header: "",
+    body: encoder.encode(body),
+  });
   const cut = random.chance(0.1) ? bytes.subarray(0, random.below(bytes.length)) : bytes;
   const pieces = split(random, cut);
   return { bytes: cut, pieces, complete: cut.length === bytes.length, group };
@@ -132,12 +148,16 @@ function atomicBody(random: Random, events: readonly string[]): string {
   return `{"targets":[${targets.join()}],"metadata":${ACTOR}}`;
 }
 
+interface RequestParts {
+  readonly token: string;
+  readonly header: string;
+  readonly body: Uint8Array;
+}
+
 function request(
   method: string,
   path: string,
-  token: string,
-  header: string,
-  body: Uint8Array,
+  { token, header, body }: RequestParts,
 ): Uint8Array {
   const auth = /^authorization/i.test(header) ? "" : `Authorization: Bearer ${token}\r\n`;
   const type = /^content-type/i.test(header) ? "" : "Content-Type: application/json\r\n";

@@ -19,8 +19,15 @@ function write(
   return { client: 1, asked, heard, invokedAt, answeredAt: answeredAt < 0 ? Infinity : answeredAt };
 }
 
+interface OneWrite {
+  readonly stream: string;
+  readonly value: string;
+  readonly first: number;
+  readonly expectedLength?: number;
+}
+
 /** Writes one value to one stream; the write has the name of the value. */
-function one(span: Span, stream: string, value: string, first: number, expectedLength?: number) {
+function one(span: Span, { stream, value, first, expectedLength }: OneWrite) {
   const heard = { kind: "written", first: [first] } as const;
   return write(span, value, [{ stream, values: [value], expectedLength }], heard);
 }
@@ -45,7 +52,10 @@ interface Row {
 }
 
 const both = [{ stream: "s", values: ["x"] }, { stream: "t", values: ["y"] }];
-const AB = [one([1, 2], "s", "a", 0), one([3, 4], "s", "b", 1)];
+const AB = [
+  one([1, 2], { stream: "s", value: "a", first: 0 }),
+  one([3, 4], { stream: "s", value: "b", first: 1 }),
+];
 
 const ROWS: readonly Row[] = [
   { name: "nothing at all", history: [], streams: {} },
@@ -56,7 +66,11 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "a read beside a write, which sees it or does not",
-    history: [one([1, 6], "s", "a", 0), length([2, 3], "s", 0), length([4, 5], "s", 1)],
+    history: [
+      one([1, 6], { stream: "s", value: "a", first: 0 }),
+      length([2, 3], "s", 0),
+      length([4, 5], "s", 1),
+    ],
     streams: { s: ["a"] },
   },
   {
@@ -70,7 +84,7 @@ const ROWS: readonly Row[] = [
   {
     name: "a conflict with a length that the stream had",
     history: [
-      one([1, 2], "s", "a", 0),
+      one([1, 2], { stream: "s", value: "a", first: 0 }),
       write([3, 4], "b", [{ stream: "s", values: ["b"], expectedLength: 0 }], {
         kind: "conflict",
         stream: "s",
@@ -87,7 +101,7 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "a write that landed twice",
-    history: [one([1, 2], "s", "a", 0)],
+    history: [one([1, 2], { stream: "s", value: "a", first: 0 })],
     streams: { s: ["a", "a"] },
     fault: /more than once/,
   },
@@ -101,7 +115,7 @@ const ROWS: readonly Row[] = [
     name: "a batch with another event between",
     history: [
       write([1, -1], "w", [{ stream: "s", values: ["x", "y"] }], { kind: "unknown" }),
-      one([1, 2], "s", "a", 1),
+      one([1, 2], { stream: "s", value: "a", first: 1 }),
     ],
     streams: { s: ["x", "a", "y"] },
     fault: /is there torn/,
@@ -114,13 +128,16 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "a write elsewhere than was said",
-    history: [one([1, 2], "s", "a", 1), one([3, 4], "s", "b", 0)],
+    history: [
+      one([1, 2], { stream: "s", value: "a", first: 1 }),
+      one([3, 4], { stream: "s", value: "b", first: 0 }),
+    ],
     streams: { s: ["a", "b"] },
     fault: /was said to be at 1, and is at 0/,
   },
   {
     name: "a lost update: a write on another length than it expected",
-    history: [AB[0]!, one([3, 4], "s", "b", 1, 0)],
+    history: [AB[0]!, one([3, 4], { stream: "s", value: "b", first: 1, expectedLength: 0 })],
     streams: { s: ["a", "b"] },
     fault: /expected s to have 0 events/,
   },
@@ -155,25 +172,32 @@ const ROWS: readonly Row[] = [
   },
   {
     name: "a stale read: an acknowledged write is not seen",
-    history: [one([1, 2], "s", "a", 0), length([3, 4], "s", 0)],
+    history: [one([1, 2], { stream: "s", value: "a", first: 0 }), length([3, 4], "s", 0)],
     streams: { s: ["a"] },
     fault: /no order explains/,
   },
   {
     name: "a read of a write that nobody had asked for yet",
-    history: [length([1, 2], "s", 1), one([3, 4], "s", "a", 0)],
+    history: [length([1, 2], "s", 1), one([3, 4], { stream: "s", value: "a", first: 0 })],
     streams: { s: ["a"] },
     fault: /no order explains/,
   },
   {
     name: "two reads that go back in time",
-    history: [one([1, 8], "s", "a", 0), length([2, 3], "s", 1), length([4, 5], "s", 0)],
+    history: [
+      one([1, 8], { stream: "s", value: "a", first: 0 }),
+      length([2, 3], "s", 1),
+      length([4, 5], "s", 0),
+    ],
     streams: { s: ["a"] },
     fault: /no order explains/,
   },
   {
     name: "writes against the order of time",
-    history: [one([1, 2], "s", "a", 1), one([3, 4], "s", "b", 0)],
+    history: [
+      one([1, 2], { stream: "s", value: "a", first: 1 }),
+      one([3, 4], { stream: "s", value: "b", first: 0 }),
+    ],
     streams: { s: ["b", "a"] },
     fault: /no order explains/,
   },

@@ -115,7 +115,11 @@ Deno.test("a handler that throws leaves the cursor where it was (Eventuous)", as
     const name = { tenant: TENANT, consumer: READER, shard };
     await readStep(engine, TENANT, shard, 2);
     const throwing = engine.transact(async (tx) => {
-      const [commit] = await readCommits(tx, TENANT, shard, await readCursor(tx, name), 1);
+      const [commit] = await readCommits(tx, TENANT, {
+        shard,
+        position: await readCursor(tx, name),
+        limit: 1,
+      });
       moveCursor(tx, name, commit!.position);
       throw new Error("a bug in the handler");
     });
@@ -195,7 +199,7 @@ Deno.test("a page that ends amid one commit loses none of its events (Debezium)"
     );
     const shard = commitLogShard(`${number}/${streamKey("order", ids[0]!)}`);
     const commits = await shop.engine.snapshot((tx) =>
-      readCommits(tx, number, shard, undefined, 10)
+      readCommits(tx, number, { shard, position: undefined, limit: 10 })
     );
     const stamps = commits.map(({ position }) => position.slice(0, STAMP_BYTES).toHex());
     assert.deepEqual([stamps.length, new Set(stamps).size], [4, 1], "no stamp is behind the first");

@@ -84,7 +84,7 @@ Deno.test("removing what a cursor points to holds no reader up (Commanded's Even
     async function removeDone(): Promise<void> {
       await engine.transact(async (tx) => {
         const cursor = (await readCursor(tx, name))!;
-        const commits = await readCommits(tx, TENANT, shard, undefined, 100);
+        const commits = await readCommits(tx, TENANT, { shard, position: undefined, limit: 100 });
         const last = commits.findIndex(({ position }) => position.toHex() === cursor.toHex());
         removeCommits(tx, TENANT, commits.slice(0, last + 1));
       });

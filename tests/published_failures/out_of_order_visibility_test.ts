@@ -167,7 +167,7 @@ Deno.test("an outbox entry that lands before where the worker is gets its turn (
     // entry.
     for (let turn = 0; turn < 2; turn++) await worker.service.background.drainOutbox(1);
     await writeAndDie(shop, setOff(late!, "was_placed"));
-    const { works } = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 100));
+    const { works } = await engine.snapshot((tx) => listOutbox(tx, shard, { limit: 100 }));
     assert.equal(works[0]!.place.stream, streamKey("order", late!));
     assert.equal(works.length, 4, "it lands before three that are left");
     shop.pass(1_000);

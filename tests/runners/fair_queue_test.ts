@@ -24,12 +24,16 @@ function take(queue: FairQueue<number>, nowMs: number): Waiting<number> | undefi
   return next;
 }
 
+interface RunEnd {
+  readonly usedMs: number;
+  readonly timedOut: boolean;
+  readonly nowMs: number;
+}
+
 function finish(
   queue: FairQueue<number>,
   done: Waiting<number>,
-  usedMs: number,
-  timedOut: boolean,
-  nowMs: number,
+  { usedMs, timedOut, nowMs }: RunEnd,
 ): void {
   const ending = timedOut ? "timed_out" : "in_time";
   queue.finish([{ waiting: done, usedMs, ending }], nowMs);
@@ -46,7 +50,7 @@ Deno.test("a queue gives each of two tenants half of the time, however long thei
     const { tenant } = next;
     nowMs += costMs[tenant]!;
     usedMs[tenant]! += costMs[tenant]!;
-    finish(queue, next, costMs[tenant]!, false, nowMs);
+    finish(queue, next, { usedMs: costMs[tenant]!, timedOut: false, nowMs });
     queue.push(waiting(tenant, "module", 0, nowMs), false);
   }
   // One call, plus the head start of the quick tenant.
@@ -59,7 +63,7 @@ Deno.test("a queue saves nothing up for a tenant that was away", () => {
     queue.push(waiting(tenant), false);
     const next = take(queue, 0)!;
     assert.equal(next.tenant, tenant);
-    finish(queue, next, ms, false, 0);
+    finish(queue, next, { usedMs: ms, timedOut: false, nowMs: 0 });
   }
   run("away", 1);
   for (let turn = 0; turn < 100; turn++) run("busy", 100);
@@ -71,7 +75,7 @@ Deno.test("a queue saves nothing up for a tenant that was away", () => {
   for (let turn = 0; turn < 6; turn++) {
     const next = take(queue, 0)!;
     order.push(next.tenant);
-    finish(queue, next, 100, false, 0);
+    finish(queue, next, { usedMs: 100, timedOut: false, nowMs: 0 });
   }
   assert.deepEqual(order.slice(0, 5), ["away", "busy", "away", "busy", "away"]);
 });
@@ -99,7 +103,7 @@ Deno.test("pauseAfter() grows from once to fifteen times the time of the call, u
 Deno.test("a queue pauses a module that does not end, and lets other modules of the tenant run", () => {
   const queue = fairQueue<number>(LIMITS);
   for (let job = 0; job < 2; job++) queue.push(waiting("tenant", "loops", job), false);
-  finish(queue, take(queue, 0)!, 100, true, 100);
+  finish(queue, take(queue, 0)!, { usedMs: 100, timedOut: true, nowMs: 100 });
   assert.equal(take(queue, 100), undefined);
   assert.equal(queue.nextChangeMs(100), 200);
   queue.push(waiting("tenant", "fine", 7, 100), false);
@@ -107,10 +111,10 @@ Deno.test("a queue pauses a module that does not end, and lets other modules of 
   assert.equal(fine.job, 7);
   // One at a time, while a module of the tenant is suspect.
   assert.equal(take(queue, 200), undefined);
-  finish(queue, fine, 1, false, 200);
+  finish(queue, fine, { usedMs: 1, timedOut: false, nowMs: 200 });
   const again = take(queue, 200)!;
   assert.deepEqual([again.lane, again.job], ["loops", 1]);
-  finish(queue, again, 1, false, 201);
+  finish(queue, again, { usedMs: 1, timedOut: false, nowMs: 201 });
   // It has ended in time, so nothing is held against it.
   for (let job = 0; job < 3; job++) queue.push(waiting("tenant", "loops", job, 201), false);
   assert.deepEqual([take(queue, 201)?.job, take(queue, 201)?.job, take(queue, 201)], [
@@ -132,7 +136,7 @@ Deno.test("a queue gives a module that loops for ever a sixteenth of the time of
     else {
       nowMs += 100;
       usedMs += 100;
-      finish(queue, next, 100, true, nowMs);
+      finish(queue, next, { usedMs: 100, timedOut: true, nowMs });
     }
     if (queue.waiting() === 0) queue.push(waiting("tenant", "module", 0, nowMs), false);
   }
@@ -154,7 +158,7 @@ Deno.test("a queue turns away what has waited too long, and says whether its mod
   queue.push(waiting("a", "loops", 2, 500), false);
   queue.push(waiting("a", "loops", 3, 501), false);
   queue.push(waiting("b", "waits", 4, 500), false);
-  finish(queue, take(queue, 0)!, 5_000, true, 500);
+  finish(queue, take(queue, 0)!, { usedMs: 5_000, timedOut: true, nowMs: 500 });
   // Not later; earlier does no harm.
   assert(queue.nextChangeMs(500)! <= 2_500);
   assert.deepEqual(queue.expire(2_499), []);
@@ -172,14 +176,14 @@ Deno.test("a queue that tells pauses lets go what waits when a lane is paused ag
   for (let job = 0; job < 3; job++) queue.push(waiting("a", "loops", job), false);
   queue.push(waiting("a", "fine", 3), false);
   const first = take(queue, 0)!;
-  finish(queue, first, 100, true, 100);
+  finish(queue, first, { usedMs: 100, timedOut: true, nowMs: 100 });
   assert.deepEqual(queue.pauseOf("a", "loops", 100), { timeoutsInARow: 1, leftMs: 100 });
   assert.equal(queue.pauseOf("a", "fine", 100), undefined);
   assert.equal(queue.pauseOf("b", "loops", 100), undefined);
   assert.deepEqual(queue.expire(100), [], "the input may have been the reason");
-  finish(queue, take(queue, 150)!, 1, false, 151);
+  finish(queue, take(queue, 150)!, { usedMs: 1, timedOut: false, nowMs: 151 });
   assert.equal(queue.pauseOf("a", "loops", 200), undefined, "the pause is over");
-  finish(queue, take(queue, 200)!, 100, true, 300);
+  finish(queue, take(queue, 200)!, { usedMs: 100, timedOut: true, nowMs: 300 });
   assert.deepEqual(queue.expire(300), [{ job: 2, timeoutsInARow: 2, leftMs: 300 }]);
   assert.equal(queue.waiting(), 0);
 });
@@ -187,7 +191,7 @@ Deno.test("a queue that tells pauses lets go what waits when a lane is paused ag
 Deno.test("a queue runs another lane beside one that is tried again, and no third one", () => {
   const queue = fairQueue<number>(LIMITS);
   queue.push(waiting("a", "loops", 1), false);
-  finish(queue, take(queue, 0)!, 100, true, 100);
+  finish(queue, take(queue, 0)!, { usedMs: 100, timedOut: true, nowMs: 100 });
   queue.push(waiting("a", "loops", 2), false);
   queue.push(waiting("a", "loops", 3), false);
   assert.equal(take(queue, 200)?.job, 2, "the trial");
@@ -247,8 +251,8 @@ Deno.test("a queue forgets a pause when a call that ran beside the stopped one e
   const queue = fairQueue<number>(LIMITS);
   for (let job = 0; job < 3; job++) queue.push(waiting("a", "m", job), false);
   const [stopped, fine] = [take(queue, 0)!, take(queue, 0)!];
-  finish(queue, stopped, 100, true, 100);
-  finish(queue, fine, 110, false, 110);
+  finish(queue, stopped, { usedMs: 100, timedOut: true, nowMs: 100 });
+  finish(queue, fine, { usedMs: 110, timedOut: false, nowMs: 110 });
   assert.equal(take(queue, 110)?.job, 2);
 });
 
@@ -358,7 +362,7 @@ Deno.test("a quick tenant that is always there leaves others their share of a ru
     const next = take(queue, nowMs)!;
     nowMs += costMs[next.tenant]!;
     usedMs[next.tenant]! += costMs[next.tenant]!;
-    finish(queue, next, costMs[next.tenant]!, false, nowMs);
+    finish(queue, next, { usedMs: costMs[next.tenant]!, timedOut: false, nowMs });
     queue.push(waiting(next.tenant, "module", 0, nowMs), false);
   }
   assert(Math.abs(usedMs.quick! - usedMs.slow!) <= 1_300, JSON.stringify(usedMs));

@@ -19,7 +19,10 @@ const WITHIN_MS = 60_000;
 const LOOK_MS = 2;
 const PROGRAM = new URL("../support/runners/memory_hog.ts", import.meta.url);
 /** An engine that would take all it can get: only the system limits it. */
-const COMMAND = denoCommand(PROGRAM, ["--max-old-space-size=8192"], limits.sqlProcessBytesMax);
+const COMMAND = denoCommand(PROGRAM, {
+  engineFlags: ["--max-old-space-size=8192"],
+  memoryBytesMax: limits.sqlProcessBytesMax,
+});
 
 type Hog = RunnerProcess<{ kind: string }, AnswerMessage>;
 

@@ -1,15 +1,16 @@
 /** The style check: each rule with a file that keeps it and one that breaks it. */
 
 import assert from "node:assert/strict";
-import { checkStyle } from "../../scripts/check_style.ts";
+import { checkStyle, type Excused } from "../../scripts/check_style.ts";
 import { parseSource } from "../../scripts/checks/source_tree.ts";
 import type { Neighbour } from "../../scripts/checks/covered_by_neighbour.ts";
 
 const HEADER = "/** Owns an example. */\n";
+const NONE_EXCUSED: Excused = { neighbours: [], signatures: [] };
 
 /** The rules broken by a small tree, each with its line, the rule of tests left out. */
 function brokenBy(path: string, text: string): string[] {
-  return checkStyle([parseSource(path, text)], [])
+  return checkStyle([parseSource(path, text)], NONE_EXCUSED)
     .filter((fault) => fault.rule !== "untested")
     .map((fault) => `${fault.rule}:${fault.line}`);
 }
@@ -149,7 +150,7 @@ Deno.test("checkStyle() counts a function within another for itself", () => {
 
 function rulesOfTree(files: readonly string[], neighbours: readonly Neighbour[]): string[] {
   const sources = files.map((path) => parseSource(path, `${HEADER}export const a = 1;`));
-  return checkStyle(sources, neighbours).map((fault) => fault.rule);
+  return checkStyle(sources, { ...NONE_EXCUSED, neighbours }).map((fault) => fault.rule);
 }
 
 Deno.test("checkStyle() wants a test for each file of src, or a neighbour that covers it", () => {
@@ -170,5 +171,39 @@ Deno.test("checkStyle() wants a test for each file of src, or a neighbour that c
 Deno.test("checkStyle() wants no test for a file that declares only types", () => {
   const text =
     `${HEADER}import type { B } from "./b.ts";\nexport interface A { b: B }\ntype C = 1;`;
-  assert.deepEqual(checkStyle([parseSource("src/a.ts", text)], []), []);
+  assert.deepEqual(checkStyle([parseSource("src/a.ts", text)], NONE_EXCUSED), []);
+});
+
+Deno.test("checkStyle() allows four positional parameters, of whatever kind of function", () => {
+  const forms = [
+    (list: string) => `function a(${list}) {}`,
+    (list: string) => `const table = { a(${list}) {}, b: (${list}) => 1 };`,
+    (list: string) => `class A extends Error { constructor(${list}) { super(); } }`,
+    (list: string) => `export interface A { a(${list}): void }`,
+    (list: string) => `export type A = (${list}) => void;`,
+  ];
+  for (const form of forms) {
+    assert.deepEqual(brokenBy("src/a.ts", HEADER + form("a, b, c, d")), []);
+    const broken = brokenBy("src/a.ts", HEADER + form("a, b, c, d, e"));
+    assert.deepEqual([...new Set(broken)], ["parameters:2"], form("a, b, c, d, e"));
+  }
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}function a(this: B, a, b, c, d) {}`), []);
+  assert.deepEqual(brokenBy("src/a.ts", `${HEADER}function a(a, b, c, ...rest) {}`), []);
+  const listed = `${HEADER}function a(a, ...[b, c, d, e]: B) {}`;
+  assert.deepEqual(brokenBy("src/a.ts", listed), ["parameters:2"]);
+});
+
+Deno.test("checkStyle() excuses long signatures by rows, each for some and no more than it says", () => {
+  const faultsOf = (functions: number, count: number, reason = "they are one key") => {
+    const text = HEADER + "function a(a, b, c, d, e) {}\n".repeat(functions);
+    const signatures = [{ place: "src/a.ts", count, reason }];
+    return checkStyle([parseSource("src/a.ts", text)], { ...NONE_EXCUSED, signatures })
+      .filter(({ rule }) => rule === "parameters").map(({ path }) => path);
+  };
+  const TABLE = "scripts/checks/style_tables.ts";
+  assert.deepEqual(faultsOf(1, 1), []);
+  assert.deepEqual(faultsOf(1, 2), []);
+  assert.deepEqual(faultsOf(0, 1), [TABLE]);
+  assert.deepEqual(faultsOf(2, 1), ["src/a.ts", "src/a.ts", TABLE]);
+  assert.deepEqual(faultsOf(1, 1, ""), ["src/a.ts", TABLE]);
 });

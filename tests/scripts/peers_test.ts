@@ -314,9 +314,12 @@ Deno.test("fill() tells how many events it has written, and nothing when the tim
   };
   await withPeer(answer, async (peer) => {
     const running = await peer.start(undefined as never);
-    assert.equal(await fill(running, QUICK, 0, 3, 1_500), 6_000);
+    assert.equal(await fill(running, QUICK, { first: 0, count: 3, length: 1_500 }), 6_000);
     assert.equal(written, 6_000);
-    assert.equal(await fill(running, { ...QUICK, fillSeconds: -1 }, 0, 3, 1_500), undefined);
+    assert.equal(
+      await fill(running, { ...QUICK, fillSeconds: -1 }, { first: 0, count: 3, length: 1_500 }),
+      undefined,
+    );
     await running.stop();
   });
 });

@@ -44,7 +44,7 @@ export function checkSchedules(evidence: Evidence, census: Census): string[] {
       ...checkFired(expected, life, own),
     ];
     faults.push(...found.map((fault) => `${name}, scheduled ${id}: ${fault}`));
-    countLife(evidence, census, life, own, cancels);
+    countLife(evidence, census, life, { fired: own, cancels });
   }
   for (const name of lives.keys()) faults.push(`${name} has scheduled what it should not`);
   for (const id of fired.keys()) faults.push(`${id} was never scheduled, and fired`);
@@ -118,12 +118,16 @@ function* checkFired(
   }
 }
 
+interface EventsOfLife {
+  readonly fired: readonly Placed[];
+  readonly cancels: readonly Placed[];
+}
+
 function countLife(
   { world: { commits } }: Evidence,
   census: Census,
   { record: { fireAtMs }, toVersion }: ScheduleLife,
-  fired: readonly Placed[],
-  cancels: readonly Placed[],
+  { fired, cancels }: EventsOfLife,
 ): void {
   if (toVersion === undefined) return;
   const { machine, atMs } = commits.get(toVersion)!;

@@ -35,7 +35,9 @@ async function makeInstance(): Promise<Founded> {
   const host = fakeHost("founding");
   const { id } = valueOf(await createInstance(engine, host, "shop", "unlimited"));
   const tenant = valueOf(await resolveTenant(engine, { subject: "founder" }, id, "test"));
-  const { key } = valueOf(await issueApiKey(engine, host, tenant, "clients", "write"));
+  const { key } = valueOf(
+    await issueApiKey(engine, host, tenant, { name: "clients", scope: "write" }),
+  );
   const signer = await engine.snapshot((tx) => readCurrentSigningKey(tx, id));
   const publicKey = signer!.public_key;
   return { tenant, apiKey: key, publicKey, pairs: store.pairsWithin(EVERYTHING) };

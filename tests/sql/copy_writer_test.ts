@@ -21,9 +21,11 @@ function onSmallDisk(folder: string): RunnerCommand {
   const program = new URL("../../src/sql/copy_main.ts", import.meta.url);
   const { path, args: [...args] } = denoCommand(
     program,
-    ["--max-old-space-size=128"],
-    limits.sqlProcessBytesMax,
-    { read: folder, write: folder },
+    {
+      engineFlags: ["--max-old-space-size=128"],
+      memoryBytesMax: limits.sqlProcessBytesMax,
+      permissions: { read: folder, write: folder },
+    },
   );
   // The runtime's own code cache may be larger than that.
   args.splice(args.indexOf("run") + 1, 0, "--no-code-cache");

@@ -31,10 +31,14 @@ Deno.test("a reference finds the newest version, a pin its own, and neither anot
     await engine.transact((tx) => {
       // Ten must sort behind nine, and `a-b` and `ab` are not versions of `a`.
       for (let version = 1; version <= 11; version++) {
-        storeBlob(tx, TENANT, blob("a", version), bytes(3, version), bytes(3, version));
+        storeBlob(tx, TENANT, {
+          blob: blob("a", version),
+          file: bytes(3, version),
+          module: bytes(3, version),
+        });
       }
       for (const name of ["a-b", "ab"]) {
-        storeBlob(tx, TENANT, blob(name, 1), bytes(1, 1), bytes(1, 1));
+        storeBlob(tx, TENANT, { blob: blob(name, 1), file: bytes(1, 1), module: bytes(1, 1) });
       }
       return Promise.resolve();
     });
@@ -71,7 +75,9 @@ Deno.test("a file and a module of the largest size are stored in one transaction
     // The module compiled from a file may be slightly longer than the file.
     const [file, module] = [bytes(size, 1), bytes(size + 100, 2)];
     const large = blob("large", 1);
-    await engine.transact((tx) => Promise.resolve(storeBlob(tx, TENANT, large, file, module)));
+    await engine.transact((tx) =>
+      Promise.resolve(storeBlob(tx, TENANT, { blob: large, file, module }))
+    );
     assert.deepEqual(await engine.snapshot((tx) => readBlobFile(tx, TENANT, large)), file);
     assert.deepEqual(await engine.snapshot((tx) => readModule(tx, TENANT, large)), module);
   });

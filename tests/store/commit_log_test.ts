@@ -34,7 +34,9 @@ Deno.test("readCommits() gives commits in their order, from any position on", as
     let position: Bytes | undefined;
     const firsts: number[] = [];
     for (;;) {
-      const page = await engine.snapshot((tx) => readCommits(tx, TENANT, shard, position, 7));
+      const page = await engine.snapshot((tx) =>
+        readCommits(tx, TENANT, { shard, position, limit: 7 })
+      );
       if (page.length === 0) break;
       firsts.push(...page.map(({ first }) => first));
       position = page.at(-1)!.position;
@@ -51,7 +53,11 @@ Deno.test("all streams of one commit are in the log, each in its shard", async (
       return Promise.resolve();
     });
     const lists = await engine.snapshot((tx) =>
-      Promise.all(LOG_SHARDS.map((shard) => readCommits(tx, TENANT, shard, undefined, 1_000)))
+      Promise.all(
+        LOG_SHARDS.map((shard) =>
+          readCommits(tx, TENANT, { shard, position: undefined, limit: 1_000 })
+        ),
+      )
     );
     assert.ok(lists.every((list) => list.length > 0));
     const found = lists.flat().map(({ stream }) => stream);
@@ -77,7 +83,9 @@ Deno.test("a reader never finds anything before a position it has seen", async (
         let position: Bytes | undefined;
         const seen: number[] = [];
         const read = async () => {
-          const page = await engine.snapshot((tx) => readCommits(tx, TENANT, shard, position, 3));
+          const page = await engine.snapshot((tx) =>
+            readCommits(tx, TENANT, { shard, position, limit: 3 })
+          );
           seen.push(...page.map(({ first }) => first));
           position = page.at(-1)?.position ?? position;
           return page.length;
@@ -133,7 +141,8 @@ Deno.test("removeCommits() removes what it is given, and nothing else", async ()
     const stream = streamKey("order", "a");
     for (let n = 0; n < 10; n++) await log(engine, stream, n);
     const shard = shardOfStream(stream);
-    const read = () => engine.snapshot((tx) => readCommits(tx, TENANT, shard, undefined, 100));
+    const read = () =>
+      engine.snapshot((tx) => readCommits(tx, TENANT, { shard, position: undefined, limit: 100 }));
     const some = (await read()).slice(0, 4);
     await engine.transact((tx) => Promise.resolve(removeCommits(tx, TENANT, some)));
     assert.deepEqual((await read()).map(({ first }) => first), [4, 5, 6, 7, 8, 9]);
@@ -147,7 +156,11 @@ Deno.test("readShards() gives the commits of neighbouring shards as each has the
       const shards = LOG_SHARDS.filter((each) => each >= shard && each < end);
       const [one, all] = await engine.snapshot(async (tx) => [
         await readShards(tx, TENANT, { shard, end }, 1_000),
-        await Promise.all(shards.map((each) => readCommits(tx, TENANT, each, undefined, 1_000))),
+        await Promise.all(
+          shards.map((each) =>
+            readCommits(tx, TENANT, { shard: each, position: undefined, limit: 1_000 })
+          ),
+        ),
       ]);
       assert.deepEqual(one, all.flat());
       assert.ok(one.every((commit) => commit.shard === shardOfStream(commit.stream)));

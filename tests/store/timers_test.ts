@@ -27,7 +27,7 @@ async function set(engine: Engine, timers: readonly Timer[]): Promise<void> {
 
 async function dueAt(engine: Engine, nowMs: number, limit = 1_000): Promise<Timer[]> {
   const lists = await engine.snapshot((tx) =>
-    Promise.all(SHARDS.map((shard) => listDueTimers(tx, shard, nowMs, limit)))
+    Promise.all(SHARDS.map((shard) => listDueTimers(tx, shard, { nowMs, limit })))
   );
   return lists.flat();
 }
@@ -77,7 +77,7 @@ Deno.test("timers spread over all shards", async () => {
   await withTemporaryEngine(async (engine) => {
     await set(engine, Array.from({ length: 500 }, (_, n) => timerAt(1, `id ${n}`)));
     const lists = await engine.snapshot((tx) =>
-      Promise.all(SHARDS.map((shard) => listDueTimers(tx, shard, 1, 1_000)))
+      Promise.all(SHARDS.map((shard) => listDueTimers(tx, shard, { nowMs: 1, limit: 1_000 })))
     );
     assert.ok(lists.every((list) => list.length > 0));
     assert.equal(lists.flat().length, 500);

@@ -98,11 +98,13 @@ async function queued(engine: Engine) {
   return await engine.snapshot(async (tx) => {
     const works = [];
     for (let isLast = false; !isLast;) {
-      const page = await listTenantOutbox(tx, TENANT, works.at(-1)?.place, 100);
+      const page = await listTenantOutbox(tx, TENANT, { after: works.at(-1)?.place, limit: 100 });
       works.push(...page.works);
       ({ isLast } = page);
     }
-    const timers = await Promise.all(shards.map((shard) => listDueTimers(tx, shard, 1_000, 100)));
+    const timers = await Promise.all(
+      shards.map((shard) => listDueTimers(tx, shard, { nowMs: 1_000, limit: 100 })),
+    );
     const texts = works.map(({ entry }) => (entry as EmitEntry).emission.data.text as string);
     return { texts, works, timers: timers.flat().sort((a, b) => a.dueMs - b.dueMs) };
   });

@@ -9,9 +9,9 @@ Deno.test("events of a month are summed up over all counters, for each environme
   await withTemporaryEngine(async (engine) => {
     for (let number = 0; number < 100; number++) {
       await engine.transact((tx) => {
-        countUsage(tx, 1, "2026-01", number, `stream ${number}`);
-        countUsage(tx, 1, "2026-02", 1, `stream ${number}`);
-        countUsage(tx, 2, "2026-01", 2, `stream ${number}`);
+        countUsage(tx, 1, { month: "2026-01", events: number, subject: `stream ${number}` });
+        countUsage(tx, 1, { month: "2026-02", events: 1, subject: `stream ${number}` });
+        countUsage(tx, 2, { month: "2026-01", events: 2, subject: `stream ${number}` });
         return Promise.resolve();
       });
     }
@@ -32,7 +32,7 @@ Deno.test("transactions that count at the same time do not conflict, and none is
     await Promise.all(Array.from({ length: 50 }, () =>
       engine.transact((tx) => {
         runs++;
-        countUsage(tx, 1, "2026-01", 3, "one stream");
+        countUsage(tx, 1, { month: "2026-01", events: 3, subject: "one stream" });
         return Promise.resolve();
       })));
     assert.equal(runs, 50);

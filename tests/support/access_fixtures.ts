@@ -43,5 +43,5 @@ export async function makeKey(
   tenant: Tenant,
   scope: Scope = "write",
 ): Promise<IssuedApiKey> {
-  return accepted(await issueApiKey(engine, host, tenant, "a key", scope));
+  return accepted(await issueApiKey(engine, host, tenant, { name: "a key", scope }));
 }

@@ -32,7 +32,11 @@ export function readStep(
 ): Promise<number> {
   const name = { tenant, consumer: READER, shard };
   return engine.transact(async (tx) => {
-    const commits = await readCommits(tx, tenant, shard, await readCursor(tx, name), limit);
+    const commits = await readCommits(tx, tenant, {
+      shard,
+      position: await readCursor(tx, name),
+      limit,
+    });
     for (const { stream, first, count } of commits) {
       for (let index = first; index < first + count; index++) {
         tx.add(seenKey(tenant, stream, index), 1n);

@@ -119,11 +119,7 @@ export async function openShop(
   const specs = openSpecCache(engine, host);
   const combiner = createCombiner(engine, host);
   const advancer = createSagaAdvancer(
-    engine,
-    host,
-    specs,
-    combiner.watched,
-    noOutsideAsker(engine),
+    { engine, host, specs, watched: combiner.watched, outside: noOutsideAsker(engine) },
   );
   const writer = createWriter(engine, host, specs, combiner, {
     ownWaitMs: () => 0,
@@ -133,7 +129,7 @@ export async function openShop(
 
   async function deploy(spec: JsonObject): Promise<void> {
     const request = { spec, force: true, dryRun: false };
-    valueOf(await deploySpec(engine, host, specs, TENANT, request));
+    valueOf(await deploySpec({ engine, host, specs }, TENANT, request));
   }
 
   async function write(aggregateType: string, id: string, type: string, data: JsonObject = {}) {
@@ -146,7 +142,7 @@ export async function openShop(
   async function pending(): Promise<OutboxWork[]> {
     const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => shard);
     const pages = await engine.snapshot((tx) =>
-      Promise.all(shards.map((shard) => listOutbox(tx, shard, undefined, 10_000)))
+      Promise.all(shards.map((shard) => listOutbox(tx, shard, { limit: 10_000 })))
     );
     return pages.flatMap(({ works }) => works);
   }
@@ -164,7 +160,9 @@ export async function openShop(
   async function dueTimers(): Promise<Timer[]> {
     const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
     const lists = await engine.snapshot((tx) =>
-      Promise.all(shards.map((shard) => listDueTimers(tx, shard, host.nowMs(), 10_000)))
+      Promise.all(
+        shards.map((shard) => listDueTimers(tx, shard, { nowMs: host.nowMs(), limit: 10_000 })),
+      )
     );
     return lists.flat();
   }

@@ -91,7 +91,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerPr
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  const server = handle(child, dataDir, options, ports, startedAt);
+  const server = handle(child, { dataDir, options, ports, startedAt });
   if (options.waitForReady !== false) {
     await server.ready().catch(async (error) => {
       await server.remove();
@@ -101,12 +101,16 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerPr
   return server;
 }
 
+interface StartedServer {
+  readonly dataDir: string;
+  readonly options: ServerOptions;
+  readonly ports: Ports;
+  readonly startedAt: number;
+}
+
 function handle(
   child: Deno.ChildProcess,
-  dataDir: string,
-  options: ServerOptions,
-  ports: Ports,
-  startedAt: number,
+  { dataDir, options, ports, startedAt }: StartedServer,
 ): ServerProcess {
   const log = { text: "" };
   const drained = Promise.all([drain(child.stdout, log), drain(child.stderr, log)]);

@@ -32,14 +32,18 @@ export const ORDERS_SEEN: JsonObject = {
 
 export type ShopStreams = Map<string, OracleStream>;
 
+export interface ShopWrite {
+  readonly streams: ShopStreams;
+  readonly stream: readonly [type: string, id: string];
+  readonly event: ShopEvent;
+  readonly nowMs: number;
+}
+
 /** Writes one event and remembers it. `nowMs` must be the time of the service's clock. */
 export async function writeShop(
   { data }: Service,
   tenant: Tenant,
-  streams: ShopStreams,
-  [type, id]: readonly [type: string, id: string],
-  event: ShopEvent,
-  nowMs: number,
+  { streams, stream: [type, id], event, nowMs }: ShopWrite,
 ): Promise<void> {
   const metadata = { actor: { type: "user", id: "global" } };
   const targets = [{ aggregateType: type, id, events: [event] }];

@@ -14,7 +14,12 @@ export const STREAM = streamKey("order", "global");
 /** An event whose data holds `size` characters. */
 export function event(number: number, size = 10) {
   const data = JSON.stringify({ number, fill: "x".repeat(size) });
-  return encodeEvent(STREAM, "was_noted", data, '{"timestamp":1}');
+  return encodeEvent({
+    key: STREAM,
+    type: "was_noted",
+    dataJson: data,
+    metadataJson: '{"timestamp":1}',
+  });
 }
 
 /** Appends events of these sizes in one transaction. Returns their bytes as stored. */

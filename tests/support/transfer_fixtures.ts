@@ -90,11 +90,14 @@ export function refusedRule(outcome: TransferOutcome): string {
 export interface OpenedService {
   readonly service: Service;
   /** Status, headers and body of an answer, as text. */
-  ask(method: string, path: string, key: string, ...what: Sent): Promise<string>;
+  ask(method: string, path: string, key: string, sent?: Sent): Promise<string>;
   close(): Promise<void>;
 }
 
-type Sent = [body?: unknown, idempotencyKey?: string | undefined];
+interface Sent {
+  readonly body?: unknown;
+  readonly idempotencyKey?: string;
+}
 
 const SECRET = new Uint8Array(32).fill(7);
 
@@ -110,7 +113,7 @@ export function openService(
   const app = createApp(service, host, { headerPrefix: "SVC", environment: source, clientAddress });
   return {
     service,
-    async ask(method, path, key, body, idempotencyKey) {
+    async ask(method, path, key, { body, idempotencyKey } = {}) {
       const headers = new Headers({ "authorization": `Bearer ${key}`, "x-request-id": "request" });
       if (body !== undefined) headers.set("content-type", "application/json");
       if (idempotencyKey !== undefined) headers.set("x-idempotency-key", idempotencyKey);

@@ -17,7 +17,12 @@ Deno.test("a write is shown without anybody asking, soon after it, once the view
       const isReady = async () => (await service.projections.list(test))[0]?.state === "ready";
       await until(isReady, "the build");
       const placed = { type: "was_placed", data: { customer: uuid(11) } };
-      await writeShop(service, test, new Map(), ["order", uuid(1)], placed, host.timeMs);
+      await writeShop(service, test, {
+        streams: new Map(),
+        stream: ["order", uuid(1)],
+        event: placed,
+        nowMs: host.timeMs,
+      });
       await until(async () => (await storedRows(engine, test)).length === 1, "the row");
     } finally {
       for (const worker of running) await worker.stop();
@@ -29,7 +34,12 @@ Deno.test("a drain that is told to stop leaves the rest for later", async () => 
   await withService(async ({ service, host, tenants: { test } }) => {
     valueOf(await service.projections.deploy(test, ORDERS_SEEN));
     const placed = { type: "was_placed", data: { customer: uuid(11) } };
-    await writeShop(service, test, new Map(), ["order", uuid(1)], placed, host.timeMs);
+    await writeShop(service, test, {
+      streams: new Map(),
+      stream: ["order", uuid(1)],
+      event: placed,
+      nowMs: host.timeMs,
+    });
     assert.equal(await projectionWorker(service).drain(100, () => true), 0);
     assert.equal(await projectionBuildWorker(service).drain(100, () => true), 0);
     assert.equal(await projectionWorker(service).drain(100, () => false), 1);

@@ -28,5 +28,10 @@ export function markerOf(event: StoredEvent, raw: string, tombstoneId: string): 
     original_hash: hash("sha256", raw, "hex"),
   };
   const metadata = encodeMetadata({ actor: ERASER, timestamp });
-  return encodeEvent(key, ERASED_TYPE, JSON.stringify(data), metadata);
+  return encodeEvent({
+    key,
+    type: ERASED_TYPE,
+    dataJson: JSON.stringify(data),
+    metadataJson: metadata,
+  });
 }

@@ -49,7 +49,7 @@ function readPoint(type: GeoType, value: JsonValue, path: string): Located {
   if (!isNamed && Object.hasOwn(value, "coordinates")) return readGeoJson(type, value, path);
   const lat = Object.hasOwn(value, type.lat) ? value[type.lat] : undefined;
   const lng = Object.hasOwn(value, type.lng) ? value[type.lng] : undefined;
-  return stamp(type, lat, lng, `${path}.${type.lat}`, `${path}.${type.lng}`);
+  return stamp(type, { lat, lng, latPath: `${path}.${type.lat}`, lngPath: `${path}.${type.lng}` });
 }
 
 /** Ignores further coordinates, such as a height. */
@@ -58,15 +58,24 @@ function readGeoJson(type: GeoType, value: JsonObject, path: string): Located {
   const { coordinates } = value;
   const place = `${path}.coordinates`;
   if (!Array.isArray(coordinates)) return fault(place, "must be [longitude, latitude]");
-  return stamp(type, coordinates[1], coordinates[0], `${place}.1`, `${place}.0`);
+  return stamp(type, {
+    lat: coordinates[1],
+    lng: coordinates[0],
+    latPath: `${place}.1`,
+    lngPath: `${place}.0`,
+  });
+}
+
+interface StampedPlace {
+  readonly lat: JsonValue | undefined;
+  readonly lng: JsonValue | undefined;
+  readonly latPath: string;
+  readonly lngPath: string;
 }
 
 function stamp(
   { name }: GeoType,
-  lat: JsonValue | undefined,
-  lng: JsonValue | undefined,
-  latPath: string,
-  lngPath: string,
+  { lat, lng, latPath, lngPath }: StampedPlace,
 ): Located {
   if (!isLatitude(lat)) return fault(latPath, "must be a latitude, a number from -90 to 90");
   if (!isLongitude(lng)) return fault(lngPath, "must be a longitude, a number from -180 to 180");

@@ -91,10 +91,11 @@ export function compileMap(fields: JsonObject, site: Site): Operation {
   const named = withNames(site, [name ?? ITEM_NAME]);
   const value = templateAt(fieldOr(fields, "value", null), childSite(named, "value"));
   if (!complete || place === undefined) return doNothing;
+  const element = { template: value, slot, level: place.level + 1 };
   return (evaluation) => {
     const list = listAt(evaluation, place);
     if (list === undefined) return;
-    const built = buildEach(list, undefined, value, slot, place.level + 1, evaluation);
+    const built = buildEach(element, list, undefined, evaluation);
     if (built === undefined) return;
     // Bounded: `buildEach` has charged each element.
     for (const [index, each] of built.entries()) list[index] = each as JsonValue;
@@ -110,11 +111,12 @@ export function compileUpdateWhere(fields: JsonObject, site: Site): Operation {
   if (!complete) return doNothing;
   const where = whereAt(fieldOr(fields, "where", null), childSite(site, "where"));
   if (place === undefined) return doNothing;
+  const element = { template: value, slot, level: place.level + 1 };
   return (evaluation) => {
     const list = listAt(evaluation, place);
     const matches = list && where(list, evaluation);
     if (list === undefined || matches === undefined) return;
-    const built = buildEach(list, matches, value, slot, place.level + 1, evaluation);
+    const built = buildEach(element, list, matches, evaluation);
     if (built === undefined) return;
     for (const [index, each] of built.entries()) {
       if (each !== undefined) update(list, index, each, evaluation.budget);
@@ -177,13 +179,18 @@ function keeping(place: Place, where: Matcher, wanted: boolean): Operation {
   };
 }
 
+/** How the new value of an element is built: the element is bound to `slot`. */
+interface ElementTemplate {
+  readonly template: Template;
+  readonly slot: number;
+  readonly level: number;
+}
+
 /** Builds a new value for each matching element and undefined for the others; undefined: skip. */
 function buildEach(
+  { template, slot, level }: ElementTemplate,
   list: readonly JsonValue[],
   matches: readonly boolean[] | undefined,
-  template: Template,
-  slot: number,
-  level: number,
   evaluation: Evaluation,
 ): readonly (JsonValue | undefined)[] | undefined {
   const built: (JsonValue | undefined)[] = [];

@@ -67,7 +67,7 @@ export function checkImportedEvent(sent: JsonObject, spec: CompiledSpec): Outcom
   const stream = checked.value.targets[0]!;
   const { dataJson, geo } = stream.events[0]!;
   const stored = encodeMetadata({ actor, target, timestamp, geo });
-  const event = encodeEvent(stream.key, type, dataJson, stored, geo);
+  const event = encodeEvent({ key: stream.key, type, dataJson, metadataJson: stored, geo });
   const owner = spec.aggregateTypes.get(aggregateType)!;
   const isJudged = owner.wasmHandlers.has(type);
   return accept({

@@ -7,6 +7,13 @@
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
+export interface OutgoingRequest<T> {
+  readonly attributes: SpanAttributes;
+  /** What it follows from, as `traceparent`; that may lie in another process and long ago. */
+  readonly cause: string | undefined;
+  readonly describe: (result: T) => SpanAttributes;
+}
+
 export interface Tracer {
   /** Adds the route and id to the span of the current request, which the runtime has begun. */
   nameRequest(method: string, route: string | undefined, requestId: string): void;
@@ -20,16 +27,11 @@ export interface Tracer {
     work: () => Promise<T>,
     describe?: (result: T) => SpanAttributes,
   ): Promise<T>;
-  /**
-   * Like {@link span}, for an outgoing request that follows from `cause`, which may lie in
-   * another process and long ago. `work` gets the `traceparent` to send along.
-   */
+  /** Like {@link span}, for an outgoing request. `work` gets the `traceparent` to send along. */
   outgoing<T>(
     name: string,
-    attributes: SpanAttributes,
-    cause: string | undefined,
+    request: OutgoingRequest<T>,
     work: (traceparent: string) => Promise<T>,
-    describe: (result: T) => SpanAttributes,
   ): Promise<T>;
   /** The current span as `traceparent` (W3C Trace Context); undefined when there is none. */
   traceparent(): string | undefined;

@@ -48,7 +48,7 @@ export function compileColumns(
   return names.slice(0, limits.projectionColumnsMax).flatMap((name) => {
     const path = joinKey("select", name);
     checkColumnName(name, path, seen, faults);
-    return compileColumn(name, select[name]!, path, scope, faults) ?? [];
+    return compileColumn(name, select[name]!, { path, scope, faults }) ?? [];
   });
 }
 
@@ -74,15 +74,19 @@ function checkColumnName(
   }
 }
 
+interface ColumnSite {
+  readonly path: string;
+  readonly scope: Scope;
+  readonly faults: FaultList;
+}
+
 function compileColumn(
   name: string,
   definition: JsonValue,
-  path: string,
-  scope: Scope,
-  faults: FaultList,
+  { path, scope, faults }: ColumnSite,
 ): CompiledColumn | undefined {
   if (isJsonObject(definition) && isTyped(definition)) {
-    return typedColumn(name, definition, path, scope, faults);
+    return typedColumn(name, definition, { path, scope, faults });
   }
   const isPath = typeof definition === "string" && looksLikePath(definition);
   const isObject = isJsonObject(definition) && Object.keys(definition).length > 0;
@@ -149,9 +153,7 @@ function isOperator(definition: JsonObject): boolean {
 function typedColumn(
   name: string,
   definition: JsonObject,
-  path: string,
-  scope: Scope,
-  faults: FaultList,
+  { path, scope, faults }: ColumnSite,
 ): CompiledColumn | undefined {
   checkKnownKeys(definition, ["path", "type"], path, faults);
   const type = TYPE_NAMES.find((each) => each === definition.type);

@@ -63,11 +63,16 @@ export function compileSources(
   const scope: Scope = { state: false, names: roots, roots, ...(kinds && { kinds }) };
   checkAliases(include, sources, faults);
   const includes = Object.entries(include).flatMap(([alias, value]) =>
-    compileInclude(value, joinKey("include", alias), roots.indexOf(alias), spec, faults) ?? []
+    compileInclude(value, {
+      path: joinKey("include", alias),
+      slot: roots.indexOf(alias),
+      spec,
+      faults,
+    }) ?? []
   );
   const found = Object.entries(sources).flatMap(([alias, value]) => {
     const place = { alias, path: joinKey("sources", alias), slot: roots.lastIndexOf(alias) };
-    return compileSource(value, place, scope, spec, faults) ?? [];
+    return compileSource(value, place, { scope, spec, faults }) ?? [];
   });
   const types = found.flatMap(({ source }) => "type" in source ? [source.type] : []);
   return {
@@ -109,12 +114,16 @@ function checkAliases(include: JsonObject, sources: JsonObject, faults: FaultLis
   }
 }
 
+interface IncludeSite {
+  readonly path: string;
+  readonly slot: number;
+  readonly spec: KnownNames;
+  readonly faults: FaultList;
+}
+
 function compileInclude(
   value: JsonValue,
-  path: string,
-  slot: number,
-  spec: KnownNames,
-  faults: FaultList,
+  { path, slot, spec, faults }: IncludeSite,
 ): (CompiledSource & { readonly kind: "include" }) | undefined {
   const [type = "", id = "", ...rest] = typeof value === "string" ? value.split(":") : [];
   if (typeof value !== "string" || id === "" || rest.length > 0) {
@@ -137,12 +146,16 @@ interface SourcePlace {
   readonly slot: number;
 }
 
+interface SourceSite {
+  readonly scope: Scope;
+  readonly spec: KnownNames;
+  readonly faults: FaultList;
+}
+
 function compileSource(
   value: JsonValue,
   { alias, path, slot }: SourcePlace,
-  scope: Scope,
-  spec: KnownNames,
-  faults: FaultList,
+  { scope, spec, faults }: SourceSite,
 ): Needing | undefined {
   if (value === "$key") return { alias, source: { kind: "key", slot }, needs: undefined };
   if (!isJsonObject(value)) {

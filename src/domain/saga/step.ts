@@ -137,7 +137,12 @@ function accepts(course: Course, news: SagaNews): boolean {
       return true;
     case "postponed":
       if (waiting.kind !== "write") return false;
-      pause(course, waiting.step, waiting.phase, waiting.tries, course.nowMs);
+      pause(course, {
+        step: waiting.step,
+        phase: waiting.phase,
+        tries: waiting.tries,
+        dueMs: course.nowMs,
+      });
       return true;
     case "event":
       return waiting.kind === "event" && onEvent(course, waiting, news.arrived);
@@ -285,13 +290,20 @@ function retryLater(course: Course, step: number, tries: number, reason: string)
   if (tries < limits.sagaCompensationTriesMax) {
     const factor = PAUSE_FACTOR ** (tries - 1);
     const pauseMs = Math.min(factor * limits.sagaRetryMsMin, limits.sagaRetryMsMax);
-    return pause(course, step, "compensate", tries, course.nowMs + pauseMs);
+    return pause(course, { step, phase: "compensate", tries, dueMs: course.nowMs + pauseMs });
   }
   course.effects.push({ kind: "report", step: stepAt(course, step).name, reason });
   end(course, "failed");
 }
 
-function pause(course: Course, step: number, phase: SagaPhase, tries: number, dueMs: number): void {
+interface SagaPause {
+  readonly step: number;
+  readonly phase: SagaPhase;
+  readonly tries: number;
+  readonly dueMs: number;
+}
+
+function pause(course: Course, { step, phase, tries, dueMs }: SagaPause): void {
   course.waiting = { kind: "pause", step, phase, tries, dueMs };
   course.effects.push({ kind: "set_timer", dueMs });
 }

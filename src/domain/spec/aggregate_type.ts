@@ -27,13 +27,17 @@ import type { ImplicationsCompiler } from "./implications.ts";
 /** Raise this when handlers with an unchanged definition begin to fold differently. */
 const FOLD_FORMAT = 1;
 
+export interface AggregateTypeSite {
+  readonly cached: boolean;
+  readonly compilers: PartCompilers;
+  readonly faults: FaultList;
+}
+
 /** Checks one entry of `aggregate_types`. The result is usable only if no fault was reported. */
 export function* compileAggregateType(
   name: string,
   value: JsonValue,
-  cached: boolean,
-  compilers: PartCompilers,
-  faults: FaultList,
+  { cached, compilers, faults }: AggregateTypeSite,
 ): Steps<CompiledAggregateType> {
   const path = joinKey("aggregate_types", name);
   checkAggregateTypeName(name, path, faults);
@@ -50,10 +54,7 @@ export function* compileAggregateType(
       if (faults.isFull()) break;
       const eventPath = joinKey(`${path}.events`, eventName);
       const compiled = yield* compileEventType(
-        name,
-        eventName,
-        eventDefinition,
-        eventPath,
+        { aggregateType: name, name: eventName, value: eventDefinition, path: eventPath },
         compilers,
         faults,
       );
@@ -110,12 +111,16 @@ interface PartCompilers {
   readonly warnings: FaultList | undefined;
 }
 
+interface EventTypeSource {
+  readonly aggregateType: string;
+  readonly name: string;
+  readonly value: JsonValue;
+  readonly path: string;
+}
+
 /** Checks one event definition. The result is usable only if no fault was reported. */
 function* compileEventType(
-  aggregateType: string,
-  name: string,
-  value: JsonValue,
-  path: string,
+  { aggregateType, name, value, path }: EventTypeSource,
   { schemas, implications, geoTypes, warnings }: PartCompilers,
   faults: FaultList,
 ): Steps<CompiledDefinition> {

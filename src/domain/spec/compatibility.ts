@@ -93,7 +93,7 @@ export function* changesSteps(
   after: JsonObject,
 ): Steps<string[]> {
   const lines: string[] = [];
-  yield* describeObject(before ?? {}, after, "", DEPTH_OF_PARTS, lines);
+  yield* describeObject(before ?? {}, after, { path: "", depth: DEPTH_OF_PARTS, lines });
   if (lines.length <= LINES_MAX) return lines;
   const more = lines.length - LINES_MAX;
   return [...lines.slice(0, LINES_MAX), `and ${more} more`];
@@ -102,12 +102,16 @@ export function* changesSteps(
 /** The depth that lines describe: root key, aggregate type, `events`, event type, part of it. */
 const DEPTH_OF_PARTS = 5;
 
+interface DescribedPlace {
+  readonly path: string;
+  readonly depth: number;
+  readonly lines: string[];
+}
+
 function* describeObject(
   before: JsonObject,
   after: JsonObject,
-  path: string,
-  depth: number,
-  lines: string[],
+  { path, depth, lines }: DescribedPlace,
 ): Steps<void> {
   for (const key of Object.keys(before)) {
     if (!Object.hasOwn(after, key)) lines.push(`removed ${joinKey(path, key)}`);
@@ -118,7 +122,7 @@ function* describeObject(
     else {
       const old = before[key]!;
       const goesDeeper = depth > 1 && isJsonObject(old) && isJsonObject(value);
-      if (goesDeeper) yield* describeObject(old, value, place, depth - 1, lines);
+      if (goesDeeper) yield* describeObject(old, value, { path: place, depth: depth - 1, lines });
       else if (canonicalJson(old) !== canonicalJson(value)) lines.push(`changed ${place}`);
       yield;
     }

@@ -111,9 +111,7 @@ function* compileDocument(
   const aggregateTypes = yield* compileAggregateTypes(
     document,
     origin,
-    implications,
-    faults,
-    warnings,
+    { implications, faults, warnings },
   );
   const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
     ...type.wasmHandlers.values(),
@@ -145,12 +143,16 @@ function* compileDocument(
   };
 }
 
+interface TypeReports {
+  readonly implications: ImplicationsCompiler;
+  readonly faults: FaultList;
+  readonly warnings: FaultList;
+}
+
 function* compileAggregateTypes(
   document: JsonObject,
   origin: SpecOrigin,
-  implications: ImplicationsCompiler,
-  faults: FaultList,
-  warnings: FaultList,
+  { implications, faults, warnings }: TypeReports,
 ): Steps<ReadonlyMap<string, CompiledAggregateType>> {
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
@@ -167,7 +169,7 @@ function* compileAggregateTypes(
     const cached = !neverCached.has(name);
     compiled.set(
       name,
-      yield* compileAggregateType(name, definition, cached, compilers, faults),
+      yield* compileAggregateType(name, definition, { cached, compilers, faults }),
     );
   }
   return compiled;

@@ -139,7 +139,7 @@ function* compileSchema(
   const shared = compiling.validators.get(hash);
   if (shared !== undefined) return shared;
   const { patterns, warnings } = compiling;
-  const references = yield* checkSchema(schema, path, patterns, faults, warnings);
+  const references = yield* checkSchema(schema, path, { patterns, faults, warnings });
   if (references === undefined) return undefined;
   compiling.partsLeft -= countParts(references);
   if (compiling.partsLeft < 0) {

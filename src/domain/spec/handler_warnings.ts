@@ -46,7 +46,7 @@ export function* warnOfHandler(
   const budget = newBudget(UNITS_MAX);
   try {
     for (const { text, path: place } of paths) {
-      warnOfMiss(text, root, place, budget, warnings);
+      warnOfMiss(text, root, { path: place, budget, warnings });
       yield;
     }
   } catch (error) {
@@ -78,12 +78,16 @@ function warnOfPlainPath(text: string, path: string, warnings: FaultList): void 
   );
 }
 
+interface MissSite {
+  readonly path: string;
+  readonly budget: Budget;
+  readonly warnings: FaultList;
+}
+
 function warnOfMiss(
   text: string,
   root: SchemaAt,
-  path: string,
-  budget: Budget,
-  warnings: FaultList,
+  { path, budget, warnings }: MissSite,
 ): void {
   const parsed = parseSegments(text.replace(DATA_PATH, ""));
   if (!parsed.ok || warnings.isFull()) return;

@@ -61,7 +61,7 @@ export function* compareEventSchemas(
   const is = { references: yield* findReferencesSteps(after), pointer: "" };
   yield;
   try {
-    compareWhole(was, is, path, faults, work);
+    compareWhole({ before: was, after: is }, path, faults, work);
   } catch (error) {
     if (!(error instanceof BudgetSpent)) throw error;
     faults.add(
@@ -73,10 +73,14 @@ export function* compareEventSchemas(
   }
 }
 
+interface SchemaPair {
+  readonly before: SchemaAt;
+  readonly after: SchemaAt;
+}
+
 /** Reports faults with their paths. Visits each pair once, so that recursive schemas end. */
 function compareWhole(
-  before: SchemaAt,
-  after: SchemaAt,
+  { before, after }: SchemaPair,
   path: string,
   faults: FaultList,
   work: Work,
@@ -86,7 +90,7 @@ function compareWhole(
     const pair = pairOf(was, is);
     if (seen.has(pair) || faults.isFull()) return;
     seen.add(pair);
-    compare(was, is, place, { faults, work, descend }, isRoot);
+    compare({ before: was, after: is }, place, { faults, work, descend }, isRoot);
   }
   descend(before, after, path, true);
 }
@@ -96,8 +100,7 @@ function pairOf(before: SchemaAt, after: SchemaAt): string {
 }
 
 function compare(
-  before: SchemaAt,
-  after: SchemaAt,
+  { before, after }: SchemaPair,
   path: string,
   comparison: Comparison,
   isRoot = false,
@@ -106,13 +109,13 @@ function compare(
   const [was, is] = [viewOf(before, work), viewOf(after, work)];
   spend(work.budget, UNITS_PER_PAIR);
   if (was.isFalse) return;
-  if (!keepsType(was, is, path, isRoot, faults)) return;
+  if (!keepsType({ was, is }, path, isRoot, faults)) return;
   if (was.types === undefined || was.types.has("object")) {
     compareObjects(was, is, path, comparison);
   }
   compareHeld(was, is, path, comparison);
   for (const keyword of ["anyOf", "oneOf"] as const) {
-    compareBranches(was, is, keyword, path, comparison);
+    compareBranches({ was, is }, keyword, path, comparison);
   }
 }
 
@@ -124,10 +127,14 @@ function viewOf(at: SchemaAt, { budget, views }: Work): SchemaView {
   return view;
 }
 
+interface ViewPair {
+  readonly was: SchemaView;
+  readonly is: SchemaView;
+}
+
 /** Blocks a changed type. Event data is always an object, so a root need not declare it. */
 function keepsType(
-  was: SchemaView,
-  is: SchemaView,
+  { was, is }: ViewPair,
   path: string,
   isRoot: boolean,
   faults: FaultList,
@@ -270,8 +277,7 @@ function heldPath(path: string, name: string): string {
 
 /** Each alternative that was accepted must find one that still accepts it, at whatever position. */
 function compareBranches(
-  was: SchemaView,
-  is: SchemaView,
+  { was, is }: ViewPair,
   keyword: "anyOf" | "oneOf",
   path: string,
   comparison: Comparison,
@@ -303,7 +309,7 @@ function isCompatible(first: SchemaAt, second: SchemaAt, work: Work): boolean {
     if (faults.isFull() || isCompatible(was, is, work)) return;
     faults.add("incompatible", "", "", "");
   };
-  compare(before, after, "", { faults, work, descend });
+  compare({ before, after }, "", { faults, work, descend });
   const isFine = faults.faults.length === 0;
   // Do not keep a result that relies on another one not yet known.
   if (isFine && work.assumptions > assumptions) work.trials.delete(pair);

@@ -79,7 +79,12 @@ export function* validateWriteSteps(
   const work = newBudget(limits.validationUnitsMax);
   for (let index = 0; index < request.targets.length; index++) {
     const { events: sent } = request.targets[index]!;
-    const events = yield* checkData(request.form, sent, types.value[index]!, index, work);
+    const events = yield* checkData({
+      form: request.form,
+      events: sent,
+      types: types.value[index]!,
+      targetIndex: index,
+    }, work);
     if (!events.ok) return events;
     const { key, aggregateType, id } = streams.value[index]!;
     const expected = guards.value[index]!;
@@ -208,11 +213,15 @@ function checkGuards(
   return accept(expected);
 }
 
+interface CheckedTarget {
+  readonly form: WriteRequest["form"];
+  readonly events: readonly RequestedEvent[];
+  readonly types: EventTypes;
+  readonly targetIndex: number;
+}
+
 function* checkData(
-  form: WriteRequest["form"],
-  events: readonly RequestedEvent[],
-  types: EventTypes,
-  targetIndex: number,
+  { form, events, types, targetIndex }: CheckedTarget,
   work: Budget,
 ): Steps<Outcome<readonly ValidEvent[]>> {
   const valid = new Array<ValidEvent>(events.length);

@@ -98,10 +98,10 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
     resolveTenant: (operator, id, environment) => resolveTenant(engine, operator, id, environment),
     changeTier: (id, tier) => thenForget(changeTier(engine, id, tier)),
     listApiKeys: (tenant) => listApiKeys(engine, tenant),
-    issueApiKey: (tenant, name, scope) => issueApiKey(engine, host, tenant, name, scope),
+    issueApiKey: (tenant, name, scope) => issueApiKey(engine, host, tenant, { name, scope }),
     rotateApiKey: (operator, keyId) => thenForget(rotateApiKey(engine, host, operator, keyId)),
     scheduleRevocation: (operator, keyId, revokeAt) =>
-      thenForget(scheduleRevocation(engine, host, operator, keyId, revokeAt)),
+      thenForget(scheduleRevocation(engine, host, operator, { keyId, revokeAt })),
     revokeApiKey: (operator, keyId) => thenForget(revokeApiKey(engine, operator, keyId)),
     close: keyHolders.close,
   };

@@ -34,12 +34,16 @@ export interface NewApiKey {
   readonly stored: StoredApiKey;
 }
 
+export interface ApiKeyRequest {
+  readonly name: string;
+  readonly scope: Scope;
+}
+
 export async function issueApiKey(
   engine: Engine,
   host: Host,
   tenant: Tenant,
-  name: string,
-  scope: Scope,
+  { name, scope }: ApiKeyRequest,
 ): Promise<Outcome<IssuedApiKey>> {
   const fault = explainKeyName(name);
   if (fault !== undefined) {
@@ -63,7 +67,7 @@ export function rotateApiKey(
 ): Promise<Outcome<IssuedApiKey>> {
   const secret = host.randomBytes(API_KEY_SECRET_BYTES);
   const nowMs = host.nowMs();
-  return changeApiKey(engine, operator, keyId, nowMs, (tx, old) => {
+  return changeApiKey(engine, { operator, keyId, nowMs }, (tx, old) => {
     const key = formatApiKey(old.record.environment, secret);
     removeApiKey(tx, old);
     storeApiKey(tx, { record: old.record, hash: hashApiKey(key) });
@@ -71,13 +75,17 @@ export function rotateApiKey(
   });
 }
 
+export interface RevocationRequest {
+  readonly keyId: string;
+  readonly revokeAt: string;
+}
+
 /** `revokeAt` is an ISO 8601 UTC time in the future. Setting it again replaces it. */
 export async function scheduleRevocation(
   engine: Engine,
   host: Host,
   operator: Operator,
-  keyId: string,
-  revokeAt: string,
+  { keyId, revokeAt }: RevocationRequest,
 ): Promise<Outcome<ApiKeyView>> {
   const nowMs = host.nowMs();
   const atMs = parseUtcTime(revokeAt);
@@ -88,7 +96,7 @@ export async function scheduleRevocation(
     return refuse({ kind: "operator_input_invalid", path: "revoke_at", message });
   }
   const revoke_at = new Date(atMs).toISOString();
-  return await changeApiKey(engine, operator, keyId, nowMs, (tx, old) => {
+  return await changeApiKey(engine, { operator, keyId, nowMs }, (tx, old) => {
     const record = { ...old.record, revoke_at };
     storeApiKey(tx, { record, hash: old.hash });
     return viewApiKey(record);
@@ -101,7 +109,7 @@ export function revokeApiKey(
   keyId: string,
 ): Promise<Outcome<void>> {
   // A key that has already expired may still be removed from the list.
-  return changeApiKey(engine, operator, keyId, -Infinity, removeApiKey);
+  return changeApiKey(engine, { operator, keyId, nowMs: -Infinity }, removeApiKey);
 }
 
 export function prepareApiKey(host: Host, tenant: Tenant, name: string, scope: Scope): NewApiKey {
@@ -120,12 +128,16 @@ export function prepareApiKey(host: Host, tenant: Tenant, name: string, scope: S
   return { key, stored: { record, hash: hashApiKey(key) } };
 }
 
+interface KeyPlace {
+  readonly operator: Operator;
+  readonly keyId: string;
+  readonly nowMs: number;
+}
+
 /** Changes one key, if the operator may touch it and it has not expired by `nowMs`. */
 function changeApiKey<T>(
   engine: Engine,
-  operator: Operator,
-  keyId: string,
-  nowMs: number,
+  { operator, keyId, nowMs }: KeyPlace,
   change: (tx: Transaction, old: StoredApiKey) => T,
 ): Promise<Outcome<T>> {
   return engine.transact(async (tx): Promise<Outcome<T>> => {

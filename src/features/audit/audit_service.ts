@@ -61,7 +61,7 @@ export function createAudit(
   const reader = createAttestationReader(engine, specs);
   const maker = createAnchorMaker({ engine, host, done: () => countDone(counters) });
   const platform = createPlatformAnchorMaker(engine, host);
-  const due = createDueAnchors(engine, host, share, maker, platform);
+  const due = createDueAnchors({ engine, host, share, maker, platform });
   return {
     attest: reader.read,
     async makeAnchor(tenant) {

@@ -103,8 +103,8 @@ async function* pagesOfStreams({ engine, tenant, cut }: Cut): AsyncGenerator<Kno
     const { last, page } = await engine.snapshot(async (tx) => {
       const { heads, last } = await listHeads(tx, tenant, after);
       const page: KnownStream[] = [];
-      for (const { stream: key, head } of heads) {
-        page.push({ key, state: await asAtCut(tx, tenant, key, head, cut) });
+      for (const each of heads) {
+        page.push({ key: each.stream, state: await asAtCut(tx, tenant, each, cut) });
       }
       return { last, page };
     }, TREE_READS);

@@ -19,12 +19,16 @@ export interface DueAnchors {
 
 const INSTANCE_PAGE = 500;
 
+export interface DueAnchorParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly share: WorkShare;
+  readonly maker: AnchorMaker;
+  readonly platform: PlatformAnchorMaker;
+}
+
 export function createDueAnchors(
-  engine: Engine,
-  host: Host,
-  share: WorkShare,
-  maker: AnchorMaker,
-  platform: PlatformAnchorMaker,
+  { engine, host, share, maker, platform }: DueAnchorParts,
 ): DueAnchors {
   /** By tenant number: when the newest anchor of the environment was made, or was last due. */
   const lastMs = new Map<number, number>();

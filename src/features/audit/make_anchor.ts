@@ -197,24 +197,33 @@ async function finishBuild(
 ): Promise<InstanceAnchor | undefined> {
   const { engine } = work;
   const newest = await engine.snapshot((tx) => readAnchor(tx, tenant.number));
-  const tree = await growTree(work, memories, tenant.number, building, newest?.number);
+  const tree = await growTree(work, {
+    memories,
+    tenant: tenant.number,
+    building,
+    newest: newest?.number,
+  });
   const number = (newest?.number ?? 0) + 1;
-  const anchor = await sign(work, tenant, building, newest?.anchor, tree);
+  const anchor = await sign(work, { tenant, building, before: newest?.anchor, tree });
   const isPublished = await engine.transact((tx) =>
-    publish(tx, tenant.number, building, { number, anchor }, tree)
+    publish(tx, tenant.number, { building, made: { number, anchor }, tree })
   );
   if (!isPublished) return undefined;
   memories.keep(tenant.number, tree.memory);
   return anchor;
 }
 
+interface TreeGrowth {
+  readonly memories: TreeMemories;
+  readonly tenant: number;
+  readonly building: AnchorBuild;
+  readonly newest?: number;
+}
+
 /** The tree as of the cut, grown from that of the newest anchor if there is one. */
 async function growTree(
   { engine, host, done }: AnchorWork,
-  memories: TreeMemories,
-  tenant: number,
-  building: AnchorBuild,
-  newest = 0,
+  { memories, tenant, building, newest = 0 }: TreeGrowth,
 ): Promise<BuiltTree> {
   const place = { engine, pace: createPace(host, done), tenant };
   const guard = (tx: Transaction) => requireBuild(tx, host, tenant, building);
@@ -251,12 +260,16 @@ async function requireBuild(
   setAnchorState(tx, tenant, { ...state, building: { ...building, seen_ms: host.nowMs() } });
 }
 
+interface AnchorToSign {
+  readonly tenant: Tenant;
+  readonly building: AnchorBuild;
+  readonly before: InstanceAnchor | undefined;
+  readonly tree: BuiltTree;
+}
+
 async function sign(
   { engine, host }: AnchorWork,
-  tenant: Tenant,
-  building: AnchorBuild,
-  before: InstanceAnchor | undefined,
-  { root, newEvents, newStreams }: BuiltTree,
+  { tenant, building, before, tree: { root, newEvents, newStreams } }: AnchorToSign,
 ): Promise<InstanceAnchor> {
   const key = await engine.snapshot((tx) => readCurrentSigningKey(tx, tenant.instanceId));
   assert(key !== undefined, "every instance has a signing key");
@@ -271,13 +284,17 @@ async function sign(
   return await signInstanceAnchor(`anc_${formatUuid(host.randomBytes(16))}`, fields, key);
 }
 
+interface AnchorToPublish {
+  readonly building: AnchorBuild;
+  readonly made: NumberedAnchor;
+  readonly tree: BuiltTree;
+}
+
 /** Returns false and gives up the cut if a stream was rewritten since. */
 async function publish(
   tx: Transaction,
   tenant: number,
-  building: AnchorBuild,
-  made: NumberedAnchor,
-  tree: BuiltTree,
+  { building, made, tree }: AnchorToPublish,
 ): Promise<boolean> {
   const state = await readAnchorState(tx, tenant);
   if (state.building?.attempt !== building.attempt) {

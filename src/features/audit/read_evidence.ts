@@ -131,6 +131,18 @@ interface BlockLeaves {
   readonly leaves: PackedNodes;
 }
 
+interface AnchoredEvent {
+  readonly stream: TiledStream & { readonly length: number };
+  readonly numbered: NumberedAnchor;
+  readonly index: number;
+}
+
+interface BlockPlace {
+  readonly number: number;
+  readonly list: readonly TreeBlock[];
+  readonly at: number;
+}
+
 export function createAttestationReader(engine: Engine, specs: SpecCache): AttestationReader {
   const blockLists = createRecentMap<string, readonly TreeBlock[]>(ANCHORS_KEPT);
   const blocks = createRecentMap<string, BlockLeaves>(BLOCKS_KEPT);
@@ -145,12 +157,10 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
   async function readBlock(
     tx: ReadTransaction,
     tenant: number,
-    number: number,
-    list: readonly TreeBlock[],
-    at: number,
+    { number, list, at }: BlockPlace,
   ): Promise<BlockLeaves> {
     const name = `${tenant}/${number}/${at}`;
-    const known = blocks.get(name) ?? await loadBlock(tx, tenant, number, list, at);
+    const known = blocks.get(name) ?? await loadBlock(tx, tenant, { number, list, at });
     blocks.set(name, known);
     return known;
   }
@@ -168,7 +178,7 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     const list = await listBlocks(tx, tenant, number);
     const at = blockWith(list, key);
     if (at < 0) return undefined;
-    const { entries, leaves } = await readBlock(tx, tenant, number, list, at);
+    const { entries, leaves } = await readBlock(tx, tenant, { number, list, at });
     const found = entries.get(key);
     if (found === undefined) return undefined;
     const index = at * BLOCK_LEAVES + found.place;
@@ -179,9 +189,7 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
   async function attest(
     tx: ReadTransaction,
     tenant: number,
-    stream: TiledStream & { readonly length: number },
-    numbered: NumberedAnchor,
-    index: number,
+    { stream, numbered, index }: AnchoredEvent,
   ): Promise<Outcome<AttestationBundle>> {
     const { number, anchor } = numbered;
     const placed = await placeStream(tx, tenant, number, stream.key);
@@ -192,8 +200,8 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     const mismatch = { kind: "anchor_stream_mismatch", anchorId: anchor.id } as const;
     if (stream.length < length) return refuse(mismatch);
     const [event, previous, streamProof] = await Promise.all([
-      readEvent(tx, tenant, stream.key, index, generation),
-      index === 0 ? undefined : readEvent(tx, tenant, stream.key, index - 1, generation),
+      readEvent(tx, tenant, stream.key, { index, generation }),
+      index === 0 ? undefined : readEvent(tx, tenant, stream.key, { index: index - 1, generation }),
       proveEvent(tx, stream, length, index),
     ]);
     if (event === undefined) return refuse(mismatch);
@@ -236,7 +244,7 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
       if (head.length === 0) return refuse({ kind: "stream_not_found" });
       const { generation, length } = head;
       const stream = { tenant: tenant.number, key, generation, length };
-      return await attest(tx, tenant.number, stream, anchor, index);
+      return await attest(tx, tenant.number, { stream, numbered: anchor, index });
     });
   }
 
@@ -267,13 +275,11 @@ function beyond(
 async function loadBlock(
   tx: ReadTransaction,
   tenant: number,
-  number: number,
-  list: readonly TreeBlock[],
-  at: number,
+  { number, list, at }: BlockPlace,
 ): Promise<BlockLeaves> {
   const { first } = list[at]!;
   const next = list[at + 1]?.first;
-  const lows = await findChunks(tx, tenant, number, first, next);
+  const lows = await findChunks(tx, tenant, { anchor: number, from: first, to: next });
   const chunks = await Promise.all(lows.map((low) => readChunk(tx, tenant, low, number)));
   const found = chunks.flatMap(({ entries }) => entries)
     .filter(({ key }) => key >= first && (next === undefined || key < next));

@@ -70,7 +70,7 @@ export async function checkStore(engine: Reader, all: boolean): Promise<StoreChe
       const report = reportOf(`${slug} ${environment}`);
       const owner = { instance_id: id, environment, publicKeys };
       counts.environments++;
-      const found = await checkTenant(engine, tenants[environment], owner, all, report)
+      const found = await checkTenant(engine, { tenant: tenants[environment], owner, all }, report)
         .catch((error: unknown) => report("records", reasonOf(error)));
       if (found === undefined) continue;
       counts.streams += found.streams;
@@ -98,11 +98,15 @@ interface CheckedTree {
   readonly entries: readonly TreeEntry[];
 }
 
+interface CheckedTenant {
+  readonly tenant: number;
+  readonly owner: Owner;
+  readonly all: boolean;
+}
+
 async function checkTenant(
   engine: Reader,
-  tenant: number,
-  owner: Owner,
-  all: boolean,
+  { tenant, owner, all }: CheckedTenant,
   report: Report,
 ) {
   const trees: CheckedTree[] = [];
@@ -117,7 +121,7 @@ async function checkTenant(
     const found = await engine.snapshot((tx) => readAnchor(tx, tenant, String(anchor.id)));
     if (found?.number !== number) report(anchor.id, "is not found by its id");
     if (!all && number !== newest) continue;
-    const entries = await readTree(engine, tenant, number, anchor, report);
+    const entries = await readTree(engine, { tenant, number, anchor }, report);
     trees.push({ anchor, entries });
   }
   for (const { low, anchor } of await engine.snapshot((tx) => listChunks(tx, tenant))) {
@@ -131,7 +135,11 @@ async function checkTenant(
   }
   const erasures = await findErasures(engine, tenant, owner, report);
   for (const { key, result } of erasures.done) want(wanted, key, result.event_count);
-  const walked = await checkStreams(engine, tenant, wanted, erasures.rewriting, report);
+  const walked = await checkStreams(
+    engine,
+    { tenant, wanted, rewriting: erasures.rewriting },
+    report,
+  );
   checkMarkers(erasures, walked.found, report);
   const erased = erasedLengths(erasures);
   for (const tree of trees) checkLeaves(tree, walked, erased, report);
@@ -148,16 +156,22 @@ function isSigned(anchor: InstanceAnchor, { instance_id, environment, publicKeys
     anchor.environment === environment && verifyInstanceAnchor(anchor);
 }
 
+interface AnchoredTree {
+  readonly tenant: number;
+  readonly number: number;
+  readonly anchor: InstanceAnchor;
+}
+
 /** Reads an anchor's tree from its chunks and checks its blocks, counts and root. */
 async function readTree(
   engine: Reader,
-  tenant: number,
-  number: number,
-  anchor: InstanceAnchor,
+  { tenant, number, anchor }: AnchoredTree,
   report: Report,
 ): Promise<readonly TreeEntry[]> {
   try {
-    const lows = await engine.snapshot((tx) => findChunks(tx, tenant, number, "", undefined));
+    const lows = await engine.snapshot((tx) =>
+      findChunks(tx, tenant, { anchor: number, from: "", to: undefined })
+    );
     const entries: TreeEntry[] = [];
     for (const low of lows) {
       const chunk = await engine.snapshot((tx) => readChunk(tx, tenant, low, number));
@@ -249,15 +263,19 @@ async function checkPlatform(
     const { anchor } = record;
     const isSigned = isSignedBy(anchor, publicKeys) && verifyPlatformAnchor(anchor);
     if (!isSigned) report(name, "its signature is not one of the platform");
-    await checkInstances(engine, name, record, production, report);
+    await checkInstances(engine, { name, record, production }, report);
   }
+}
+
+interface NamedInstances {
+  readonly name: string;
+  readonly record: PlatformRecord;
+  readonly production: ReadonlyMap<string, number>;
 }
 
 async function checkInstances(
   engine: Pick<Engine, "snapshot">,
-  name: string,
-  { anchor, instances }: PlatformRecord,
-  production: ReadonlyMap<string, number>,
+  { name, record: { anchor, instances }, production }: NamedInstances,
   report: Report,
 ): Promise<void> {
   const roots = instances.map(({ merkle_root }) => merkle_root);

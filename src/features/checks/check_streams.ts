@@ -76,12 +76,16 @@ interface Walk {
   isBroken: boolean;
 }
 
+export interface CheckedStreams {
+  readonly tenant: number;
+  readonly wanted: WantedLengths;
+  readonly rewriting: ReadonlySet<string>;
+}
+
 /** `rewriting`: streams that may hold events other than those of their head. */
 export async function checkStreams(
   engine: Pick<Engine, "snapshot">,
-  tenant: number,
-  wanted: WantedLengths,
-  rewriting: ReadonlySet<string>,
+  { tenant, wanted, rewriting }: CheckedStreams,
   report: Report,
 ): Promise<WalkedStreams> {
   const found = new Map<string, WalkedStream>();

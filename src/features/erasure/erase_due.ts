@@ -257,13 +257,13 @@ async function rewriteStep(
   const events = read.slice(0, STEP_EVENTS);
   const { after, markers } = extendRewrite(before, events, id);
   if (after.length < head.length) {
-    placeSegments(tx, tenant, key, before.generation, before.length, markers);
+    placeSegments({ tx, tenant, stream: key }, before.generation, before.length, markers);
     return { kind: "more", rewrite: after };
   }
   // Guarded from here on: a concurrent write commits before this transaction or conflicts with
   // it.
   assert((await readHead(tx, tenant, key)).tip === head.tip, "a transaction reads one version");
-  await swap(tx, tenant, key, head, before, after, markers);
+  await swap(tx, tenant, { stream: key, head, before, done: after, markers });
   const { generation, length: event_count, erased: erased_count } = after;
   const result = { generation, event_count, erased_count };
   return { kind: "swapped", result: { ...result, previous_tip: head.tip!, tip: after.tip! } };
@@ -294,6 +294,14 @@ function extendRewrite(
   return { after: { ...before, length, erased, bytes, tip, peaks }, markers };
 }
 
+interface Swap {
+  readonly stream: StreamKey;
+  readonly head: StreamHead;
+  readonly before: RewriteProgress;
+  readonly done: RewriteProgress;
+  readonly markers: readonly ChainedEvent[];
+}
+
 /**
  * Replaces the events with the markers. For anchors, the stream has changed in this epoch. As
  * with every rewrite, a cut under way becomes void.
@@ -301,17 +309,14 @@ function extendRewrite(
 async function swap(
   tx: Transaction,
   tenant: number,
-  stream: StreamKey,
-  head: StreamHead,
-  before: RewriteProgress,
-  { generation, bytes, tip, peaks }: RewriteProgress,
-  markers: readonly ChainedEvent[],
+  { stream, head, before, done: { generation, bytes, tip, peaks }, markers }: Swap,
 ): Promise<void> {
   const epoch = await readEpoch(tx, tenant);
-  markChange(tx, tenant, stream, head, epoch);
+  const write = { tx, tenant, stream };
+  markChange(write, head, epoch);
   const swapped: StreamHead = { ...head, generation, epoch, bytes, tip, peaks, place: undefined };
-  movePoint(tx, tenant, stream, head.place, undefined);
-  placeEvents(tx, tenant, stream, before.length, markers, swapped);
+  movePoint(tx, tenant, stream, { before: head.place, after: undefined });
+  placeEvents(write, before.length, markers, swapped);
   countRewrite(tx, tenant);
   signalErasure(tx);
   await logRewrite(tx, tenant, stream, head.length);

@@ -36,12 +36,16 @@ export interface Collected {
 
 const SPACE = 0x20;
 
+export interface WindowSource {
+  readonly reader: LineReader;
+  readonly parse: ParseLine;
+  readonly spec: CompiledSpec;
+  readonly bounds: WindowBounds;
+}
+
 export async function collectWindow(
   host: Host,
-  reader: LineReader,
-  parse: ParseLine,
-  spec: CompiledSpec,
-  bounds: WindowBounds,
+  { reader, parse, spec, bounds }: WindowSource,
 ): Promise<Collected> {
   const window = openWindow();
   const pieces = openPieces(host);

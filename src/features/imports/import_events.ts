@@ -91,7 +91,7 @@ export async function importEvents(
   const reader = readLines(request.pieces(parts.stopping));
   const begun = await beginImport(parts, tenant, request, reader);
   if (!begun.ok) return parts.stopping.aborted ? STOPPING : begun;
-  return await runImport(parts, tenant, request, reader, begun.value);
+  return await runImport(parts, tenant, { request, reader, begun: begun.value });
 }
 
 /** A body that is there as a whole is checked completely before any of it is stored. */
@@ -204,12 +204,16 @@ function refuseNotEmpty() {
   return refuse({ kind: "import_conflict", reason: "not_empty", message });
 }
 
+interface BegunImport {
+  readonly request: ImportRequest;
+  readonly reader: LineReader;
+  readonly begun: ImportRecord;
+}
+
 async function runImport(
   parts: ImportParts,
   tenant: number,
-  request: ImportRequest,
-  reader: LineReader,
-  begun: ImportRecord,
+  { request, reader, begun }: BegunImport,
 ): Promise<ImportOutcome> {
   let record = begun;
   let storing: Promise<ImportFault | undefined> = Promise.resolve(undefined);
@@ -217,9 +221,14 @@ async function runImport(
 
   function store({ window }: Collected): void {
     const bytesMax = PIECE_BYTES[request.form];
-    storing = storeWindow(parts, tenant, record, window, bytesMax, (stored) => {
-      record = stored;
-      request.onProgress?.(progress());
+    storing = storeWindow(parts, tenant, {
+      before: record,
+      window,
+      bytesMax,
+      onStored: (stored) => {
+        record = stored;
+        request.onProgress?.(progress());
+      },
     });
     // The loop below awaits it with the next window; until then a rejection must not be
     // unhandled.
@@ -232,7 +241,12 @@ async function runImport(
   try {
     while (!record.isComplete) {
       const spec = await parts.specs.current(tenant);
-      const collected = await collectWindow(parts.host, reader, request.parse, spec, bounds);
+      const collected = await collectWindow(parts.host, {
+        reader,
+        parse: request.parse,
+        spec,
+        bounds,
+      });
       const failed = await storing;
       if (failed !== undefined) return { ok: false, ...failed, progress: progress() };
       if ("end" in bounds) {

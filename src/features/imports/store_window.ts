@@ -38,6 +38,13 @@ const TRIES_MAX = 20;
 const JUDGED_TOGETHER_MAX = 200;
 const RETRY_AFTER_MS = 1_000;
 
+export interface WindowToStore {
+  readonly before: ImportRecord;
+  readonly window: ImportWindow;
+  readonly bytesMax: number;
+  readonly onStored: (record: ImportRecord) => void;
+}
+
 /**
  * Stores the rest of `window`, about `bytesMax` per transaction, and calls `onStored` with the
  * record after each. Returns the fault that stopped it, if any.
@@ -45,10 +52,7 @@ const RETRY_AFTER_MS = 1_000;
 export async function storeWindow(
   parts: StoreParts,
   tenant: number,
-  before: ImportRecord,
-  window: ImportWindow,
-  bytesMax: number,
-  onStored: (record: ImportRecord) => void,
+  { before, window, bytesMax, onStored }: WindowToStore,
 ): Promise<ImportFault | undefined> {
   let record = before;
   let done = before.window?.done ?? 0;
@@ -93,12 +97,18 @@ async function storePiece(
     const judged = await judgeSlices(parts, tenant, slices);
     if (!judged.ok) return judged.fault;
     const stored = await parts.engine.transact(
-      (tx) => appendSlices(tx, tenant, parts.watched, slices, judged.verdicts, next),
+      (tx) =>
+        appendSlices(tx, tenant, {
+          watchedTypes: parts.watched,
+          slices,
+          verdicts: judged.verdicts,
+          next,
+        }),
       { owner: tenant },
     );
     if (stored === "stored") {
       for (const [{ stream: { key, owner } }, { before, after }] of judged.verdicts) {
-        parts.reader.keepState(tenant, key, owner, before, after);
+        parts.reader.keepState(tenant, key, owner, { before, after });
       }
       return undefined;
     }
@@ -119,13 +129,17 @@ interface Verdict {
 
 type Verdicts = ReadonlyMap<WindowSlice, Verdict>;
 
+interface SlicesToAppend {
+  readonly watchedTypes: WatchedTypesReader;
+  readonly slices: readonly WindowSlice[];
+  readonly verdicts: Verdicts;
+  readonly next: ImportRecord;
+}
+
 async function appendSlices(
   tx: Transaction,
   tenant: number,
-  watchedTypes: WatchedTypesReader,
-  slices: readonly WindowSlice[],
-  verdicts: Verdicts,
-  next: ImportRecord,
+  { watchedTypes, slices, verdicts, next }: SlicesToAppend,
 ): Promise<Stored> {
   const [record, epoch, watched, streams] = await Promise.all([
     readImport(tx, tenant, next.id),

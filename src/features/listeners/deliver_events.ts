@@ -85,6 +85,13 @@ interface Busy {
   again: boolean;
 }
 
+interface EndpointScan {
+  readonly shard: number;
+  readonly at: Pick<Lane, "tenant" | "listener">;
+  readonly endpoint: Endpoint | undefined;
+  readonly room: number;
+}
+
 export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   const { engine, host, share, counters, sender } = parts;
   const settler = openDeliverySettler(engine, host);
@@ -267,7 +274,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
       if (at === undefined) return { shard, found, next: undefined };
       const endpoint = endpoints.find(at.tenant, at.listener);
       const room = endpoint === undefined ? LANES_AHEAD : roomIn(rooms, endpoint, nowMs);
-      if (room > 0) found.push(await scanEndpoint(tx, shard, at, endpoint, room));
+      if (room > 0) found.push(await scanEndpoint(tx, { shard, at, endpoint, room }));
       after = at;
     }
     return { shard, found, next: after };
@@ -275,14 +282,11 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
 
   async function scanEndpoint(
     tx: ReadTransaction,
-    shard: number,
-    at: Pick<Lane, "tenant" | "listener">,
-    endpoint: Endpoint | undefined,
-    room: number,
+    { shard, at, endpoint, room }: EndpointScan,
   ): Promise<Found> {
     const from = endpoint?.cursors.get(shard);
     const limit = room + (endpoint === undefined ? 0 : endpoint.waiting.length + endpoint.underWay);
-    const marked = await listMarkedLanes(tx, shard, at, from, limit);
+    const marked = await listMarkedLanes(tx, shard, at, { after: from, limit });
     const lanes = marked.filter((lane) => !busy.has(nameOf(lane)));
     return { at, lanes, from, next: marked.length < limit ? undefined : marked.at(-1)!.stream };
   }

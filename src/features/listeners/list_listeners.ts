@@ -124,7 +124,7 @@ export async function listDeliveries(
   const states = state === undefined ? STATES.slice(STATES.indexOf(from.state)) : [state];
   const at = { tenant, listener };
   const found = await engine.snapshot((tx) =>
-    readStates(tx, at, states, from, pageLimit(limit) + 1)
+    readStates(tx, { at, states, from, limit: pageLimit(limit) + 1 })
   );
   const isKnown = found.length > 0 || start !== undefined ||
     (await specs.current(tenant)).listeners.has(listener) || await hasAny(engine, at);
@@ -136,32 +136,42 @@ export const NO_LISTENER = "There is no such listener";
 
 async function hasAny(engine: Engine, at: Endpoint): Promise<boolean> {
   const first = { state: STATES[0]! };
-  return (await engine.snapshot((tx) => readStates(tx, at, STATES, first, 1))).length > 0;
+  return (await engine.snapshot((tx) =>
+    readStates(tx, { at, states: STATES, from: first, limit: 1 })
+  )).length > 0;
+}
+
+interface StatesPage {
+  readonly at: Endpoint;
+  readonly states: readonly DeliveryState[];
+  readonly from: Place;
+  readonly limit: number;
 }
 
 async function readStates(
   tx: ReadTransaction,
-  at: Endpoint,
-  states: readonly DeliveryState[],
-  from: Place,
-  limit: number,
+  { at, states, from, limit }: StatesPage,
 ): Promise<DeliveryView[]> {
   const found: DeliveryView[] = [];
   for (const state of states) {
     const left = limit - found.length;
     if (left === 0) break;
     const after = state === from.state ? from.after : undefined;
-    found.push(...await readState(tx, at, state, after, left));
+    found.push(...await readState(tx, { at, state, after, limit: left }));
   }
   return found;
 }
 
+interface StatePage {
+  readonly at: Endpoint;
+  readonly state: DeliveryState;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
 async function readState(
   tx: ReadTransaction,
-  at: Endpoint,
-  state: DeliveryState,
-  after: string | undefined,
-  limit: number,
+  { at, state, after, limit }: StatePage,
 ): Promise<DeliveryView[]> {
   if (state !== "pending") {
     const page = { limit, after, reverse: true };

@@ -36,10 +36,14 @@ const AT_A_TIME = 100;
 
 const NO_DELIVERY = "There is no such delivery that is over; what is pending is tried by itself";
 
+export interface ReplayTools {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+}
+
 export async function replayDeliveries(
-  engine: Engine,
-  host: Host,
-  specs: SpecCache,
+  { engine, host, specs }: ReplayTools,
   { number: tenant }: Tenant,
   request: ReplayRequest,
 ): Promise<Outcome<Replayed>> {
@@ -57,7 +61,7 @@ export async function replayDeliveries(
     const message = "start must be a next_start that an earlier call has given";
     return refuse({ kind: "bad_request", message, path: "start" });
   }
-  return accept(await replaySince(engine, host, at, sinceMs, start));
+  return accept(await replaySince(engine, host, { at, sinceMs, start }));
 }
 
 async function replayOne(
@@ -75,12 +79,16 @@ async function replayOne(
   return accept({ replayed, truncated: false });
 }
 
+interface EndpointReplay {
+  readonly at: Endpoint;
+  readonly sinceMs: number;
+  readonly start: string | undefined;
+}
+
 async function replaySince(
   engine: Engine,
   host: Host,
-  at: Endpoint,
-  sinceMs: number,
-  start: string | undefined,
+  { at, sinceMs, start }: EndpointReplay,
 ): Promise<Replayed> {
   const nowMs = host.nowMs();
   let after = start ?? deliveryIdsFrom(sinceMs);

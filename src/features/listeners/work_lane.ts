@@ -202,7 +202,7 @@ async function readAhead(tx: ReadTransaction, lane: Lane): Promise<LoadedDeliver
   if (first === undefined) return [];
   const near = entries.filter(({ index }) => index - first.index < AHEAD_SPAN);
   if (near.length === 1) {
-    return [{ ...first, event: await readEvent(tx, tenant, stream, first.index) }];
+    return [{ ...first, event: await readEvent(tx, tenant, stream, first) }];
   }
   const window = { from: first.index, to: near.at(-1)!.index + 1, bytesMax: AHEAD_BYTES };
   const events = await readEvents(tx, tenant, stream, window);

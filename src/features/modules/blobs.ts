@@ -74,7 +74,7 @@ export async function uploadBlob(
       const outcome = await engine.transact(async (tx) => {
         number = await readTenantNumber(tx, tenant);
         if (await readCurrentHash(tx, number) !== spec.hash) return undefined;
-        return await keepBlob(tx, number, spec, upload, file, module.bytes);
+        return await keepBlob(tx, number, spec, { upload, file, module: module.bytes });
       });
       if (outcome !== undefined) return outcome;
       specs.forget(number);
@@ -90,13 +90,17 @@ export async function uploadBlob(
 /** Attempts while specs keep being deployed. */
 const TRIES_MAX = 5;
 
+interface BlobToKeep {
+  readonly upload: Omit<BlobVersion, "version">;
+  readonly file: Bytes;
+  readonly module: Bytes;
+}
+
 async function keepBlob(
   tx: Transaction,
   tenant: number,
   spec: CompiledSpec,
-  upload: Omit<BlobVersion, "version">,
-  file: Bytes,
-  module: Bytes,
+  { upload, file, module }: BlobToKeep,
 ): Promise<Outcome<BlobVersion>> {
   const { name, sha256 } = upload;
   const known = await findBlobByHash(tx, tenant, name, sha256);
@@ -106,7 +110,7 @@ async function keepBlob(
   const blob = { name, version, sha256, exports, bytes, created_at };
   const violations = checkTakeOver(spec, blob);
   if (violations.length > 0) return refuse({ kind: "blob_incompatible", violations });
-  storeBlob(tx, tenant, blob, file, module);
+  storeBlob(tx, tenant, { blob, file, module });
   takeOver(tx, tenant, spec, name);
   return accept(blob);
 }

@@ -43,15 +43,16 @@ export type ModuleFold =
   | { readonly ok: true; readonly value: string }
   | { readonly ok: false; readonly refusal: Refusal; readonly eventIndex: number };
 
+export interface ModuleFoldRequest {
+  readonly purpose: CallPurpose;
+  readonly blobs: BlobTable;
+  readonly stateJson: string;
+  readonly events: readonly ModuleEvent[];
+}
+
 export interface ModuleRunner {
   /** Folds at least one event onto the state; returns the new state as JSON text. */
-  fold(
-    tenant: number,
-    purpose: CallPurpose,
-    blobs: BlobTable,
-    stateJson: string,
-    events: readonly ModuleEvent[],
-  ): Promise<ModuleFold>;
+  fold(tenant: number, request: ModuleFoldRequest): Promise<ModuleFold>;
   /** Refused only if modules cannot be run now. */
   ask(tenant: number, blobs: BlobTable, question: ModuleQuestion): Promise<Outcome<ModuleAnswer>>;
   /** Whether an uploaded file is an acceptable module, and its properties. */
@@ -96,7 +97,7 @@ export function openModules(
     onFault: (message, error) => host.log("error", message, { reason: String(error) }),
   });
   const tracer = openModuleTracer(host);
-  const runner = createModuleRunner(engine, host, pool, tracer, counters);
+  const runner = createModuleRunner({ engine, host, pool, tracer, counters });
   const operations: ModuleOperations = {
     measureModules() {
       const { processIds, running, waiting } = pool.measure();
@@ -108,12 +109,16 @@ export function openModules(
   return { ...runner, operations, close: pool.close };
 }
 
+interface ModuleRunnerParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly pool: WasmPool;
+  readonly tracer: ModuleTracer;
+  readonly counters: Counters;
+}
+
 function createModuleRunner(
-  engine: Engine,
-  host: Host,
-  pool: WasmPool,
-  tracer: ModuleTracer,
-  counters: Counters,
+  { engine, host, pool, tracer, counters }: ModuleRunnerParts,
 ): ModuleRunner {
   const targets = createRecentMap<string, WasmTarget>(TARGETS_MAX);
   const instanceOf = openInstanceNames(engine);
@@ -132,8 +137,9 @@ function createModuleRunner(
   }
 
   async function fold(
-    ...[tenant, purpose, blobs, stateJson, events]: Parameters<ModuleRunner["fold"]>
-  ) {
+    tenant: number,
+    { purpose, blobs, stateJson, events }: ModuleFoldRequest,
+  ): Promise<ModuleFold> {
     const calls = [...new Set(events.map(({ call }) => call))];
     const found = new Map(calls.map((call) => [call, targetOf(tenant, blobs, call)]));
     const wasmEvents = events.map(({ call, raw }) => ({

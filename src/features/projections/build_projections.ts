@@ -112,7 +112,7 @@ async function buildSome(
   );
   const keys = ids.filter((id) => hasRow(projection, id));
   const places = keys.map((key) => ({ kept, key }));
-  await refreshRows(parts, set, places, async (tx) => {
+  await refreshRows(parts, set, { places, isBuild: true }, async (tx) => {
     const now = await readBuild(tx, place);
     if (now === undefined || now.after !== progress.after || now.isWhole) return false;
     const isWhole = ids.length < STEP_ROWS;
@@ -123,7 +123,7 @@ async function buildSome(
       after: ids.at(-1) ?? now.after,
     });
     return true;
-  }, { isBuild: true });
+  });
   return 1;
 }
 
@@ -147,7 +147,7 @@ async function refreshSome(
   const { work, keys } = found;
   const last = keys.length < STEP_ROWS ? undefined : keys.at(-1);
   const places = keys.map((key) => ({ kept, key }));
-  await refreshRows(parts, set, places, (tx) => moveRefresh(tx, place, work, last));
+  await refreshRows(parts, set, { places }, (tx) => moveRefresh(tx, place, work, last));
   return 1;
 }
 
@@ -162,7 +162,7 @@ async function retryRows(
   const due = waiting.filter(({ dueMs }) => dueMs <= nowMs);
   if (due.length === 0) return 0;
   const places = due.map(({ row: key }) => ({ kept, key }));
-  await refreshRows(parts, set, places, (tx) => {
+  await refreshRows(parts, set, { places }, (tx) => {
     for (const retry of due) clearRetry(tx, kept.place, retry);
     return Promise.resolve(true);
   });

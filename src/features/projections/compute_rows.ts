@@ -92,7 +92,7 @@ export function openRowBatch(
     async compute(projection, key) {
       const advance: Advance = async (found) =>
         advanceHere(projection, key, found) ??
-          await advanceElsewhere(reader.compute, tenant, projection, key, found);
+          await advanceElsewhere(reader.compute, { tenant, projection, key, found });
       const row = await computeRow(projection, key, reads.read, advance);
       assert(row !== undefined, "a state that may take its time is read");
       return row;
@@ -112,8 +112,12 @@ export function openSmallRowBatch(
   { tenant, spec, remembersOwn }: SmallRowBatchOptions,
 ): SmallRowBatch {
   const reads = once(async (stream, isOwn): Promise<Outcome<SourceState> | undefined> => {
-    const options = { remembers: remembersOwn || !isOwn };
-    const found = await reader.readSmall(tx, tenant, stream, typeOf(spec, stream), options);
+    const remembers = remembersOwn || !isOwn;
+    const found = await reader.readSmall(tx, tenant, {
+      stream,
+      type: typeOf(spec, stream),
+      remembers,
+    });
     return found && accept(found);
   });
   return {
@@ -165,12 +169,16 @@ function advanceHere(
   }
 }
 
+interface RowToAdvance {
+  readonly tenant: number;
+  readonly projection: CompiledProjection;
+  readonly key: string;
+  readonly found: Found;
+}
+
 async function advanceElsewhere(
   compute: ComputeRunner,
-  tenant: number,
-  projection: CompiledProjection,
-  key: string,
-  found: Found,
+  { tenant, projection, key, found }: RowToAdvance,
 ): Promise<Outcome<RowStep>> {
   const { rowSourcesBytesMax: limit } = limits;
   if (charactersOf(found) > limit) {
@@ -207,14 +215,14 @@ async function computeRow(
   for (;;) {
     const step = await advance(found);
     if (step === undefined) return undefined;
-    if (!step.ok) return fail(key, own, asked, projection, step.refusal);
+    if (!step.ok) return fail({ key, own, asked, projection }, step.refusal);
     if (step.value.kind === "data") return finish(projection, key, found, step.value.data);
     const missing = step.value.streams.filter((stream) => !found.has(stream));
     for (const stream of missing) asked.add(stream);
     const outcomes = await Promise.all(missing.map((stream) => read(stream, stream === own)));
     for (const [at, outcome] of outcomes.entries()) {
       if (outcome === undefined) return undefined;
-      if (!outcome.ok) return fail(key, own, asked, projection, outcome.refusal);
+      if (!outcome.ok) return fail({ key, own, asked, projection }, outcome.refusal);
       found.set(missing[at]!, outcome.value);
     }
   }
@@ -244,11 +252,15 @@ function finish(
   return { key, failure: refuseRow(message), sources: sources.map(([stream]) => stream) };
 }
 
+interface AskedRow {
+  readonly key: string;
+  readonly own: StreamKey;
+  readonly asked: ReadonlySet<StreamKey>;
+  readonly projection: CompiledProjection;
+}
+
 function fail(
-  key: string,
-  own: StreamKey,
-  asked: ReadonlySet<StreamKey>,
-  { includes }: CompiledProjection,
+  { key, own, asked, projection: { includes } }: AskedRow,
   failure: Refusal,
 ): FailedRow {
   const sources = [...asked].filter((stream) => stream !== own && !includes.has(stream)).sort();

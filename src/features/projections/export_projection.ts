@@ -48,16 +48,22 @@ const PAGE_BYTES = 256 * 1024;
 const KEY = "key";
 const encoder = new TextEncoder();
 
+export interface ExportTools {
+  readonly engine: Engine;
+  readonly host: Host;
+}
+
 export async function exportProjection(
-  engine: Engine,
-  host: Host,
+  { engine, host }: ExportTools,
   { number: tenant, instanceId }: Tenant,
   { name, columns: asked, formulasAsText = false, stale = false }: CsvRequest,
   lines: Lines,
 ): Promise<Outcome<CsvExport>> {
-  const { commits } = await waitForProjections(engine, host, tenant, limits.projectionWaitMsMax, [
-    name,
-  ]);
+  const { commits } = await waitForProjections(engine, host, {
+    tenant,
+    waitMs: limits.projectionWaitMsMax,
+    names: [name],
+  });
   const { projection, staleness } = await engine.snapshot(async (tx) => {
     const projection = await findReadyProjection(tx, tenant, name, stale);
     return {

@@ -126,7 +126,7 @@ async function keepRows(
   set: ProjectionSet,
   { commits, cursors, places, wide }: KeepingWork,
 ): Promise<number> {
-  const isDone = await refreshRows(parts, set, places, async (tx) => {
+  const isDone = await refreshRows(parts, set, { places }, async (tx) => {
     for (const [shard, before] of cursors) {
       if (!isSamePlace(await readCursor(tx, cursorOf(set, shard)), before)) return false;
     }

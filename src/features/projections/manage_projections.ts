@@ -73,7 +73,7 @@ async function deployOnce(
       return refuse({ kind: "operator_input_invalid", path: "projection", message });
     }
     const record = before ?? await newRecord(tx, tenant, name);
-    const begun = beginVersion(tx, tenant, record, projection, spec, nowMs);
+    const begun = beginVersion(tx, tenant, { before: record, projection, spec, nowMs });
     const deployed_at = new Date(nowMs).toISOString();
     const after = { ...begun, deployed_at, isDeleted: false };
     setProjection(tx, tenant, after);

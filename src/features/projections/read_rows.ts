@@ -146,13 +146,17 @@ function rowView({ key, data, updatedAt, position, error }: ProjectionRow): RowV
   return { data, metadata: { key, updated_at: updatedAt, position, error: shown } };
 }
 
+export interface ListRowsRequest {
+  readonly name: string;
+  readonly page: PageRequest;
+  readonly stale?: boolean;
+}
+
 /** Sorted by key; the page ends early if its rows are large. */
 export async function listRows(
   { engine }: Pick<ProjectionTools, "engine">,
   { number: tenant }: Tenant,
-  name: string,
-  page: PageRequest,
-  stale = false,
+  { name, page, stale = false }: ListRowsRequest,
 ): Promise<Outcome<RowPage>> {
   const { start } = page;
   const checked = checkStart(start, CURSOR_CHARACTERS_MAX);

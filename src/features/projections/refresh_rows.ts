@@ -42,18 +42,22 @@ const ROWS_TOGETHER = 16;
 /** Long rows are computed one by one afterwards. More than this many end the batch. */
 const LONG_ROWS_MAX = 32;
 
+export interface RowsToRefresh {
+  readonly places: readonly RowPlace[];
+  /** Each row is written only once, so what was read for it alone is not cached. */
+  readonly isBuild?: boolean;
+}
+
 /**
  * Refreshes the rows at `places`. Returns false if definitions or the spec have changed
  * meanwhile, or if `finish` returned false. Then not everything is done, but whatever is done
- * is right. `finish` runs in the last transaction. `isBuild` says that each row is written only
- * once, so what was read for it alone is not cached.
+ * is right. `finish` runs in the last transaction.
  */
 export async function refreshRows(
   parts: RowParts,
   set: ProjectionSet,
-  places: readonly RowPlace[],
+  { places, isBuild = false }: RowsToRefresh,
   finish: (tx: Transaction) => Promise<boolean>,
-  { isBuild = false } = {},
 ): Promise<boolean> {
   let left = places;
   for (;;) {

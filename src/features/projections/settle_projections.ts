@@ -35,7 +35,7 @@ export async function settleProjections(
     if (!await sets.isCurrent(tx, set)) return 0;
     const records = await listProjections(tx, tenant);
     const settled = records.map((record) =>
-      isRecordSettled(record, spec) ? record : followSpec(tx, tenant, record, spec, nowMs)
+      isRecordSettled(record, spec) ? record : followSpec(tx, tenant, { record, spec, nowMs })
     );
     const changed = settled.filter((record, index) => record !== records[index]);
     for (const record of changed) setProjection(tx, tenant, record);
@@ -46,16 +46,27 @@ export async function settleProjections(
   return count;
 }
 
+interface SpecToFollow {
+  readonly record: ProjectionRecord;
+  readonly spec: CompiledSpec;
+  readonly nowMs: number;
+}
+
 function followSpec(
   tx: Transaction,
   tenant: number,
-  record: ProjectionRecord,
-  spec: CompiledSpec,
-  nowMs: number,
+  { record, spec, nowMs }: SpecToFollow,
 ): ProjectionRecord {
   const { document } = newestVersion(record);
   const compiled = compileProjection(document, spec, "store");
-  if (compiled.ok) return beginVersion(tx, tenant, record, compiled.projection, spec, nowMs);
+  if (compiled.ok) {
+    return beginVersion(tx, tenant, {
+      before: record,
+      projection: compiled.projection,
+      spec,
+      nowMs,
+    });
+  }
   const [first] = compiled.violations;
   const broken = first === undefined
     ? "The document is invalid"
@@ -63,14 +74,18 @@ function followSpec(
   return { ...record, broken, isStale: true };
 }
 
+export interface VersionToBegin {
+  readonly before: ProjectionRecord;
+  readonly projection: CompiledProjection;
+  readonly spec: CompiledSpec;
+  readonly nowMs: number;
+}
+
 /** The record with a new version to build. A version that was still being built is given up. */
 export function beginVersion(
   tx: Transaction,
   tenant: number,
-  before: ProjectionRecord,
-  projection: CompiledProjection,
-  spec: CompiledSpec,
-  nowMs: number,
+  { before, projection, spec, nowMs }: VersionToBegin,
 ): ProjectionRecord {
   const version = before.versions + 1;
   const { document, columns, types } = projection;

@@ -132,7 +132,7 @@ async function checkSample(
   const computed = createHash("sha256");
   let rows = 0;
   for (const key of await sampleKeys(parts, kept.place)) {
-    if (await hashRow(parts, set, kept, key, stored, computed)) rows++;
+    if (await hashRow(parts, set, kept, { key, stored, computed })) rows++;
     await parts.host.yieldTurn();
   }
   return { isRight: stored.digest("hex") === computed.digest("hex"), rows };
@@ -154,14 +154,18 @@ async function sampleKeys(
   return keys;
 }
 
+interface RowHashes {
+  readonly key: string;
+  readonly stored: Hash;
+  readonly computed: Hash;
+}
+
 /** Returns false if the row was left out, because it has an error or keeps changing. */
 async function hashRow(
   { engine, reader }: RowParts,
   { tenant, spec }: ProjectionSet,
   { place, projection }: KeptProjection,
-  key: string,
-  stored: Hash,
-  computed: Hash,
+  { key, stored, computed }: RowHashes,
 ): Promise<boolean> {
   for (let check = 0; check < CHECKS_MAX; check++) {
     const before = await engine.snapshot((tx) => readProjectionRow(tx, place, key));

@@ -34,6 +34,12 @@ const LOOK_MS_MAX = 100;
 /** A longer lag is reported as this number. */
 const COUNT_MAX = 1_000;
 
+export interface ProjectionsWait {
+  readonly tenant: number;
+  readonly waitMs: number;
+  readonly names?: readonly string[];
+}
+
 /**
  * Resolves when the upkeep has processed everything logged before the call, or after `waitMs`
  * with the remaining lag. `names`: the projections that matter; absent: all.
@@ -41,9 +47,7 @@ const COUNT_MAX = 1_000;
 export async function waitForProjections(
   engine: Engine,
   host: Host,
-  tenant: number,
-  waitMs: number,
-  names?: readonly string[],
+  { tenant, waitMs, names }: ProjectionsWait,
 ): Promise<ProjectionLag> {
   const ends = await engine.snapshot((tx) => readLogEnds(tx, tenant));
   const startedMs = host.monotonicMs();

@@ -118,7 +118,7 @@ function writeRow(
   moment: WriteMoment,
 ): ErrorRecord | undefined {
   const { place, isReady } = kept;
-  if ("failure" in computed) return writeFailure(tx, kept, computed, before, moment);
+  if ("failure" in computed) return writeFailure(tx, kept, { row: computed, before, moment });
   if (before?.error !== undefined) {
     clearRetry(tx, place, { dueMs: before.error.nextTryMs, row: computed.key });
   }
@@ -146,13 +146,17 @@ function isSameJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
+interface FailureToWrite {
+  readonly row: FailedRow;
+  readonly before: StoredRow | undefined;
+  readonly moment: WriteMoment;
+}
+
 /** Keeps what the row shows, adds why it is outdated, and schedules the next try. */
 function writeFailure(
   tx: Transaction,
   kept: KeptProjection,
-  { key, failure, sources }: FailedRow,
-  before: StoredRow | undefined,
-  moment: WriteMoment,
+  { row: { key, failure, sources }, before, moment }: FailureToWrite,
 ): ErrorRecord | undefined {
   const { place } = kept;
   const known = before?.error;

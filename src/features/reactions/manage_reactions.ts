@@ -70,7 +70,7 @@ export async function readPendingReactions(
   }
   const pause = await engine.snapshot((tx) => readPause(tx, number));
   const isPaused = pause?.state === "paused";
-  const page = await readPage(engine, host, number, from, pageLimit(limit));
+  const page = await readPage(engine, host, { tenant: number, from, limit: pageLimit(limit) });
   return accept({
     ...listPage(page.views, limit, page.next && sealPendingPlace(page.next)),
     paused: isPaused,
@@ -79,12 +79,16 @@ export async function readPendingReactions(
   });
 }
 
+interface PendingRead {
+  readonly tenant: number;
+  readonly from: PendingPlace;
+  readonly limit: number;
+}
+
 async function readPage(
   engine: Engine,
   host: Host,
-  tenant: number,
-  from: PendingPlace,
-  limit: number,
+  { tenant, from, limit }: PendingRead,
 ): Promise<{ readonly views: readonly PendingView[]; readonly next: PendingPlace | undefined }> {
   const pieces = openPieces(host);
   const views: PendingView[] = [];
@@ -249,7 +253,7 @@ async function discardSome(
         ? await hasEntry(tx, work.place)
         : schedule !== undefined
         ? await discardSchedule(tx, tenant, schedule.id)
-        : await sagas.discard(tx, tenant, saga!.instance.id, by, host.nowMs());
+        : await sagas.discard(tx, tenant, saga!.instance.id, { by, nowMs: host.nowMs() });
       if (!isThere) continue;
       if (work !== undefined) clearEntry(tx, work);
       kinds.push(view.kind);

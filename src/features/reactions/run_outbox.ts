@@ -251,7 +251,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
 
   /** Reads the next page of a shard and, if that is not all, the first entries of other tenants. */
   async function lookAt(tx: ReadTransaction, shard: number, limit: number, bytesMax: number) {
-    const page = await listOutbox(tx, shard, cursors.get(shard), limit, bytesMax);
+    const page = await listOutbox(tx, shard, { start: cursors.get(shard), limit, bytesMax });
     const { works } = page;
     const last = works.at(-1)?.place.tenant;
     // A paused tenant's entries are skipped as a whole, however many there are.
@@ -259,7 +259,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const next = isPassed ? keys.tenantOutbox(shard, last).end : page.next;
     const turn = turns.get(shard) ?? 0;
     if (next === undefined && !cursors.has(shard)) return { works, next, turn };
-    const others = await listOutboxTurn(tx, shard, turn, OUTBOX_TURN, bytesMax);
+    const others = await listOutboxTurn(tx, shard, turn, { ...OUTBOX_TURN, bytesMax });
     const served = new Set(works.map(({ place }) => place.tenant));
     const taken = others.works.filter(({ place }) => !served.has(place.tenant));
     return { works: [...works, ...taken], next, turn: others.after };

@@ -88,19 +88,28 @@ export interface SagaAdvancer {
    */
   postpone(timer: Timer, reason: string, pauseMs: PauseMs): Promise<number | undefined>;
   /** Ends a saga as failed on an operator's request. Returns false if it is not running. */
-  discard(tx: Transaction, tenant: number, id: string, by: string, nowMs: number): Promise<boolean>;
+  discard(tx: Transaction, tenant: number, id: string, order: DiscardOrder): Promise<boolean>;
+}
+
+export interface DiscardOrder {
+  readonly by: string;
+  readonly nowMs: number;
 }
 
 /** The pause in milliseconds after this many failures. */
 export type PauseMs = (tries: number) => number;
 
+export interface SagaAdvancerParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly watched: WatchedTypesReader;
+  readonly outside: OutsideAsker;
+  readonly counters?: Counters;
+}
+
 export function createSagaAdvancer(
-  engine: Engine,
-  host: Host,
-  specs: SpecCache,
-  watched: WatchedTypesReader,
-  outside: OutsideAsker,
-  counters: Counters = newCounters(),
+  { engine, host, specs, watched, outside, counters = newCounters() }: SagaAdvancerParts,
 ): SagaAdvancer {
   const tools = openSagaTools(host, watched);
 
@@ -114,7 +123,7 @@ export function createSagaAdvancer(
       const moment = { nowMs: host.nowMs(), ownWaitMs };
       const advanced = await outside.transact(tenant, spec, async (tx, answers) => {
         if (!await isCurrentSpec(tx, tenant, spec.hash)) return undefined;
-        return await doCauses(openSagaWork(tools, tx, tenant, spec, moment, answers), causes);
+        return await doCauses(openSagaWork(tools, tx, { tenant, spec, moment, answers }), causes);
       });
       if (advanced !== undefined) {
         countAdvanced(counters, advanced.work);
@@ -133,7 +142,12 @@ export function createSagaAdvancer(
     const { tenant } = timer;
     const moment = { nowMs: host.nowMs(), ownWaitMs: 0 };
     const { timerTries, work } = await engine.transact(async (tx) => {
-      const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment, newOutsideAnswers());
+      const work = openSagaWork(tools, tx, {
+        tenant,
+        spec: EMPTY_SPEC,
+        moment,
+        answers: newOutsideAnswers(),
+      });
       clearTimer(tx, timer);
       const record = await readSaga(tx, tenant, timer.id);
       if (record?.timerMs !== timer.dueMs) return { work };
@@ -155,13 +169,17 @@ export function createSagaAdvancer(
     tx: Transaction,
     tenant: number,
     id: string,
-    by: string,
-    nowMs: number,
+    { by, nowMs }: DiscardOrder,
   ): Promise<boolean> {
     const record = await readSaga(tx, tenant, id);
     if (record === undefined || isEndState(record.instance.state)) return false;
     const moment = { nowMs, ownWaitMs: 0 };
-    const work = openSagaWork(tools, tx, tenant, EMPTY_SPEC, moment, newOutsideAnswers());
+    const work = openSagaWork(tools, tx, {
+      tenant,
+      spec: EMPTY_SPEC,
+      moment,
+      answers: newOutsideAnswers(),
+    });
     await giveUpSaga(work, record, `discarded by '${by}'`, false);
     if (record.timerMs !== undefined) clearAside(tx, sagaTimer(tenant, id, record.timerMs));
     return true;
@@ -237,7 +255,7 @@ async function tellWaiting(
     if (record !== undefined && await tellFirst(work, record, news, wait.from < index)) continue;
     // The saga is gone or the event does not concern it. If the wait stayed, the outbox entry
     // would never be done.
-    clearSagaWaits(tx, tenant, stream, [eventType], wait);
+    clearSagaWaits(tx, tenant, { stream, eventTypes: [eventType] }, wait);
   }
   return true;
 }
@@ -276,7 +294,7 @@ async function startTriggered(
       continue;
     }
     const trigger = { event, streamId: eventId(place.index) };
-    await beginSaga(work, saga, id, trigger, requestId, entryRoot(place, entry));
+    await beginSaga(work, saga, { id, trigger, requestId, root: entryRoot(place, entry) });
   }
   return true;
 }
@@ -332,6 +350,6 @@ async function readEventAt(
   stream: StreamKey,
   index: number,
 ): Promise<StoredEvent | undefined> {
-  const found = await readEvent(tx.unguarded, tenant, stream, index);
+  const found = await readEvent(tx.unguarded, tenant, stream, { index });
   return found && decodeEvent(found.raw);
 }

@@ -93,13 +93,17 @@ export interface SagaWork {
   readonly pieces: Pieces;
 }
 
+export interface SagaScene {
+  readonly tenant: number;
+  readonly spec: CompiledSpec;
+  readonly moment: WriteMoment;
+  readonly answers: OutsideAnswers;
+}
+
 export function openSagaWork(
   tools: SagaTools,
   tx: Transaction,
-  tenant: number,
-  spec: CompiledSpec,
-  moment: WriteMoment,
-  answers: OutsideAnswers,
+  { tenant, spec, moment, answers }: SagaScene,
 ): SagaWork {
   const sums = { bytes: 0, sagas: 0, events: 0 };
   const pieces = openPieces(tools.host);
@@ -107,36 +111,46 @@ export function openSagaWork(
   return { tools, tx, tenant, spec, moment, answers, pieces, ...sums, ...left };
 }
 
+export interface SagaBeginning {
+  readonly id: string;
+  readonly trigger: PlacedEvent;
+  readonly requestId: string;
+  readonly root: Root;
+}
+
 /** Starts a saga with its first step. The caller has checked that it was not started before. */
 export async function beginSaga(
   work: SagaWork,
   saga: CompiledSaga,
-  id: string,
-  trigger: PlacedEvent,
-  requestId: string,
-  root: Root,
+  { id, trigger, requestId, root }: SagaBeginning,
 ): Promise<void> {
   const { tx, tenant, moment } = work;
-  if (!await claimSteps(work, saga, trigger, requestId, root)) return;
+  if (!await claimSteps(work, saga, { trigger, requestId, root })) return;
   await keepSagaDefinition(tx, tenant, saga.hash, saga.kept);
   const transition = startSaga(saga, id, trigger, moment.nowMs);
   const depth = (trigger.event.metadata.implied_by?.depth ?? 0) + 1;
   await settle(
     work,
     saga,
-    undefined,
-    { instance: transition.instance, depth, requestId, root: keptRoot(root) },
-    transition,
+    {
+      before: undefined,
+      start: { instance: transition.instance, depth, requestId, root: keptRoot(root) },
+      first: transition,
+    },
   );
+}
+
+interface StepsClaim {
+  readonly trigger: PlacedEvent;
+  readonly requestId: string;
+  readonly root: Root;
 }
 
 /** Whether the root's budget covers everything that the saga may write. */
 async function claimSteps(
   work: SagaWork,
   { name, steps }: CompiledSaga,
-  { event: { key: eventKey, type: eventType } }: PlacedEvent,
-  requestId: string,
-  root: Root,
+  { trigger: { event: { key: eventKey, type: eventType } }, requestId, root }: StepsClaim,
 ): Promise<boolean> {
   const { tx, tenant, moment: { nowMs } } = work;
   const start = { nowMs, name, steps: steps.length, requestId, eventKey, eventType };
@@ -154,7 +168,7 @@ export async function advanceSaga(
   const saga = await definitionOf(work, record);
   const transition = stepSaga(saga, record.instance, news);
   if (transition.instance === record.instance) return false;
-  await settle(work, saga, record, record, transition);
+  await settle(work, saga, { before: record, start: record, first: transition });
   return true;
 }
 
@@ -199,13 +213,17 @@ async function definitionOf(
   return saga;
 }
 
+interface SagaToSettle {
+  readonly before: SagaRecord | undefined;
+  readonly start: SagaRecord;
+  readonly first: SagaTransition;
+}
+
 /** Carries out the transition's effects, and follows up until no effect has an immediate answer. */
 async function settle(
   work: SagaWork,
   saga: CompiledSaga,
-  before: SagaRecord | undefined,
-  start: SagaRecord,
-  first: SagaTransition,
+  { before, start, first }: SagaToSettle,
 ): Promise<void> {
   let record: SagaRecord = { ...start, instance: first.instance };
   let { effects } = first;
@@ -285,12 +303,18 @@ async function applyEffect(
       // Guarded: an event that commits before this transaction counts as written before the
       // wait.
       const { length: from } = await readHead(tx, tenant, effect.key);
-      setSagaWaits(tx, tenant, effect.key, effect.eventTypes, { sagaId, from });
+      setSagaWaits(tx, tenant, { stream: effect.key, eventTypes: effect.eventTypes }, {
+        sagaId,
+        from,
+      });
       return { ...rest, awaitsFrom: from };
     }
     case "clear_waits": {
       const from = awaitsFrom!;
-      clearSagaWaits(tx, tenant, effect.key, effect.eventTypes, { sagaId, from });
+      clearSagaWaits(tx, tenant, { stream: effect.key, eventTypes: effect.eventTypes }, {
+        sagaId,
+        from,
+      });
       return rest;
     }
     case "set_timer":

@@ -31,14 +31,18 @@ import { readCurrentHash, readCurrentSpec, type StoredSpec, storeSpec } from "..
 /** Attempts of one deploy while other deploys keep getting in first. */
 const TRIES_MAX = 5;
 
+export interface DeployTools {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+}
+
 /**
  * Deploying the current spec again changes nothing. A dry run reports what would happen and
  * changes nothing either.
  */
 export async function deploySpec(
-  engine: Engine,
-  host: Host,
-  specs: SpecCache,
+  { engine, host, specs }: DeployTools,
   tenant: Tenant,
   request: DeploySpecRequest,
   allowPrivateWebhooks = false,
@@ -58,9 +62,13 @@ export async function deploySpec(
     if (before?.spec_hash !== spec.hash && uncallable.length > 0) {
       return refuse({ kind: "spec_invalid", violations: uncallable });
     }
-    const compared = await compare(host, specs, tenant, before, spec, request);
+    const compared = await compare(host, specs, tenant, { before, spec, request });
     if (!compared.ok) return compared;
-    const outcome = await commit(engine, host, specs, { tenant, request, spec }, compared.value);
+    const outcome = await commit(
+      { engine, host, specs },
+      { tenant, request, spec },
+      compared.value,
+    );
     if (outcome === undefined) continue;
     if (!outcome.ok) return outcome;
     const all = [...cuts, ...warnings].slice(0, limits.violationsMax);
@@ -89,14 +97,18 @@ interface Comparison {
   readonly changedTypes: readonly string[];
 }
 
+interface SpecsToCompare {
+  readonly before: StoredSpec | undefined;
+  readonly spec: CompiledSpec;
+  readonly request: DeploySpecRequest;
+}
+
 /** Runs in time slices and outside any transaction, because the documents may be large. */
 async function compare(
   host: Host,
   specs: SpecCache,
   { number }: Tenant,
-  before: StoredSpec | undefined,
-  spec: CompiledSpec,
-  { force }: DeploySpecRequest,
+  { before, spec, request: { force } }: SpecsToCompare,
 ): Promise<Outcome<Comparison>> {
   if (before?.spec_hash === spec.hash) return accept({ before, changes: [], changedTypes: [] });
   const violations = before === undefined || force
@@ -123,9 +135,7 @@ interface Deploy {
 
 /** Returns undefined if another spec has become current since the comparison. */
 async function commit(
-  engine: Engine,
-  host: Host,
-  specs: SpecCache,
+  { engine, host, specs }: DeployTools,
   { tenant, request, spec: unbound }: Deploy,
   { before, changes, changedTypes }: Comparison,
 ): Promise<Outcome<Omit<DeployedSpec, "warnings">> | undefined> {

@@ -34,7 +34,7 @@ export function createSpecService(
   return {
     async deploySpec(tenant, request) {
       const { allowPrivate } = webhooks ?? {};
-      const outcome = await deploySpec(engine, host, specs, tenant, request, allowPrivate);
+      const outcome = await deploySpec({ engine, host, specs }, tenant, request, allowPrivate);
       if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
       return outcome;
     },

@@ -20,11 +20,15 @@ const AREAS_AT_ONCE = 2;
 /** Points of an area read at once. Larger values, or more areas, would read more than is used. */
 const AREA_POINTS = 64;
 
+export interface NearbyTools {
+  readonly engine: Engine;
+  readonly specs: SpecCache;
+  readonly turns: Turns;
+}
+
 /** 404 for an unknown type, and for a type none of whose events has a point. */
 export async function findNearby(
-  engine: Engine,
-  specs: SpecCache,
-  turns: Turns,
+  { engine, specs, turns }: NearbyTools,
   { number }: Tenant,
   { aggregateType, point, radius, limit: asked = limits.listPageDefault }: NearbyRequest,
 ): Promise<Outcome<NearbyPage>> {
@@ -45,7 +49,9 @@ export async function findNearby(
       const areas = search.next(AREAS_AT_ONCE);
       if (areas.length === 0) return;
       const pages = await Promise.all(
-        areas.map((area) => readPoints(tx, number, aggregateType, area, AREA_POINTS)),
+        areas.map((area) =>
+          readPoints(tx, number, { type: aggregateType, area, limit: AREA_POINTS })
+        ),
       );
       for (const [index, points] of pages.entries()) {
         search.take(areas[index]!, points, points.length < AREA_POINTS);

@@ -74,17 +74,21 @@ export function openQuickFold(
   };
 }
 
+export interface FoldStart {
+  readonly tenant: number;
+  readonly stream: StreamKey;
+  readonly type: CompiledAggregateType;
+  readonly base: string | undefined;
+  readonly purpose: CallPurpose;
+}
+
 /**
  * Begins a fold of a type that has modules. `base`: the initial state; undefined: the empty
  * one.
  */
 export function beginFold(
   { modules, compute }: HandlerRunners,
-  tenant: number,
-  stream: StreamKey,
-  type: CompiledAggregateType,
-  base: string | undefined,
-  purpose: CallPurpose,
+  { tenant, stream, type, base, purpose }: FoldStart,
 ): Folding {
   const { wasmHandlers, handlers, blobs } = type;
   let text = base ?? "{}";
@@ -106,7 +110,7 @@ export function beginFold(
   }
 
   async function takeThere(events: readonly ModuleEvent[]): Promise<Folded> {
-    const folded = await modules.fold(tenant, purpose, blobs, text, events);
+    const folded = await modules.fold(tenant, { purpose, blobs, stateJson: text, events });
     if (!folded.ok) return { ok: false, refusal: folded.refusal, index: folded.eventIndex };
     text = folded.value;
     return FOLDED;

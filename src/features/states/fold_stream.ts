@@ -187,7 +187,13 @@ async function* foldWithModules(
   { purpose, filter = keepAll }: FoldOptions,
 ): AsyncGenerator<Outcome<FoldStep>> {
   const { type, tenant, stream, base } = work;
-  const { stateJson, take } = beginFold(tools, tenant, stream, type, base?.stateJson, purpose);
+  const { stateJson, take } = beginFold(tools, {
+    tenant,
+    stream,
+    type,
+    base: base?.stateJson,
+    purpose,
+  });
   const size = openSliceSize(tools.host);
   const isWanted = filter();
   const reached = openCount(base);

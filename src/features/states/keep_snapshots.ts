@@ -68,9 +68,7 @@ export function createSnapshotKeeper(
     if (newer) return;
     await saveSnapshot(
       engine,
-      tenant,
-      stream,
-      foldHash,
+      { tenant, stream, foldHash },
       state,
       (tx) => isCurrentFold(tx, tenant, spec),
     );

@@ -52,13 +52,19 @@ export async function listAggregates(
   );
   const ids = found.slice(0, limit);
   const entries = request.resolve
-    ? await resolveEach(host, reader, tenant, type, ids, request.synchronous)
+    ? await resolveEach(host, reader, tenant, { type, ids, synchronous: request.synchronous })
     : accept(ids.map((id): ListedAggregate => ({ id })));
   if (!entries.ok) return entries;
   const truncated = entries.value.length < found.length;
   const nextStart = truncated ? entries.value.at(-1)!.id : undefined;
   const limitClamped = limit < asked;
   return accept({ entries: entries.value, limit, limitClamped, truncated, nextStart });
+}
+
+interface NamedAggregates {
+  readonly type: CompiledAggregateType;
+  readonly ids: readonly string[];
+  readonly synchronous: boolean;
 }
 
 /**
@@ -71,9 +77,7 @@ async function resolveEach(
   host: Host,
   reader: AggregateReader,
   tenant: Tenant,
-  type: CompiledAggregateType,
-  ids: readonly string[],
-  synchronous: boolean,
+  { type, ids, synchronous }: NamedAggregates,
 ): Promise<Outcome<ListedAggregate[]>> {
   const entries: ListedAggregate[] = [];
   let bytesLeft = limits.foldBytesMax;

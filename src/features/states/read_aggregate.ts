@@ -71,9 +71,13 @@ export interface AggregateReader {
     tenant: number,
     stream: StreamKey,
     type: CompiledAggregateType,
-    before: FoldedState,
-    state: FoldedState,
+    change: StateChange,
   ): void;
+}
+
+export interface StateChange {
+  readonly before: FoldedState;
+  readonly after: FoldedState;
 }
 
 export interface FoldRead {
@@ -88,15 +92,25 @@ export interface StateRead {
   readonly bytesRead: number;
 }
 
+export interface AggregateReaderParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+  readonly cache: StateCache;
+  readonly onSnapshotDue: (
+    tenant: number,
+    stream: StreamKey,
+    foldHash: string,
+    state: FoldedState,
+  ) => void;
+  readonly runners: HandlerRunners;
+  readonly counters?: Counters;
+}
+
 /** `onSnapshotDue` receives states that background work may store; it must not block. */
 export function createAggregateReader(
-  engine: Engine,
-  host: Host,
-  specs: SpecCache,
-  cache: StateCache,
-  onSnapshotDue: (tenant: number, stream: StreamKey, foldHash: string, state: FoldedState) => void,
-  runners: HandlerRunners,
-  counters: Counters = newCounters(),
+  { engine, host, specs, cache, onSnapshotDue, runners, counters = newCounters() }:
+    AggregateReaderParts,
 ): AggregateReader {
   const tools = { engine, host, ...runners };
   const foldShared = shareFolds(tools);
@@ -127,7 +141,7 @@ export function createAggregateReader(
     const unchanged = cached && viewUnchanged(cached, type.foldHash);
     if (unchanged !== undefined) return accept({ view: unchanged, bytesRead: 0 });
     const version = engine.durableVersion();
-    const read = await foldFrom(cached, tenant, stream, type, options);
+    const read = await foldFrom(cached, { tenant, stream, type }, options);
     if (!read.ok) return read;
     const { head, stateJson, bytesRead } = read.value;
     if (head.length === 0) return accept(undefined);
@@ -139,14 +153,14 @@ export function createAggregateReader(
     ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
   ): Promise<Outcome<FoldRead>> {
     const cached = findCached(tenant, stream, type, options);
-    return await foldFrom(cached, tenant, stream, type, options);
+    return await foldFrom(cached, { tenant, stream, type }, options);
   }
 
   async function foldFrom(
     cached: CachedState | undefined,
-    ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
+    { tenant, stream, type }: Pick<FoldWork, "tenant" | "stream" | "type">,
+    { synchronous, bytesMax }: { readonly synchronous: boolean; readonly bytesMax: number },
   ): Promise<Outcome<FoldRead>> {
-    const { synchronous, bytesMax } = options;
     const caching = type.cached && !synchronous;
     return await untilUnmoved(async () => {
       const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
@@ -216,11 +230,10 @@ export function createAggregateReader(
   }
 
   function keepState(
-    ...[tenant, stream, type, before, { length, bytes, generation, stateJson }]: Parameters<
-      AggregateReader["keepState"]
-    >
+    ...[tenant, stream, type, { before, after }]: Parameters<AggregateReader["keepState"]>
   ): void {
     if (!type.cached) return;
+    const { length, bytes, generation, stateJson } = after;
     const state = { length, bytes, generation, stateJson };
     cache.set(tenant, stream, type.foldHash, state);
     // Writes arrive one at a time: ask for a snapshot each time they pass another `size` bytes.
@@ -241,7 +254,7 @@ export function createAggregateReader(
     const name = `${tenant}/${stream}/${foldHash}`;
     let load = loading.get(name);
     if (load === undefined) {
-      load = loadSnapshot(engine, tenant, stream, foldHash, openPieces(host).rest)
+      load = loadSnapshot(engine, { tenant, stream, foldHash }, openPieces(host).rest)
         .finally(() => loading.delete(name));
       loading.set(name, load);
     }

@@ -34,20 +34,24 @@ export async function readEventPage(
   const { key } = located.value;
   const page = await engine.snapshot((tx) =>
     request.direction === "forwards"
-      ? pageForwards(tx, tenant.number, key, count, start)
-      : pageBackwards(tx, tenant.number, key, count, start)
+      ? pageForwards(tx, tenant.number, { key, count, start })
+      : pageBackwards(tx, tenant.number, { key, count, start })
   );
   return accept({ ...page, countLimit: count, countClamped: count < asked });
 }
 
 type Page = Pick<EventPage, "entries" | "truncated" | "truncatedBy" | "nextStart">;
 
+interface PageRequest {
+  readonly key: StreamKey;
+  readonly count: number;
+  readonly start: number | undefined;
+}
+
 async function pageForwards(
   tx: ReadTransaction,
   tenant: number,
-  key: StreamKey,
-  count: number,
-  start: number | undefined,
+  { key, count, start }: PageRequest,
 ): Promise<Page> {
   const { length, generation } = await readHead(tx, tenant, key);
   const from = start === undefined ? 0 : start + 1;
@@ -61,9 +65,7 @@ async function pageForwards(
 async function pageBackwards(
   tx: ReadTransaction,
   tenant: number,
-  key: StreamKey,
-  count: number,
-  start: number | undefined,
+  { key, count, start }: PageRequest,
 ): Promise<Page> {
   const { length, generation } = await readHead(tx, tenant, key);
   const to = Math.min(length, start ?? length);

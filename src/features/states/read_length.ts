@@ -6,13 +6,17 @@ import type { Engine } from "../../kv/engine.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { readHead } from "../../store/streams/streams.ts";
 
+export interface AggregateName {
+  readonly aggregateType: string;
+  readonly id: string;
+}
+
 /** 0 for an aggregate without events. */
 export async function readLength(
   engine: Engine,
   specs: SpecCache,
   tenant: Tenant,
-  aggregateType: string,
-  id: string,
+  { aggregateType, id }: AggregateName,
 ): Promise<Outcome<number>> {
   const spec = await specs.current(tenant.number);
   const located = locateStream(spec, aggregateType, id);

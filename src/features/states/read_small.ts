@@ -25,7 +25,9 @@ export interface SmallRead {
   readonly state: JsonObject | null;
 }
 
-export interface SmallReadOptions {
+export interface SmallReadRequest {
+  readonly stream: StreamKey;
+  readonly type: CompiledAggregateType;
   /** Whether to cache the folded state for the next read. */
   readonly remembers: boolean;
 }
@@ -34,9 +36,7 @@ export interface SmallReadOptions {
 export type SmallReader = (
   tx: ReadTransaction,
   tenant: number,
-  stream: StreamKey,
-  type: CompiledAggregateType,
-  options: SmallReadOptions,
+  request: SmallReadRequest,
 ) => Promise<SmallRead | undefined>;
 
 /** The stored bytes of events folded here; as many as other folds take at a time. */
@@ -47,7 +47,7 @@ const STATE_CHARACTERS_MAX = 64 * 1024;
 const READ_BYTES_MAX = 1024 * 1024;
 
 export function openSmallReader(cache: StateCache, counters: Counters): SmallReader {
-  return async function readSmall(tx, tenant, stream, type, { remembers }) {
+  return async function readSmall(tx, tenant, { stream, type, remembers }) {
     const head = await readHead(tx, tenant, stream);
     if (head.length === 0) return { head, state: null };
     const base = findBase(tenant, stream, type, head);

@@ -161,7 +161,7 @@ async function rebuildStream(
   if (type === undefined || !type.cached) return Infinity;
   // Read in this order, the head is never older than the snapshot.
   const { rest } = openPieces(host);
-  const base = await loadSnapshot(engine, tenant, stream, type.foldHash, rest);
+  const base = await loadSnapshot(engine, { tenant, stream, foldHash: type.foldHash }, rest);
   const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
   const usable = base?.generation === head.generation ? base : undefined;
   if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;
@@ -170,9 +170,7 @@ async function rebuildStream(
     if (!folded.ok) return folded.refusal.kind === "modules_unavailable" ? undefined : head.bytes;
     await saveSnapshot(
       engine,
-      tenant,
-      stream,
-      type.foldHash,
+      { tenant, stream, foldHash: type.foldHash },
       folded.value,
       (tx) => isCurrentFold(tx, tenant, spec),
     );

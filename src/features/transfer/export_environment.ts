@@ -168,9 +168,7 @@ async function writeRound(run: Run, { specs: written, workDigest }: RoundEnd): P
     const segment = await scanSegment(
       engine,
       host,
-      tenant,
-      last?.key,
-      limits,
+      { tenant, after: last?.key, limits },
       (tx) => isFirst ? readSpecState(tx, tenant) : Promise.resolve(undefined),
     );
     specs ??= segment.beside!;
@@ -216,7 +214,7 @@ async function spoolWork(run: Run, first: WorkSegment): Promise<string> {
     if (next === undefined) return digest.digest("hex");
     segment = await engine.snapshot((tx) => {
       const endMs = host.nowMs() + limits.milliseconds;
-      return scanWork(tx, host, tenant, next, { limits, endMs });
+      return scanWork(tx, host, tenant, { place: next, limits, endMs });
     });
   }
 }

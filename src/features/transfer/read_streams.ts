@@ -55,13 +55,17 @@ export function readSpecState(tx: ReadTransaction, tenant: number): Promise<Spec
   ]).then(([versions, current, blobs]) => ({ versions, current, blobs }));
 }
 
+export interface SegmentStart {
+  readonly tenant: number;
+  readonly after: StreamKey | undefined;
+  readonly limits: SegmentLimits;
+}
+
 /** Reads the next heads after `after`; `alongside` is read at the same version. */
 export async function scanSegment<T>(
   engine: Engine,
   host: Host,
-  tenant: number,
-  after: StreamKey | undefined,
-  limits: SegmentLimits,
+  { tenant, after, limits }: SegmentStart,
   alongside: (tx: ReadTransaction) => Promise<T>,
 ): Promise<HeadSegment & { readonly beside: T }> {
   return await engine.snapshot(async (tx) => {
@@ -76,7 +80,7 @@ export async function scanSegment<T>(
       for (const [index, key] of batch.entries()) heads.push({ key, head: found[index]! });
       const endMs = beganMs + limits.milliseconds;
       if (batch.length < limits.batch) {
-        const work = await scanWork(tx, host, tenant, WORK_BEGIN, { limits, endMs });
+        const work = await scanWork(tx, host, tenant, { place: WORK_BEGIN, limits, endMs });
         return { version, heads, isLast: true, work, beside };
       }
       last = batch.at(-1);

@@ -69,13 +69,18 @@ const BATCH_MAX = 200;
 /** Characters per transaction, because they are kept in memory. */
 const CHARACTERS_MAX = 32 * 1024 * 1024;
 
+export interface WorkScan {
+  readonly place: WorkPlace;
+  readonly limits: SegmentLimits;
+  readonly endMs: number;
+}
+
 /** Reads the next items from `place` on, until `endMs` at most. */
 export async function scanWork(
   tx: ReadTransaction,
   host: Host,
   tenant: number,
-  place: WorkPlace,
-  { limits, endMs }: { readonly limits: SegmentLimits; readonly endMs: number },
+  { place, limits, endMs }: WorkScan,
 ): Promise<WorkSegment> {
   const texts: WorkText[] = [];
   const batch = Math.min(limits.batch, BATCH_MAX);
@@ -111,7 +116,7 @@ async function readEntries(
   batch: number,
 ): Promise<Page> {
   const after = place.after as OutboxPlace | undefined;
-  const { works, isLast } = await listTenantOutbox(tx, tenant, after, batch);
+  const { works, isLast } = await listTenantOutbox(tx, tenant, { after, limit: batch });
   const texts = works.map(({ place: { stream, index, number }, ...work }) => {
     const { entry, sinceMs, waitMs, tries } = work;
     const moved: MovedEntry = { place: { stream, index, number }, entry, sinceMs, waitMs, tries };

@@ -239,8 +239,9 @@ async function storeBatch(
         return { fault, ledgerLeftOut, longTypes };
       }
     } else if (piece.kind === "spec") keepSpec(tx, tenant, piece.version, piece.text);
-    else if (piece.kind === "blob") storeBlob(tx, tenant, piece.blob, piece.file, piece.module);
-    else makeSpecCurrent(tx, tenant, piece.version);
+    else if (piece.kind === "blob") {
+      storeBlob(tx, tenant, { blob: piece.blob, file: piece.file, module: piece.module });
+    } else makeSpecCurrent(tx, tenant, piece.version);
   }
   return { fault: undefined, ledgerLeftOut, longTypes };
 }
@@ -294,8 +295,8 @@ function storePart(
     peaks: growFrontier(before, events),
     place: newestPlace(events) ?? before.place,
   };
-  movePoint(tx, tenant, key, before.place, head.place);
-  placeEvents(tx, tenant, key, from, events, head);
+  movePoint(tx, tenant, key, { before: before.place, after: head.place });
+  placeEvents({ tx, tenant, stream: key }, from, events, head);
   heads.set(key, head);
   if (from === 0) {
     const { type, id } = splitStreamKey(key);

@@ -161,7 +161,10 @@ async function storeSaga(tx: Transaction, tenant: number, moved: MovedSaga): Pro
   if (await isSagaStarted(tx, tenant, sagaId)) return false;
   saveSaga(tx, tenant, undefined, moved);
   if (waiting?.kind === "event" && from !== undefined) {
-    setSagaWaits(tx, tenant, waiting.key, waiting.eventTypes, { sagaId, from });
+    setSagaWaits(tx, tenant, { stream: waiting.key, eventTypes: waiting.eventTypes }, {
+      sagaId,
+      from,
+    });
   }
   if (timerMs !== undefined) keepTransferredTimer(tx, sagaTimer(tenant, sagaId, timerMs));
   return true;

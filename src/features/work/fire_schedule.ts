@@ -93,7 +93,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const limitEach = Math.ceil(limit / Math.max(1, leases.length));
     const found = await engine.snapshot((tx) =>
       Promise.all(leases.map(async ({ shard }) => {
-        const due = await listDueTimers(tx, shard, nowMs, limitEach);
+        const due = await listDueTimers(tx, shard, { nowMs, limit: limitEach });
         return { shard, due, first: due[0] ?? await readFirstTimer(tx, shard) };
       }))
     );
@@ -128,7 +128,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     first: readonly Timer[],
   ): Promise<readonly Timer[]> {
     const window = await engine.snapshot((tx) =>
-      listDueTimers(tx, shard, nowMs, TIMER_WINDOW, looked.get(shard))
+      listDueTimers(tx, shard, { nowMs, limit: TIMER_WINDOW, after: looked.get(shard) })
     );
     const { taken, last } = takeOthers(first, window, first.length);
     const isRound = window.length < TIMER_WINDOW && last === window.at(-1);
@@ -277,7 +277,9 @@ export function scheduleCause(tenant: number, record: ScheduleRecord, nowMs: num
     },
     settle(tx) {
       removeSchedule(tx, tenant, record);
-      if (root?.isRecurring) countRecurring(tx, tenant, hourOf(nowMs), 1, id);
+      if (root?.isRecurring) {
+        countRecurring(tx, tenant, { hour: hourOf(nowMs), events: 1, subject: id });
+      }
     },
   };
 }

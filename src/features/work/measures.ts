@@ -123,14 +123,14 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
 async function measureOutbox(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
   const depth = await countOutbox(tx, shard, COUNT_MAX);
   if (depth === 0) return NOTHING;
-  const { works } = await listOutbox(tx, shard, undefined, LOOK_AT);
+  const { works } = await listOutbox(tx, shard, { limit: LOOK_AT });
   const due = works.filter((work) => isEntryDue(work, nowMs));
   return { depth, lagMs: longest(nowMs, due.map(({ sinceMs }) => sinceMs)) };
 }
 
 /** Counts only timers that are due; the others cost nothing yet. */
 async function measureTimers(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
-  const due = await listDueTimers(tx, shard, nowMs, COUNT_MAX);
+  const due = await listDueTimers(tx, shard, { nowMs, limit: COUNT_MAX });
   return { depth: due.length, lagMs: longest(nowMs, due.map(({ dueMs }) => dueMs)) };
 }
 
@@ -156,7 +156,7 @@ async function measureProjections(
   if (depth === 0) return NOTHING;
   const times: number[] = [];
   for (let shard = 0; shard < COMMIT_LOG_SHARDS; shard++) {
-    const [first] = await readCommits(tx, tenant, shard, undefined, 1);
+    const [first] = await readCommits(tx, tenant, { shard, position: undefined, limit: 1 });
     if (first === undefined) continue;
     times.push((await readHead(tx, tenant, first.stream)).updatedAt * MS_PER_SECOND);
   }

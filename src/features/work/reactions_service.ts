@@ -64,7 +64,8 @@ export function reactionCalls(parts: ReactionParts): ReactionCalls {
     readSaga: (tenant, id) => readSaga(engine, tenant, id),
     listListeners: (tenant, page) => listListeners(parts, tenant, page),
     listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
-    replayDeliveries: (tenant, request) => replayDeliveries(engine, host, specs, tenant, request),
+    replayDeliveries: (tenant, request) =>
+      replayDeliveries({ engine, host, specs }, tenant, request),
     readPending: (tenant, page) => readPendingReactions(engine, host, tenant, page),
     pauseReactions: (tenant, by) => pauseReactions(parts, tenant, by),
     resumeReactions: (tenant) => resumeReactions(parts, tenant),

@@ -42,13 +42,13 @@ export interface Sweeper {
 
 export function createSweeper(engine: Engine, host: Host, share: WorkShare): Sweeper {
   const walks: readonly Walk[] = [
-    openTenantWalk<string>(async (tx, tenant, after, nowMs, limit) => {
+    openTenantWalk<string>(async (tx, tenant, { after, nowMs, limit }) => {
       const { removed, next } = await sweepLedger(tx, { tenant, after }, seconds(nowMs), limit);
       return { removed, next: next?.after };
     }),
     openTenantWalk<EndedSagaPlace>(
-      (tx, tenant, after, nowMs, limit) =>
-        sweepEndedSagas(tx, tenant, after, seconds(nowMs), limit),
+      (tx, tenant, { after, nowMs, limit }) =>
+        sweepEndedSagas(tx, tenant, { after, now: seconds(nowMs), limit }),
       LARGE_AT_A_TIME,
     ),
     openTenantWalk<EndedDeliveryPlace>(sweepEndedDeliveries),
@@ -99,16 +99,18 @@ function openTenantWalk<Place>(
   step: (
     tx: Transaction,
     tenant: number,
-    after: Place | undefined,
-    nowMs: number,
-    limit: number,
+    part: {
+      readonly after: Place | undefined;
+      readonly nowMs: number;
+      readonly limit: number;
+    },
   ) => ReturnType<WalkStep<Place>>,
   limitMax = Infinity,
 ): Walk {
   return openWalk<{ readonly tenant: number; readonly after: Place | undefined }>(
     async (tx, place, nowMs, limit) => {
       const tenant = place?.tenant ?? FIRST_TENANT;
-      const { removed, next } = await step(tx, tenant, place?.after, nowMs, limit);
+      const { removed, next } = await step(tx, tenant, { after: place?.after, nowMs, limit });
       if (next !== undefined) return { removed, next: { tenant, after: next } };
       const isLast = tenant >= await readTenantCount(tx.unguarded);
       return { removed, next: isLast ? undefined : { tenant: tenant + 1, after: undefined } };

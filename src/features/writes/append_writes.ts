@@ -252,7 +252,7 @@ function* appendWriteSteps(
   }
   const written: Written = { form, targets, impliedCount, replayed: false, requestId };
   const plan = meter.note(write, eventCount + directCount);
-  if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, written, now);
+  if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, { used: now, written });
   if (cause !== undefined) {
     cause.settle(tx, written);
     reactions.gone.add(cause.subject);
@@ -298,7 +298,7 @@ function answerRepeated(
   const answer = answerFromEntry(entry, idempotency, now);
   if (entry === undefined || answer.kind === "unseen") return undefined;
   if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });
-  touchLedger(tx, tenant, idempotency, entry, now);
+  touchLedger(tx, tenant, { key: idempotency.key, entry }, now);
   return accept(answer.written);
 }
 
@@ -353,7 +353,9 @@ async function openMeter(
       return allocation === undefined ? undefined : { usage: used, limit: allocation };
     },
     flush(tx) {
-      if (noted > 0) countUsage(tx, tenant, month, noted, first.targets[0]!.key);
+      if (noted > 0) {
+        countUsage(tx, tenant, { month, events: noted, subject: first.targets[0]!.key });
+      }
     },
   };
 }

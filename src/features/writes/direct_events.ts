@@ -73,7 +73,7 @@ export function appendDirect(
   const timestamp = Math.floor(sinceMs / MS_PER_SECOND);
   const { type, dataJson, geo } = direct;
   const metadata = encodeMetadata({ ...impliedStamp(place, entry), timestamp, geo });
-  const event = encodeEvent(emission.key, type, dataJson, metadata, geo);
+  const event = encodeEvent({ key: emission.key, type, dataJson, metadataJson: metadata, geo });
   appendEvents(tx, place.tenant, stream, emission, [event], timestamp);
   return true;
 }

@@ -115,7 +115,7 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
 
   function keep({ after }: Extract<Verdict, { readonly kind: "taken" }>): void {
     for (const { target: { key, judgedAs }, before, state } of after) {
-      parts.reader.keepState(tenant, key, judgedAs!, before, state);
+      parts.reader.keepState(tenant, key, judgedAs!, { before, after: state });
     }
   }
 
@@ -145,7 +145,13 @@ export async function foldTarget(
   endMs: number,
   place: (eventIndex?: number) => FaultPlace,
 ): Promise<Outcome<StreamState>> {
-  const folding = beginFold(runners, tenant, key, judgedAs!, before.stateJson, "write");
+  const folding = beginFold(runners, {
+    tenant,
+    stream: key,
+    type: judgedAs!,
+    base: before.stateJson,
+    purpose: "write",
+  });
   for (let at = 0; at < events.length; at += SLICE_EVENTS) {
     if (host.monotonicMs() > endMs) return refuseSlowModules(before.bytes);
     const stored = events.slice(at, at + SLICE_EVENTS);

@@ -136,7 +136,7 @@ function* prepareTarget(
     const { type, dataJson, geo } = target.events[index]!;
     const shared = index === 0 ? first : plain;
     const own = geo && encodeMetadata({ ...(index === 0 ? guarded : metadata), geo });
-    const event = encodeEvent(key, type, dataJson, own ?? shared, geo);
+    const event = encodeEvent({ key, type, dataJson, metadataJson: own ?? shared, geo });
     bytes += event.bytes + EVENT_OVERHEAD_BYTES;
     if (geo !== undefined) isPlaced = true;
     events[index] = event;

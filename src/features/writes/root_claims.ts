@@ -277,7 +277,7 @@ export async function flushRootClaims(
     else saveRoot(tx, tenant, of, record);
   }
   if (recurring !== undefined && recurring.added > 0) {
-    countRecurring(tx, tenant, hourOf(nowMs), recurring.added, subject);
+    countRecurring(tx, tenant, { hour: hourOf(nowMs), events: recurring.added, subject });
   }
   const stored: ErrorRecord[] = [];
   for (const error of errors) {

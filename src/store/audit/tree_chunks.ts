@@ -161,13 +161,17 @@ export async function listChunks(
 /** Chunks looked at together while searching for one that an anchor knows. */
 const SEARCH_PAGE = 16;
 
+export interface ChunkSpan {
+  readonly anchor: number;
+  readonly from: string;
+  readonly to: string | undefined;
+}
+
 /** The chunks, as of the anchor, that hold the keys from `from` up to but not including `to`. */
 export async function findChunks(
   tx: Ranges,
   tenant: number,
-  anchor: number,
-  from: string,
-  to: string | undefined,
+  { anchor, from, to }: ChunkSpan,
 ): Promise<string[]> {
   const all = keys.chunks(tenant);
   let end = keyAfter(keys.chunk(tenant, from));

@@ -129,13 +129,17 @@ export async function nextMarkedEndpoint(
   return { tenant, listener };
 }
 
+export interface LanePage {
+  readonly after: StreamKey | undefined;
+  readonly limit: number;
+}
+
 /** At most `limit` marked lanes of one listener in a shard, after the stream `after`. */
 export async function listMarkedLanes(
   tx: Reads,
   shard: number,
   { tenant, listener }: Endpoint,
-  after: StreamKey | undefined,
-  limit: number,
+  { after, limit }: LanePage,
 ): Promise<Lane[]> {
   const all = keys.endpointMarks(shard, tenant, listener);
   const begin = after === undefined

@@ -92,6 +92,12 @@ export interface EndedDeliveryPlace {
   readonly kept: number;
 }
 
+export interface EndedDeliverySweep {
+  readonly after: EndedDeliveryPlace | undefined;
+  readonly nowMs: number;
+  readonly limit: number;
+}
+
 /**
  * Looks at the next `limit` deliveries of a tenant, of each listener and state the newest first.
  * Removes those that are past their time, and those with enough newer ones. `next` is where to
@@ -100,9 +106,7 @@ export interface EndedDeliveryPlace {
 export async function sweepEndedDeliveries(
   tx: Transaction,
   tenant: number,
-  after: EndedDeliveryPlace | undefined,
-  nowMs: number,
-  limit: number,
+  { after, nowMs, limit }: EndedDeliverySweep,
 ): Promise<{ readonly removed: number; readonly next: EndedDeliveryPlace | undefined }> {
   const place = after ?? await nextPlace(tx, tenant, undefined);
   if (place === undefined) return { removed: 0, next: undefined };

@@ -85,6 +85,12 @@ export function parkEntry(tx: Transaction, work: OutboxWork): void {
   setLargeValue(tx, work.place.tenant, key, encodeEntry(work));
 }
 
+export interface OutboxRead {
+  readonly start?: Bytes;
+  readonly limit: number;
+  readonly bytesMax?: number;
+}
+
 /**
  * Entries of one shard, from `start` on: at most `limit`, and about `bytesMax` bytes of them,
  * but at least one.
@@ -92,9 +98,7 @@ export function parkEntry(tx: Transaction, work: OutboxWork): void {
 export async function listOutbox(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
-  start: Bytes | undefined,
-  limit: number,
-  bytesMax = PAGE_BYTES_MAX,
+  { start, limit, bytesMax = PAGE_BYTES_MAX }: OutboxRead,
 ): Promise<OutboxPage> {
   const { begin, end } = keys.outboxes(shard);
   const range = { begin: start ?? begin, end };
@@ -137,6 +141,12 @@ export interface OutboxTurn {
   readonly after: number;
 }
 
+export interface OutboxTurnBounds {
+  readonly each: number;
+  readonly reads: number;
+  readonly bytesMax?: number;
+}
+
 /**
  * The first entries of tenants after the number `after`: about `each` for each tenant, in at
  * most `reads` reads and about `bytesMax` bytes, however much any of them has.
@@ -145,15 +155,14 @@ export async function listOutboxTurn(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
   after: number,
-  { each, reads }: { readonly each: number; readonly reads: number },
-  bytesMax = PAGE_BYTES_MAX,
+  { each, reads, bytesMax = PAGE_BYTES_MAX }: OutboxTurnBounds,
 ): Promise<OutboxTurn> {
   const bytesEach = Math.ceil(bytesMax / reads);
   const works: OutboxWork[] = [];
   let tenant = after;
   for (let read = 0; read < reads; read++) {
     const start = keys.tenantOutbox(shard, tenant + 1).begin;
-    const page = await listOutbox(tx, shard, start, each, bytesEach);
+    const page = await listOutbox(tx, shard, { start, limit: each, bytesMax: bytesEach });
     const last = page.works.at(-1);
     if (last === undefined) return { works, after: 0 };
     works.push(...page.works);

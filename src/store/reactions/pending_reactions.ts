@@ -79,7 +79,11 @@ async function listEntries(
   limit: number,
 ): Promise<PendingPage> {
   const from = after && { tenant, ...after };
-  const { works, isLast } = await listTenantOutbox(tx, tenant, from, limit, SHARD_BYTES_MAX);
+  const { works, isLast } = await listTenantOutbox(tx, tenant, {
+    after: from,
+    limit,
+    shardBytesMax: SHARD_BYTES_MAX,
+  });
   const pieces = works.map((work): PendingPiece => {
     const { stream, index, number } = work.place;
     const place: PendingPlace = { source: "outbox", after: { stream, index, number } };

@@ -62,13 +62,17 @@ export async function readRecurring(
   return pairs.reduce((sum, { value }) => sum + Number(viewOf(value).getBigInt64(0, true)), 0);
 }
 
+export interface RecurringEvents {
+  readonly hour: number;
+  readonly events: number;
+  readonly subject: string;
+}
+
 /** Adds to that count without a conflict. `subject` spreads the additions. */
 export function countRecurring(
   tx: Transaction,
   tenant: number,
-  hour: number,
-  events: number,
-  subject: string,
+  { hour, events, subject }: RecurringEvents,
 ): void {
   tx.add(keys.recurring(tenant, hour, usageShard(subject)), BigInt(events));
   tx.set(keys.rootDue(dueHour(hour * MS_PER_HOUR), tenant, HOUR), PRESENT);

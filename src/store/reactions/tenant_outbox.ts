@@ -12,6 +12,12 @@ export interface TenantOutboxPage {
   readonly isLast: boolean;
 }
 
+export interface TenantOutboxRead {
+  readonly after?: OutboxPlace;
+  readonly limit: number;
+  readonly shardBytesMax?: number;
+}
+
 /**
  * Entries after the place `after`, ordered by stream, index and number: some of them, or all if
  * `isLast`. From each shard at most `limit` are read, and about `shardBytesMax` bytes.
@@ -19,16 +25,14 @@ export interface TenantOutboxPage {
 export async function listTenantOutbox(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  after: OutboxPlace | undefined,
-  limit: number,
-  shardBytesMax?: number,
+  { after, limit, shardBytesMax }: TenantOutboxRead,
 ): Promise<TenantOutboxPage> {
   const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => shard);
   const pages = await Promise.all(shards.map(async (shard) => {
     const start = after === undefined
       ? keys.tenantOutbox(shard, tenant).begin
       : keyAfter(keys.outbox(shard, tenant, after.stream, after.index, after.number));
-    const { works, next } = await listOutbox(tx, shard, start, limit, shardBytesMax);
+    const { works, next } = await listOutbox(tx, shard, { start, limit, bytesMax: shardBytesMax });
     const own = works.filter(({ place }) => place.tenant === tenant);
     return { own, isLast: next === undefined || own.length < works.length };
   }));

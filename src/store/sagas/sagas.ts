@@ -162,12 +162,16 @@ export async function listSagas(
   return lists.flat().sort(newestFirst).slice(0, page.limit);
 }
 
+export interface AwaitedEvents {
+  readonly stream: StreamKey;
+  readonly eventTypes: readonly string[];
+}
+
 /** From now on, events of these types in the stream concern the saga, from the index `from` on. */
 export function setSagaWaits(
   tx: Transaction,
   tenant: number,
-  stream: StreamKey,
-  eventTypes: readonly string[],
+  { stream, eventTypes }: AwaitedEvents,
   { sagaId, from }: SagaWait,
 ): void {
   for (const type of eventTypes) {
@@ -178,8 +182,7 @@ export function setSagaWaits(
 export function clearSagaWaits(
   tx: Transaction,
   tenant: number,
-  stream: StreamKey,
-  eventTypes: readonly string[],
+  { stream, eventTypes }: AwaitedEvents,
   { sagaId, from }: SagaWait,
 ): void {
   for (const type of eventTypes) tx.clear(keys.sagaWait(tenant, stream, type, from, sagaId));
@@ -259,16 +262,21 @@ export interface EndedSagaPlace {
 
 const END_STATES = SAGA_STATES.filter(isEndState);
 
+export interface EndedSagaSweep {
+  readonly after: EndedSagaPlace | undefined;
+  /** Unix seconds. */
+  readonly now: number;
+  readonly limit: number;
+}
+
 /**
  * Looks at the next `limit` ended sagas of a tenant, and removes those that ended long enough
- * before `now` (Unix seconds). `next` is where to go on; undefined when the tenant is done.
+ * before `now`. `next` is where to go on; undefined when the tenant is done.
  */
 export async function sweepEndedSagas(
   tx: Transaction,
   tenant: number,
-  after: EndedSagaPlace | undefined,
-  now: number,
-  limit: number,
+  { after, now, limit }: EndedSagaSweep,
 ): Promise<{ readonly removed: number; readonly next: EndedSagaPlace | undefined }> {
   const endedBy = now - limits.sagaRetentionSeconds;
   let removed = 0;

@@ -21,7 +21,7 @@ import type { Bytes, KeyRange, ReadTransaction, Transaction } from "../../kv/eng
 import { viewOf } from "../../kv/slab.ts";
 import { pack, unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { decodeHead, type StreamHead } from "./stream_head.ts";
+import { decodeHead, type HeadOfStream, type StreamHead, type StreamWrite } from "./stream_head.ts";
 
 /** The number of cuts so far. */
 export async function readEpoch(tx: Pick<ReadTransaction, "get">, tenant: number): Promise<number> {
@@ -36,9 +36,7 @@ export function setEpoch(tx: Transaction, tenant: number, epoch: number): void {
 
 /** Notes that a write of `epoch` changes the stream whose head was `before`. */
 export function markChange(
-  tx: Transaction,
-  tenant: number,
-  stream: StreamKey,
+  { tx, tenant, stream }: StreamWrite,
   before: StreamHead,
   epoch: number,
 ): void {
@@ -56,15 +54,15 @@ export async function readAtCut(
   stream: StreamKey,
   cut: number,
 ): Promise<StreamAtCut> {
-  return asAtCut(tx, tenant, stream, decodeHead(await tx.get(keys.head(tenant, stream))), cut);
+  const head = decodeHead(await tx.get(keys.head(tenant, stream)));
+  return asAtCut(tx, tenant, { stream, head }, cut);
 }
 
-/** The same for a stream whose head is now `head`. Needs no read, unless it was written since. */
+/** The same for a stream with its head. Needs no read, unless it was written since. */
 export function asAtCut(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
-  stream: StreamKey,
-  head: StreamHead,
+  { stream, head }: HeadOfStream,
   cut: number,
 ): StreamAtCut | Promise<StreamAtCut> {
   const { length: count, peaks, generation } = head;

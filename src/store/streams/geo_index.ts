@@ -26,6 +26,11 @@ export function pointBytes(stream: StreamKey): number {
 const KEY_FACTOR = 6;
 const UTF8_BYTES_MAX = 3;
 
+export interface PointMove {
+  readonly before: GeoPlace | undefined;
+  readonly after: GeoPlace | undefined;
+}
+
 /**
  * Moves a stream's point from `before`, where its head has it, to `after`, where its next head
  * must have it; undefined for none. The caller has read the head in this transaction.
@@ -34,8 +39,7 @@ export function movePoint(
   tx: Transaction,
   tenant: number,
   stream: StreamKey,
-  before: GeoPlace | undefined,
-  after: GeoPlace | undefined,
+  { before, after }: PointMove,
 ): void {
   if (before === after || (before && after && isSamePlace(before, after))) return;
   const { type, id } = splitStreamKey(stream);
@@ -47,13 +51,17 @@ function isSamePlace(a: GeoPlace, b: GeoPlace): boolean {
   return a.leaf === b.leaf && a.lat === b.lat && a.lng === b.lng;
 }
 
+export interface PointPage {
+  readonly type: string;
+  readonly area: GeoArea;
+  readonly limit: number;
+}
+
 /** The first `limit` points of one type in an area; fewer means that these are all. */
 export async function readPoints(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  type: string,
-  { cell, after }: GeoArea,
-  limit: number,
+  { type, area: { cell, after }, limit }: PointPage,
 ): Promise<Placed[]> {
   const { from, to } = leavesOf(cell);
   const begin = after === undefined

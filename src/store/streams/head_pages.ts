@@ -8,14 +8,14 @@ import type { StreamKey } from "../../domain/stream_key.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys, streamPart } from "../keys.ts";
-import { decodeHead, type StreamHead } from "./stream_head.ts";
+import { decodeHead, type HeadOfStream } from "./stream_head.ts";
 
 /** Bytes of events and heads that one page passes. */
 const PAGE_BYTES = 128 * 1024;
 
 export interface HeadPage {
   /** By key, byte-wise. */
-  readonly heads: readonly { readonly stream: StreamKey; readonly head: StreamHead }[];
+  readonly heads: readonly HeadOfStream[];
   /** Where the next page begins; undefined after the last one. */
   readonly last: StreamKey | undefined;
 }
@@ -31,7 +31,7 @@ export async function listHeads(
   const pairs = await tx.getRange({ begin: from, end }, { bytesMax: PAGE_BYTES });
   // The first key of the range is the prefix that all keys share, and one byte.
   const common = begin.length - 1;
-  const heads: { stream: StreamKey; head: StreamHead }[] = [];
+  const heads: HeadOfStream[] = [];
   let last: StreamKey | undefined;
   let isHead = true;
   for (const { key, value } of pairs) {

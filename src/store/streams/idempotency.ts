@@ -48,19 +48,17 @@ export function answerFromEntry(
 export function recordInLedger(
   tx: Transaction,
   tenant: number,
-  claim: IdempotencyClaim,
-  written: Written,
-  now: number,
+  { key, bodyHash }: IdempotencyClaim,
+  { used, written }: Pick<LedgerEntry, "used" | "written">,
 ): void {
-  setEntry(tx, tenant, claim.key, { used: now, bodyHash: claim.bodyHash, written });
+  setEntry(tx, tenant, key, { used, bodyHash, written });
 }
 
 /** A replay restarts the entry's day. */
 export function touchLedger(
   tx: Transaction,
   tenant: number,
-  { key }: IdempotencyClaim,
-  entry: LedgerEntry,
+  { key, entry }: { readonly key: string; readonly entry: LedgerEntry },
   now: number,
 ): void {
   if (entry.used < now) setEntry(tx, tenant, key, { ...entry, used: now });

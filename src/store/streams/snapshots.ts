@@ -57,6 +57,12 @@ export async function readSnapshotHeader(
   return value && JSON.parse(decoder.decode(value)) as SnapshotHeader;
 }
 
+export interface SnapshotPlace {
+  readonly tenant: number;
+  readonly stream: StreamKey;
+  readonly foldHash: string;
+}
+
 /**
  * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, because a
  * large state may take longer to read than one may last. If another node saves a newer snapshot
@@ -66,9 +72,7 @@ export async function readSnapshotHeader(
  */
 export async function loadSnapshot(
   engine: Engine,
-  tenant: number,
-  stream: StreamKey,
-  foldHash: string,
+  { tenant, stream, foldHash }: SnapshotPlace,
   rest: Rest,
 ): Promise<Snapshot | undefined> {
   for (let attempt = 0; attempt < LOADS_MAX; attempt++) {
@@ -140,9 +144,7 @@ async function joinParts(
  */
 export async function saveSnapshot(
   engine: Engine,
-  tenant: number,
-  stream: StreamKey,
-  foldHash: string,
+  { tenant, stream, foldHash }: SnapshotPlace,
   snapshot: Omit<Snapshot, "stateBytes">,
   isWanted: (tx: Transaction) => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<boolean> {
@@ -181,7 +183,7 @@ export async function saveSnapshot(
       return false;
     }
     await setParts(tx, first, parts);
-    clearOthers(tx, tenant, stream, foldHash, length);
+    clearOthers(tx, { tenant, stream, foldHash }, length);
     const header: SnapshotHeader = { length, ...position, stateBytes: state.length };
     tx.set(keys.snapshot(tenant, stream, foldHash), encoder.encode(JSON.stringify(header)));
     return true;
@@ -200,9 +202,7 @@ function isSame(a: Position | undefined, b: Position | undefined): boolean {
 
 function clearOthers(
   tx: Transaction,
-  tenant: number,
-  stream: StreamKey,
-  foldHash: string,
+  { tenant, stream, foldHash }: SnapshotPlace,
   length: number,
 ): void {
   const all = keys.snapshots(tenant, stream);

@@ -54,10 +54,10 @@ export async function readEvents(
   const { from, to, bytesMax } = window;
   if (from >= to) return [];
   // Most windows begin with a segment, and reading its key costs less than reading a range.
-  const { generation, held, value } = await readHeld(tx, tenant, stream, from, window.generation);
+  const { generation, held, value } = await readHeld(tx, tenant, stream, window);
   const end = Math.min(to, held.from);
   const stored = from < end
-    ? await readSegments(tx, tenant, stream, { from, to: end, bytesMax, generation }, value)
+    ? await readSegments(tx, tenant, stream, { from, to: end, bytesMax, generation, value })
     : [];
   const isFull = stored.reduce((sum, { bytes }) => sum + bytes, 0) >= bytesMax;
   // If `bytesMax` or a rewrite ended the part in segments, there is a gap before the head's events.
@@ -74,13 +74,12 @@ interface HeldEvents {
 
 const NONE_HELD: HeldEvents = { from: Infinity, within: () => [] };
 
-/** The events in the head, and the segment that begins with `index`, if one does. */
+/** The events in the head, and the segment with which the window begins, if one does. */
 async function readHeld(
   tx: Reads,
   tenant: number,
   stream: StreamKey,
-  index: number,
-  asked: number | undefined,
+  { from: index, generation: asked }: Pick<EventWindow, "from" | "generation">,
 ): Promise<{ generation: number; held: HeldEvents; value: Bytes | undefined }> {
   const headKey = keys.head(tenant, stream);
   if (asked !== undefined) {
@@ -115,13 +114,17 @@ export function indexTail({ length }: StreamHead, tail: Bytes): IndexedEvent[] {
   return events.map(({ raw, bytes, hash }, at) => ({ index: first + at, raw, bytes, hash }));
 }
 
-/** The window's events that are in segments. `value`: the segment that begins where it begins. */
+interface SegmentWindow extends Required<EventWindow> {
+  /** The segment with which the window begins, if one does. */
+  readonly value: Bytes | undefined;
+}
+
+/** The window's events that are in segments. */
 async function readSegments(
   tx: Reads,
   tenant: number,
   stream: StreamKey,
-  window: Required<EventWindow>,
-  value: Bytes | undefined,
+  { value, ...window }: SegmentWindow,
 ): Promise<IndexedEvent[]> {
   if (value === undefined) return await readFromWithin(tx, tenant, stream, window);
   const key = keys.segment(tenant, stream, window.from, window.generation);
@@ -165,24 +168,27 @@ async function explainMissing(
   return [];
 }
 
-/**
- * One event; undefined if the stream has none at the index. Without a generation, it is of the
- * current one.
- */
+export interface EventPlace {
+  readonly index: number;
+  /** Absent: the current one. */
+  readonly generation?: number;
+}
+
+/** One event; undefined if the stream has none at the index. */
 export async function readEvent(
   tx: Reads,
   tenant: number,
   stream: StreamKey,
-  index: number,
-  ofGeneration?: number,
+  place: EventPlace,
 ): Promise<IndexedEvent | undefined> {
+  const { index } = place;
+  const window = { from: index, to: index + 1, bytesMax: Infinity, generation: place.generation };
   // Many events are the first of a segment, and reading its key costs less than reading a range.
-  const { generation, held, value } = await readHeld(tx, tenant, stream, index, ofGeneration);
+  const { generation, held, value } = await readHeld(tx, tenant, stream, window);
   if (index >= held.from) return held.within(index, index + 1)[0];
   const pairs = value !== undefined
     ? [{ key: keys.segment(tenant, stream, index, generation), value }]
     : await tx.getRange(segmentsUpTo(tenant, stream, generation, index), LAST);
-  const window = { from: index, to: index + 1, bytesMax: Infinity };
   return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
 }
 

@@ -19,7 +19,8 @@ import { assert } from "../../domain/assert.ts";
 import { type ChainHash, NODE_BYTES, type NodeHash } from "../../domain/audit/chain.ts";
 import { peakCount } from "../../domain/audit/frontier.ts";
 import type { GeoPlace } from "../../domain/geo/cells.ts";
-import type { Bytes } from "../../kv/engine.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Bytes, Transaction } from "../../kv/engine.ts";
 import { newBytes, viewOf } from "../../kv/slab.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";
 import { Buffer } from "node:buffer";
@@ -45,6 +46,19 @@ export interface StreamHead {
   readonly peaks: readonly NodeHash[];
   /** The newest point of its events, as the index has it; undefined while there is none. */
   readonly place: GeoPlace | undefined;
+}
+
+/** A stream and its head. */
+export interface HeadOfStream {
+  readonly stream: StreamKey;
+  readonly head: StreamHead;
+}
+
+/** A stream that a transaction writes. */
+export interface StreamWrite {
+  readonly tx: Transaction;
+  readonly tenant: number;
+  readonly stream: StreamKey;
 }
 
 export const EMPTY_HEAD: StreamHead = {

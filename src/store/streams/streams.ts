@@ -28,6 +28,7 @@ import {
   SEGMENT_BYTES_TARGET,
   segmentBytes,
   type StreamHead,
+  type StreamWrite,
   tailCount,
   tailOf,
 } from "./stream_head.ts";
@@ -95,7 +96,7 @@ export async function openStreams(
   const headKeys = streams.map((stream) => keys.head(tenant, stream));
   const heads = await Promise.all(headKeys.map((key) => tx.get(key)));
   return streams.map((stream, index) =>
-    appenderTo(tx, tenant, stream, headKeys[index]!, heads[index])
+    appenderTo({ tx, tenant, stream }, headKeys[index]!, heads[index])
   );
 }
 
@@ -105,12 +106,11 @@ export async function openStreams(
  * over until the next full collection.
  */
 function appenderTo(
-  tx: Transaction,
-  tenant: number,
-  stream: StreamKey,
+  write: StreamWrite,
   headKey: Bytes,
   stored: Bytes | undefined,
 ): StreamAppender {
+  const { tx, tenant, stream } = write;
   const before = decodeHead(stored);
   let pending: ChainedEvent[] | undefined;
   const appender: StreamAppender & { head: StreamHead } = {
@@ -159,9 +159,11 @@ function appenderTo(
   function* flushSteps(epoch: number): Steps<void> {
     if (pending === undefined) return;
     const { head } = appender;
-    markChange(tx, tenant, stream, before, epoch);
-    if (before.place !== head.place) movePoint(tx, tenant, stream, before.place, head.place);
-    const tail = yield* placeBehind(tx, tenant, stream, before, tailOf(stored, before), pending);
+    markChange(write, before, epoch);
+    if (before.place !== head.place) {
+      movePoint(tx, tenant, stream, { before: before.place, after: head.place });
+    }
+    const tail = yield* placeBehind(write, before, tailOf(stored, before), pending);
     tx.set(headKey, encodeHead({ ...head, epoch }, tail));
   }
 
@@ -170,9 +172,7 @@ function appenderTo(
 
 /** Stores events behind the tail. Returns the tail that the head then has; undefined for none. */
 function* placeBehind(
-  tx: Transaction,
-  tenant: number,
-  stream: StreamKey,
+  write: StreamWrite,
   { length, generation }: StreamHead,
   tail: Bytes,
   events: readonly ChainedEvent[],
@@ -182,11 +182,12 @@ function* placeBehind(
   const count = tailCount(tail);
   const first = length - count;
   if (count > 0 && tail.length + segmentBytes(events) <= SEGMENT_BYTES_TARGET) {
+    const { tx, tenant, stream } = write;
     const key = keys.segment(tenant, stream, first, generation);
     setLargeValue(tx, tenant, key, sealTail(tail, events));
   } else {
     const all = count === 0 ? events : [...decodeTail(tail), ...events];
-    yield* placeSegmentsSteps(tx, tenant, stream, generation, first, all);
+    yield* placeSegmentsSteps(write, generation, first, all);
   }
   return undefined;
 }
@@ -197,16 +198,14 @@ function* placeBehind(
  * segments.
  */
 export function placeEvents(
-  tx: Transaction,
-  tenant: number,
-  stream: StreamKey,
+  write: StreamWrite,
   first: number,
   events: readonly ChainedEvent[],
   head: StreamHead,
 ): void {
   assert(first + events.length === head.length, "a head counts the events of its stream");
-  placeSegments(tx, tenant, stream, head.generation, first, events);
-  tx.set(keys.head(tenant, stream), encodeHead(head));
+  placeSegments(write, head.generation, first, events);
+  write.tx.set(keys.head(write.tenant, write.stream), encodeHead(head));
 }
 
 /** Puts events where no reader sees them until a head has that generation and counts them. */
@@ -215,9 +214,7 @@ export function placeSegments(...args: Parameters<typeof placeSegmentsSteps>): v
 }
 
 function* placeSegmentsSteps(
-  tx: Transaction,
-  tenant: number,
-  stream: StreamKey,
+  { tx, tenant, stream }: StreamWrite,
   generation: number,
   first: number,
   events: readonly ChainedEvent[],

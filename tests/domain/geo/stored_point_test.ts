@@ -8,7 +8,12 @@ const actor = { type: "user", id: "global" };
 
 function raw(data: object, metadata: object = {}): string {
   const text = encodeMetadata({ actor, timestamp: 1, ...metadata });
-  return encodeEvent("shop:global", "was_opened", JSON.stringify(data), text).raw;
+  return encodeEvent({
+    key: "shop:global",
+    type: "was_opened",
+    dataJson: JSON.stringify(data),
+    metadataJson: text,
+  }).raw;
 }
 
 Deno.test("storedPoint() is what metadata.geo says", () => {

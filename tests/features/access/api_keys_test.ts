@@ -32,7 +32,9 @@ Deno.test("issueApiKey() gives the key once, in its form, with what was asked fo
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const tenant = await makeTenant(engine, host, "acme", "staging");
-    const issued = accepted(await issueApiKey(engine, host, tenant, "CI deploy", "read"));
+    const issued = accepted(
+      await issueApiKey(engine, host, tenant, { name: "CI deploy", scope: "read" }),
+    );
     match(issued.key, /^dbk_0_staging_[0-9A-Za-z]{43}$/);
     match(issued.id, /^key_[0-9a-f]{32}$/);
     const { id: _id, key: _key, ...rest } = issued;
@@ -63,9 +65,11 @@ Deno.test("issueApiKey() refuses a bad name and a bad scope", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const tenant = await makeTenant(engine, host);
-    const name = refusal(await issueApiKey(engine, host, tenant, "", "read"));
+    const name = refusal(await issueApiKey(engine, host, tenant, { name: "", scope: "read" }));
     equal(name.kind === "operator_input_invalid" && name.path, "name");
-    const scope = refusal(await issueApiKey(engine, host, tenant, "n", "admin" as "read"));
+    const scope = refusal(
+      await issueApiKey(engine, host, tenant, { name: "n", scope: "admin" as "read" }),
+    );
     equal(scope.kind === "operator_input_invalid" && scope.path, "scope");
     deepEqual(await listApiKeys(engine, tenant), []);
   });
@@ -109,7 +113,10 @@ Deno.test("scheduleRevocation() sets, and sets anew, when a key ends", async () 
         ["2026-02-28T12:30:00.5Z", "2026-02-28T12:30:00.500Z"],
       ] as const
     ) {
-      const outcome = await scheduleRevocation(engine, host, anyOperator, view.id, sent);
+      const outcome = await scheduleRevocation(engine, host, anyOperator, {
+        keyId: view.id,
+        revokeAt: sent,
+      });
       deepEqual(accepted(outcome), { ...view, revoke_at: kept });
       deepEqual(await listApiKeys(engine, tenant), [{ ...view, revoke_at: kept }]);
     }
@@ -134,7 +141,9 @@ Deno.test("scheduleRevocation() refuses what is no UTC time or not in the future
       "2025-12-31T23:59:59Z",
     ];
     for (const revokeAt of bad) {
-      const found = refusal(await scheduleRevocation(engine, host, anyOperator, id, revokeAt));
+      const found = refusal(
+        await scheduleRevocation(engine, host, anyOperator, { keyId: id, revokeAt }),
+      );
       equal(found.kind === "operator_input_invalid" && found.path, "revoke_at", revokeAt);
     }
   });
@@ -146,11 +155,14 @@ Deno.test("a key whose end has come cannot be rotated or scheduled, only revoked
     const tenant = await makeTenant(engine, host);
     const { id } = await makeKey(engine, host, tenant);
     const at = "2026-01-01T01:00:00Z";
-    accepted(await scheduleRevocation(engine, host, anyOperator, id, at));
+    accepted(await scheduleRevocation(engine, host, anyOperator, { keyId: id, revokeAt: at }));
     host.timeMs = Date.parse(at);
     equal(refusal(await rotateApiKey(engine, host, anyOperator, id)).kind, "not_found");
     const later = "2027-01-01T00:00:00Z";
-    const again = await scheduleRevocation(engine, host, anyOperator, id, later);
+    const again = await scheduleRevocation(engine, host, anyOperator, {
+      keyId: id,
+      revokeAt: later,
+    });
     equal(refusal(again).kind, "not_found");
     equal((await listApiKeys(engine, tenant)).length, 1);
     accepted(await revokeApiKey(engine, anyOperator, id));
@@ -177,7 +189,7 @@ Deno.test("no key of an instance that the token does not cover can be changed", 
     const at = "2030-01-01T00:00:00Z";
     const outcomes = [
       await rotateApiKey(engine, host, elsewhere, id),
-      await scheduleRevocation(engine, host, elsewhere, id, at),
+      await scheduleRevocation(engine, host, elsewhere, { keyId: id, revokeAt: at }),
       await revokeApiKey(engine, elsewhere, id),
     ];
     deepEqual(outcomes.map((outcome) => refusal(outcome).kind), Array(3).fill("forbidden"));

@@ -137,7 +137,7 @@ Deno.test("authenticate() refuses a scheduled key from its very millisecond on",
   await withNode(async ({ engine, host, node }) => {
     const { id, key } = await makeKey(engine, host, await makeTenant(engine, host));
     const at = "2026-01-01T00:00:02.500Z";
-    accepted(await scheduleRevocation(engine, host, anyOperator, id, at));
+    accepted(await scheduleRevocation(engine, host, anyOperator, { keyId: id, revokeAt: at }));
     node.forget();
     host.timeMs = Date.parse(at) - 1;
     equal((await node.authenticate(key, "production")).ok, true);

@@ -39,25 +39,33 @@ function sortedKeys(model: Model): string[] {
   return [...model.keys()].sort();
 }
 
+interface TreeChange {
+  readonly number: number;
+  readonly blocks: readonly TreeBlock[];
+  readonly before: Model;
+  readonly changed: readonly number[];
+  readonly memory?: TreeMemory;
+}
+
 /** Builds the next tree, with one more event in each of the changed streams. */
 function build(
   engine: Engine,
-  number: number,
-  blocks: readonly TreeBlock[],
-  before: Model,
-  changed: readonly number[],
-  memory?: TreeMemory,
+  { number, blocks, before, changed, memory }: TreeChange,
 ) {
-  return buildNamed(engine, number, blocks, before, changed.map(keyOf), memory);
+  return buildNamed(engine, { number, blocks, before, changed: changed.map(keyOf), memory });
+}
+
+interface NamedTreeChange {
+  readonly number: number;
+  readonly blocks: readonly TreeBlock[];
+  readonly before: Model;
+  readonly changed: readonly string[];
+  readonly memory?: TreeMemory;
 }
 
 async function buildNamed(
   engine: Engine,
-  number: number,
-  blocks: readonly TreeBlock[],
-  before: Model,
-  changed: readonly string[],
-  memory?: TreeMemory,
+  { number, blocks, before, changed, memory }: NamedTreeChange,
 ) {
   const model = new Map(before);
   for (const key of changed) {
@@ -90,19 +98,23 @@ function rootOf(model: Model): string {
   return merkleRoot(sortedKeys(model).map((key) => frontierRoot(model.get(key)!)));
 }
 
+interface ProvenStream {
+  readonly number: number;
+  readonly blocks: readonly TreeBlock[];
+  readonly model: Model;
+  readonly key: string;
+}
+
 /** Proves the stream from what the anchor stored, as a bundle does. */
 async function rootOfProof(
   engine: Engine,
-  number: number,
-  blocks: readonly TreeBlock[],
-  model: Model,
-  key: string,
+  { number, blocks, model, key }: ProvenStream,
 ) {
   const at = blockWith(blocks, key);
   const { first } = blocks[at]!;
   const next = blocks[at + 1]?.first;
   const entries = await engine.snapshot(async (tx) => {
-    const lows = await findChunks(tx, TENANT, number, first, next);
+    const lows = await findChunks(tx, TENANT, { anchor: number, from: first, to: next });
     const chunks = await Promise.all(lows.map((low) => readChunk(tx, TENANT, low, number)));
     return chunks.flatMap((chunk) => chunk.entries);
   });
@@ -121,7 +133,12 @@ Deno.test("buildFirstTree() gives the root over all streams, for sizes around th
   for (const size of SIZES) {
     await withTemporaryEngine(async (engine) => {
       const all = Array.from({ length: size }, (_, number) => number);
-      const { model, tree } = await build(engine, 1, [], new Map(), all);
+      const { model, tree } = await build(engine, {
+        number: 1,
+        blocks: [],
+        before: new Map(),
+        changed: all,
+      });
       assert.equal(tree.root, rootOf(model));
       assert.deepEqual([tree.newStreams, tree.newEvents], [size, size]);
     });
@@ -142,8 +159,10 @@ Deno.test("every tree of any history is that over all its streams, and proves th
         for (const [at, changed] of rounds.entries()) {
           const number = at + 1;
           // An attempt that dies before it publishes; the next one has its changes and more.
-          if (dies) await build(engine, number, blocks, model, changed.slice(0, 300));
-          const built = await build(engine, number, blocks, model, changed, memory);
+          if (dies) {
+            await build(engine, { number, blocks, before: model, changed: changed.slice(0, 300) });
+          }
+          const built = await build(engine, { number, blocks, before: model, changed, memory });
           memory = remembers ? built.tree.memory : undefined;
           await publish(engine, number, built.tree.newChunks);
           ({ model } = built);
@@ -154,7 +173,7 @@ Deno.test("every tree of any history is that over all its streams, and proves th
         for (const { number, model, blocks, root } of kept) {
           const names = sortedKeys(model);
           for (const key of [names[0]!, names[names.length >> 1]!, names.at(-1)!]) {
-            assert.equal(await rootOfProof(engine, number, blocks, model, key), root);
+            assert.equal(await rootOfProof(engine, { number, blocks, model, key }), root);
           }
         }
       });
@@ -166,11 +185,21 @@ Deno.test("every tree of any history is that over all its streams, and proves th
 Deno.test("a hot stream costs its own entry for each anchor, not its chunk", async () => {
   await withTemporaryEngine(async (engine) => {
     const all = Array.from({ length: 400 }, (_, number) => number);
-    let { model, tree } = await build(engine, 1, [], new Map(), all);
+    let { model, tree } = await build(engine, {
+      number: 1,
+      blocks: [],
+      before: new Map(),
+      changed: all,
+    });
     await publish(engine, 1, tree.newChunks);
     const sizes: number[] = [];
     for (let number = 2; number < 12; number++) {
-      ({ model, tree } = await build(engine, number, tree.blocks, model, [7]));
+      ({ model, tree } = await build(engine, {
+        number,
+        blocks: tree.blocks,
+        before: model,
+        changed: [7],
+      }));
       const written = await engine.snapshot((tx) => readChunk(tx, TENANT, "", number));
       sizes.push(written.weight);
       assert.equal(written.image, 1);
@@ -203,16 +232,32 @@ Deno.test("with the memory of the tree before, what has not changed is not read"
   await withTemporaryEngine(async (inner) => {
     const { engine, bytes } = countingEngine(inner);
     const all = Array.from({ length: 3_000 }, (_, number) => number);
-    let { model, tree } = await build(engine, 1, [], new Map(), all);
+    let { model, tree } = await build(engine, {
+      number: 1,
+      blocks: [],
+      before: new Map(),
+      changed: all,
+    });
     await publish(engine, 1, tree.newChunks);
     assert.equal(bytes(), 0);
     for (let number = 2; number < 8; number++) {
       const changed = [7, 70, 700].map((each) => each + number);
-      ({ model, tree } = await build(engine, number, tree.blocks, model, changed, tree.memory));
+      ({ model, tree } = await build(engine, {
+        number,
+        blocks: tree.blocks,
+        before: model,
+        changed,
+        memory: tree.memory,
+      }));
       assert.equal(tree.root, rootOf(model));
     }
     assert.equal(bytes(), 0);
-    ({ model, tree } = await build(engine, 8, tree.blocks, model, [7]));
+    ({ model, tree } = await build(engine, {
+      number: 8,
+      blocks: tree.blocks,
+      before: model,
+      changed: [7],
+    }));
     assert.equal(tree.root, rootOf(model));
     assert.ok(bytes() > 10_000, "without it the chunks are");
   });
@@ -227,13 +272,13 @@ Deno.test("streams whose names the store has in another order are found in their
     let [model, blocks]: [Model, readonly TreeBlock[]] = [new Map(), []];
     for (const [number, from] of [[1, 0], [2, 1]] as const) {
       const changed = names.filter((_, at) => at % 2 === from);
-      const built = await buildNamed(engine, number, blocks, model, changed);
+      const built = await buildNamed(engine, { number, blocks, before: model, changed });
       await publish(engine, number, built.tree.newChunks);
       ({ model } = built);
       ({ blocks } = built.tree);
       assert.equal(built.tree.root, rootOf(model));
       for (const key of changed) {
-        assert.equal(await rootOfProof(engine, number, blocks, model, key), rootOf(model), key);
+        assert.equal(await rootOfProof(engine, { number, blocks, model, key }), rootOf(model), key);
       }
     }
   });
@@ -245,7 +290,7 @@ async function storedAfter(rounds: readonly (readonly number[])[], remembers: bo
     let [model, blocks]: [Model, readonly TreeBlock[]] = [new Map(), []];
     let memory: TreeMemory | undefined;
     for (const [at, changed] of rounds.entries()) {
-      const built = await build(engine, at + 1, blocks, model, changed, memory);
+      const built = await build(engine, { number: at + 1, blocks, before: model, changed, memory });
       memory = remembers ? built.tree.memory : undefined;
       await publish(engine, at + 1, built.tree.newChunks);
       ({ model } = built);
@@ -272,11 +317,17 @@ Deno.test("what a process remembers changes nothing of what it stores", async ()
 Deno.test("a memory that lacks what a stream was is not believed", async () => {
   await withTemporaryEngine(async (engine) => {
     const all = Array.from({ length: 1_500 }, (_, number) => number);
-    const first = await build(engine, 1, [], new Map(), all);
+    const first = await build(engine, { number: 1, blocks: [], before: new Map(), changed: all });
     await publish(engine, 1, first.tree.newChunks);
     for (const { rows } of first.tree.memory.blocks.map((block) => block!)) rows[0]!.fill(7);
     const { memory } = first.tree;
-    const next = await build(engine, 2, first.tree.blocks, first.model, [3, 4, 5], memory);
+    const next = await build(engine, {
+      number: 2,
+      blocks: first.tree.blocks,
+      before: first.model,
+      changed: [3, 4, 5],
+      memory,
+    });
     assert.equal(next.tree.root, rootOf(next.model));
   });
 });
@@ -286,7 +337,12 @@ for (const remembers of [false, true]) {
     await withTemporaryEngine(async (engine) => {
       const numbers = (from: number, count: number) =>
         Array.from({ length: count }, (_, at) => from + at);
-      let { model, tree } = await build(engine, 1, [], new Map(), numbers(0, 1_500));
+      let { model, tree } = await build(engine, {
+        number: 1,
+        blocks: [],
+        before: new Map(),
+        changed: numbers(0, 1_500),
+      });
       await publish(engine, 1, tree.newChunks);
       let split = 0;
       for (let number = 2; number <= 6; number++) {
@@ -295,7 +351,13 @@ for (const remembers of [false, true]) {
         for (const changed of [fresh, numbers(number * 100, 50)]) {
           const at = 2 * number - (changed === fresh ? 2 : 1);
           const memory = remembers ? tree.memory : undefined;
-          ({ model, tree } = await build(engine, at, tree.blocks, model, changed, memory));
+          ({ model, tree } = await build(engine, {
+            number: at,
+            blocks: tree.blocks,
+            before: model,
+            changed,
+            memory,
+          }));
           await publish(engine, at, tree.newChunks);
           split += tree.newChunks.length;
           assert.equal(tree.root, rootOf(model), `anchor ${at}`);
@@ -309,11 +371,22 @@ for (const remembers of [false, true]) {
 Deno.test("a chunk is written whole again when its changes have grown as large as itself", async () => {
   await withTemporaryEngine(async (engine) => {
     const all = Array.from({ length: 10 }, (_, number) => number);
-    let { model, tree } = await build(engine, 1, [], new Map(), all);
+    let { model, tree } = await build(engine, {
+      number: 1,
+      blocks: [],
+      before: new Map(),
+      changed: all,
+    });
     await publish(engine, 1, tree.newChunks);
     const images = new Set<number>();
     for (let number = 2; number < 40; number++) {
-      ({ model, tree } = await build(engine, number, tree.blocks, model, [7], tree.memory));
+      ({ model, tree } = await build(engine, {
+        number,
+        blocks: tree.blocks,
+        before: model,
+        changed: [7],
+        memory: tree.memory,
+      }));
       const { image, weight, entries } = await engine.snapshot((tx) =>
         readChunk(tx, TENANT, "", number)
       );
@@ -346,7 +419,7 @@ Deno.test("buildFirstTree() is the tree over its pages, and keeps all of them in
         return Promise.resolve();
       });
       const kept = await engine.snapshot(async (tx) => {
-        const lows = await findChunks(tx, TENANT, 1, "", undefined);
+        const lows = await findChunks(tx, TENANT, { anchor: 1, from: "", to: undefined });
         return await Promise.all(lows.map((low) => readChunk(tx, TENANT, low, 1)));
       });
       assert.deepEqual(kept.flatMap((chunk) => chunk.entries), entries);

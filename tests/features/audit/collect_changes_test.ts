@@ -22,7 +22,8 @@ async function write(engine: Engine, names: readonly (readonly [string, string])
     await engine.transact(async (tx) => {
       for (const [type, id] of names.slice(from, from + 500)) {
         const stream = (await openStreams(tx, TENANT, [streamKey(type, id)]))[0]!;
-        runAtOnce(stream.appendSteps([encodeEvent(stream.key, "was_noted", "{}", "{}")], 1));
+        const texts = { type: "was_noted", dataJson: "{}", metadataJson: "{}" };
+        runAtOnce(stream.appendSteps([encodeEvent({ key: stream.key, ...texts })], 1));
         runAtOnce(stream.flushSteps(epoch));
         indexAggregate(tx, TENANT, type, id);
       }

@@ -34,7 +34,7 @@ function atomicNote(numbers: readonly number[]): WriteRequest {
 /** Lengths by stream, as the anchor of that number has them. */
 async function covered(engine: Engine, tenant: number, number: number) {
   return await engine.snapshot(async (tx) => {
-    const lows = await findChunks(tx, tenant, number, "", undefined);
+    const lows = await findChunks(tx, tenant, { anchor: number, from: "", to: undefined });
     const chunks = await Promise.all(lows.map((low) => readChunk(tx, tenant, low, number)));
     const entries = chunks.flatMap((chunk) => chunk.entries);
     return new Map(entries.map(({ key, length }) => [key, length]));

@@ -24,23 +24,24 @@ const damages: readonly [string, Damage, readonly (readonly [string, RegExp])[]]
   ["nothing", () => {}, []],
   [
     "a point that is gone",
-    (tx, tenant) => movePoint(tx, tenant, VAN, BERLIN, undefined),
+    (tx, tenant) => movePoint(tx, tenant, VAN, { before: BERLIN, after: undefined }),
     [[VAN, /not in the index/]],
   ],
   [
     "a second point of a stream",
-    (tx, tenant) => movePoint(tx, tenant, VAN, undefined, SYDNEY),
+    (tx, tenant) => movePoint(tx, tenant, VAN, { before: undefined, after: SYDNEY }),
     [[VAN, /in the index of points where its head has it not/]],
   ],
   [
     "a point of a stream that is not there",
-    (tx, tenant) => movePoint(tx, tenant, streamKey("van", uuid(9)), undefined, SYDNEY),
+    (tx, tenant) =>
+      movePoint(tx, tenant, streamKey("van", uuid(9)), { before: undefined, after: SYDNEY }),
     [[`van:${uuid(9)}`, /in the index of points where/]],
   ],
   [
     "a stream that is kept at another point than its events say",
     async (tx, tenant) => {
-      movePoint(tx, tenant, VAN, BERLIN, SYDNEY);
+      movePoint(tx, tenant, VAN, { before: BERLIN, after: SYDNEY });
       await setHead(tx, tenant, SYDNEY);
     },
     [[VAN, /another latitude than its events/], [VAN, /another longitude than its events/]],
@@ -48,7 +49,7 @@ const damages: readonly [string, Damage, readonly (readonly [string, RegExp])[]]
   [
     "a head without the point that its events have",
     async (tx, tenant) => {
-      movePoint(tx, tenant, VAN, BERLIN, undefined);
+      movePoint(tx, tenant, VAN, { before: BERLIN, after: undefined });
       await setHead(tx, tenant, undefined);
     },
     [[VAN, /another latitude than its events/], [VAN, /another longitude than its events/]],
@@ -57,7 +58,7 @@ const damages: readonly [string, Damage, readonly (readonly [string, RegExp])[]]
     "a point in a cell where it is not",
     async (tx, tenant) => {
       const stray = { ...BERLIN, leaf: SYDNEY.leaf };
-      movePoint(tx, tenant, VAN, BERLIN, stray);
+      movePoint(tx, tenant, VAN, { before: BERLIN, after: stray });
       await setHead(tx, tenant, stray);
     },
     [[VAN, /not in the cell under which it is kept/]],

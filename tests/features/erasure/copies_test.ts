@@ -38,7 +38,9 @@ const MINUTE_MS = 60_000;
 function outboxOf({ engine }: ServiceFixture) {
   return engine.snapshot(async (tx) => {
     const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => shard);
-    const pages = await Promise.all(shards.map((shard) => listOutbox(tx, shard, undefined, 100)));
+    const pages = await Promise.all(
+      shards.map((shard) => listOutbox(tx, shard, { limit: 100 })),
+    );
     return pages.flatMap(({ works }) => works.map(({ place }) => place.stream)).toSorted();
   });
 }

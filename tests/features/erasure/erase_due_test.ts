@@ -205,14 +205,20 @@ Deno.test("a state that was folded before an erasure is not saved after it", asy
     await erase(fixture, ORDER);
     for (const stateJson of [small, large]) {
       const state = { length: head.length, bytes: head.bytes, generation: 0, stateJson };
-      assert.equal(await saveSnapshot(engine, test.number, ORDER, "fold", state), false);
+      assert.equal(
+        await saveSnapshot(engine, { tenant: test.number, stream: ORDER, foldHash: "fold" }, state),
+        false,
+      );
       assert.deepEqual(await keysWith(engine, SECRET), []);
     }
     const { length, bytes, generation } = await engine.snapshot((tx) =>
       readHead(tx, test.number, ORDER)
     );
     const state = { length, bytes, generation, stateJson: "{}" };
-    assert.equal(await saveSnapshot(engine, test.number, ORDER, "fold", state), true);
+    assert.equal(
+      await saveSnapshot(engine, { tenant: test.number, stream: ORDER, foldHash: "fold" }, state),
+      true,
+    );
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "later")));
   });
 });

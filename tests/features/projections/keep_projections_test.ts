@@ -30,7 +30,7 @@ function withShop(body: (shop: Shop) => Promise<void>, definition = ORDERS_SEEN)
     const { service, tenants: { test }, host } = fixture;
     valueOf(await service.projections.deploy(test, definition));
     const write: Shop["write"] = (type, id, event) =>
-      writeShop(service, test, streams, [type, id], event, host.timeMs);
+      writeShop(service, test, { streams, stream: [type, id], event, nowMs: host.timeMs });
     await body({ ...fixture, streams, write });
   }, { spec: shopSpec() });
 }
@@ -129,7 +129,8 @@ Deno.test("a row that never could be computed is there without data, until it ca
 
 Deno.test("what very many rows show is refreshed step by step, and waited for", async () => {
   await withShop(async ({ service, engine, host, tenants: { test }, streams, write }) => {
-    const lag = async () => (await waitForProjections(engine, host, test.number, 0)).commits;
+    const lag = async () =>
+      (await waitForProjections(engine, host, { tenant: test.number, waitMs: 0 })).commits;
     for (let n = 0; n < 501; n++) await write("order", uuid(1_000 + n), placed(uuid(11)));
     await settleProjections(service);
     assert.equal(await lag(), 0);
@@ -267,7 +268,12 @@ for (const { name, open } of NODE_STORES) {
           pass(400);
           const keeping = at % 4 === 0 ? keepAtOnce(services) : undefined;
           const writer = services[at % 2]!;
-          await writeShop(writer, test, streams, [type, id], event, a.host.timeMs);
+          await writeShop(writer, test, {
+            streams,
+            stream: [type, id],
+            event,
+            nowMs: a.host.timeMs,
+          });
           await keeping;
         }
         for (let round = 0; round < 10; round++) {

@@ -44,13 +44,21 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
     await settleProjections(service);
     const specs = openSpecCache(engine, host);
     const keep = () => {};
-    const reader = createAggregateReader(engine, host, specs, openStateCache(), keep, noRunners);
+    const reader = createAggregateReader({
+      engine,
+      host,
+      specs,
+      cache: openStateCache(),
+      onSnapshotDue: keep,
+      runners: noRunners,
+    });
     const sets = openProjectionSets(engine, specs);
     const { projections: [kept], spec } = await sets.current(test.number);
     await body({
       ...fixture,
       streams,
-      write: (type, id, event) => writeShop(service, test, streams, [type, id], event, host.timeMs),
+      write: (type, id, event) =>
+        writeShop(service, test, { streams, stream: [type, id], event, nowMs: host.timeMs }),
       compute() {
         const options = { tenant: test.number, spec, synchronous: false };
         return openRowBatch(reader, options).compute(kept!.projection, ORDER);

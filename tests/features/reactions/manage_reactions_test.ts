@@ -172,7 +172,7 @@ function timer(tenant: number, kind: TimerKind): Timer {
 async function idsOf(engine: Engine): Promise<string[]> {
   const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
   const found = await engine.snapshot((tx) =>
-    Promise.all(shards.map((shard) => listDueTimers(tx, shard, 10, 100)))
+    Promise.all(shards.map((shard) => listDueTimers(tx, shard, { nowMs: 10, limit: 100 })))
   );
   return found.flat().map(({ id }) => id).sort();
 }

@@ -76,7 +76,7 @@ function runnerOf(
 
 async function triesLeft({ engine }: ServiceFixture, { place }: OutboxWork): Promise<number[]> {
   const { works } = await engine.snapshot((tx) =>
-    listOutbox(tx, outboxShard(place), undefined, 100)
+    listOutbox(tx, outboxShard(place), { limit: 100 })
   );
   return works.map(({ tries }) => tries);
 }

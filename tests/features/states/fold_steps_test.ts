@@ -45,7 +45,7 @@ async function withStream(
 function counting(world: ModuleWorld, msOnce: number, msEach = 0): ModuleRunner {
   return {
     ...noModules,
-    fold(_tenant, _purpose, _blobs, stateJson, events) {
+    fold(_tenant, { stateJson, events }) {
       world.host.timeMs += msOnce + msEach * events.length;
       const { n = 0 } = JSON.parse(stateJson);
       return Promise.resolve({ ok: true, value: JSON.stringify({ n: n + events.length }) });

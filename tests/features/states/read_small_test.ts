@@ -41,10 +41,23 @@ async function withReader(body: (reading: Reading) => Promise<void>): Promise<vo
     const counters = newCounters();
     const cache = openStateCache();
     const keep = () => {};
-    const reader = createAggregateReader(engine, host, specs, cache, keep, noRunners, counters);
+    const reader = createAggregateReader({
+      engine,
+      host,
+      specs,
+      cache,
+      onSnapshotDue: keep,
+      runners: noRunners,
+      counters,
+    });
     const type = (await specs.current(test.number)).aggregateTypes.get("order")!;
     const write = (event: string, data: JsonObject) =>
-      writeShop(service, test, new Map(), ["order", uuid(1)], { type: event, data }, host.timeMs);
+      writeShop(service, test, {
+        streams: new Map(),
+        stream: ["order", uuid(1)],
+        event: { type: event, data },
+        nowMs: host.timeMs,
+      });
     await body({
       ...fixture,
       reader,
@@ -57,7 +70,9 @@ async function withReader(body: (reading: Reading) => Promise<void>): Promise<vo
       place: (lines) => write("was_placed", { lines: [...lines] }),
       add: (line) => write("had_line_added", { line }),
       small: (remembers = true) =>
-        engine.snapshot((tx) => reader.readSmall(tx, test.number, ORDER, type, { remembers })),
+        engine.snapshot((tx) =>
+          reader.readSmall(tx, test.number, { stream: ORDER, type, remembers })
+        ),
       async folded() {
         const options = { synchronous: true, bytesMax: Infinity };
         const read = await reader.readFolded(test.number, ORDER, type, options);

@@ -29,7 +29,7 @@ async function fill(engine: Engine, tenant: number): Promise<void> {
         const key = streamKey("order", uuid(number));
         const data = JSON.stringify({ text: "x".repeat(number === STREAMS ? 1_000 : 10) });
         const events = Array.from({ length: number === STREAMS ? 4_000 : 3 }, () => {
-          return encodeEvent(key, "was_noted", data, metadata);
+          return encodeEvent({ key, type: "was_noted", dataJson: data, metadataJson: metadata });
         });
         const stream = (await openStreams(tx, tenant, [key]))[0]!;
         runAtOnce(stream.appendSteps(events, 5));

@@ -25,7 +25,12 @@ Deno.test("an imported environment has its projections, built anew from its even
     valueOf(await service.projections.remove(test, "gone"));
     const streams: ShopStreams = new Map();
     const placed = { type: "was_placed", data: { customer: uuid(11) } };
-    await writeShop(service, test, streams, ["order", uuid(1)], placed, host.timeMs);
+    await writeShop(service, test, {
+      streams,
+      stream: ["order", uuid(1)],
+      event: placed,
+      nowMs: host.timeMs,
+    });
     await settleProjections(service);
     const text = await exportText(engine, host, test);
     assert.equal(text.split('"kind":"projection"').length, 2, "one, and none that was deleted");
@@ -49,7 +54,12 @@ Deno.test("an imported environment has its projections, built anew from its even
         await holdRows(other, moved, streams);
         const renamed = { type: "was_registered", data: { name: "Ada" } };
         const nowMs = otherHost.timeMs;
-        await writeShop(there, moved, streams, ["customer", uuid(11)], renamed, nowMs);
+        await writeShop(there, moved, {
+          streams,
+          stream: ["customer", uuid(11)],
+          event: renamed,
+          nowMs,
+        });
         await settleProjections(there);
         await holdRows(other, moved, streams);
       } finally {

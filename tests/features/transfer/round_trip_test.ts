@@ -53,7 +53,7 @@ async function askEverything(
   for (const query of ["", "?resolve", "?limit=2", "?start=global"]) await read(`/order${query}`);
   // Replays, misused keys, conflicts, and writes that land again.
   for (const step of history) {
-    answers.push(await ask("POST", step.path, key, step.body, step.idempotencyKey));
+    answers.push(await ask("POST", step.path, key, step));
   }
   return answers;
 }
@@ -78,7 +78,7 @@ Deno.test("a moved environment answers everything as before: reads, replays, con
         const before = openService(engine, host, "test");
         for (const step of history) {
           host.timeMs += 1_500;
-          await before.ask("POST", step.path, key, step.body, step.idempotencyKey);
+          await before.ask("POST", step.path, key, step);
         }
         await withTemporaryEngine(async (other) => {
           const tenant = await moved(other, host, engine, tenants.test);
@@ -117,7 +117,10 @@ Deno.test("a moved environment, exported again, is the same file to the byte", a
     // One event of nearly 100 KB in which every character is escaped.
     events.push({ type: "was_viewed", data: { text: '"'.repeat(50_000) } });
     const metadata = { actor: { type: "user", id: "global" } };
-    assert.match(await app.ask("POST", `/order/${uuid(1)}`, key, { events, metadata }), /^201/);
+    assert.match(
+      await app.ask("POST", `/order/${uuid(1)}`, key, { body: { events, metadata } }),
+      /^201/,
+    );
     await app.close();
     const text = await exportText(engine, host, tenants.production, { withSigningKeys: true });
     for (const line of text.split("\n")) assert.ok(line.length < 256 * 1024, line.slice(0, 80));
@@ -164,7 +167,7 @@ Deno.test("an environment moved to FoundationDB and back is the same file to the
     const before = openService(engine, host, "test");
     const [history] = fc.sample(randomHistory, { numRuns: 1, seed: 7 });
     for (const step of history!) {
-      await before.ask("POST", step.path, key, step.body, step.idempotencyKey);
+      await before.ask("POST", step.path, key, step);
     }
     const cluster = new FoundationdbEngine({ database: memoryDatabase(), host });
     const tenant = await moved(cluster, host, engine, tenants.test);

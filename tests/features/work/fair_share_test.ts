@@ -44,12 +44,16 @@ function emitEntry(id: string): OutboxEntry {
   return { kind: "emit", emission: noteIn(id), ...trigger };
 }
 
+interface OutboxTimes {
+  readonly sinceMs: number;
+  readonly waitMs?: number;
+}
+
 function putOutbox(
   tx: Transaction,
   tenant: number,
   stream: StreamKey,
-  sinceMs: number,
-  waitMs = 0,
+  { sinceMs, waitMs = 0 }: OutboxTimes,
 ) {
   const place = { tenant, stream, index: 0, number: 0 };
   const id = stream.slice("order:".length);
@@ -85,10 +89,12 @@ Deno.test("an entry is done in the first round while another environment has tho
     const { service, engine, host, tenants: { production, test } } = fixture;
     assert.ok(production.number < test.number, "in the order of keys it comes last");
     await pileUp(engine, (tx, number) => {
-      putOutbox(tx, production.number, streamKey("order", uuid(number)), host.timeMs);
+      putOutbox(tx, production.number, streamKey("order", uuid(number)), { sinceMs: host.timeMs });
     });
     const { stream, id } = streamIn(test.number, 3);
-    await engine.transact((tx) => Promise.resolve(putOutbox(tx, test.number, stream, host.timeMs)));
+    await engine.transact((tx) =>
+      Promise.resolve(putOutbox(tx, test.number, stream, { sinceMs: host.timeMs }))
+    );
     const { drainOutbox } = service.background;
     assert.equal(await roundsUntilNoted(fixture, id, 5, drainOutbox), 1);
     assert.equal(await drainOutbox(LIMIT), LIMIT * QUEUE_SHARDS.outbox, "the others go on as fast");
@@ -100,10 +106,12 @@ Deno.test("an entry is done in the first round while another environment's wait 
     const { service, engine, host, tenants: { production, test } } = fixture;
     await pileUp(engine, (tx, number) => {
       const stream = streamKey("order", uuid(number));
-      putOutbox(tx, production.number, stream, host.timeMs, 60_000);
+      putOutbox(tx, production.number, stream, { sinceMs: host.timeMs, waitMs: 60_000 });
     });
     const { stream, id } = streamIn(test.number, 9);
-    await engine.transact((tx) => Promise.resolve(putOutbox(tx, test.number, stream, host.timeMs)));
+    await engine.transact((tx) =>
+      Promise.resolve(putOutbox(tx, test.number, stream, { sinceMs: host.timeMs }))
+    );
     assert.equal(await roundsUntilNoted(fixture, id, 5, service.background.drainOutbox), 1);
   }, options);
 });
@@ -137,8 +145,14 @@ Deno.test("each of many environments has its turn: the delay grows by their numb
   }, options);
 });
 
+interface TimerTimes {
+  readonly id: string;
+  readonly nowMs: number;
+  readonly agoMs: number;
+}
+
 /** One scheduled event of the ledger of `id`, due `agoMs` ago. */
-function putTimer(tx: Transaction, tenant: number, id: string, nowMs: number, agoMs: number) {
+function putTimer(tx: Transaction, tenant: number, { id, nowMs, agoMs }: TimerTimes) {
   const fireAtMs = nowMs - agoMs;
   storeSchedule(tx, tenant, {
     id,
@@ -158,10 +172,12 @@ Deno.test("a timer fires within a few rounds while another environment has thous
     const { service, engine, host, tenants: { production, test } } = fixture;
     const nowMs = host.timeMs;
     await pileUp(engine, (tx, number) => {
-      putTimer(tx, production.number, uuid(number), nowMs, 10_000 + number);
+      putTimer(tx, production.number, { id: uuid(number), nowMs, agoMs: 10_000 + number });
     });
     const id = uuid(PILE + 1);
-    await engine.transact((tx) => Promise.resolve(putTimer(tx, test.number, id, nowMs, 0)));
+    await engine.transact((tx) =>
+      Promise.resolve(putTimer(tx, test.number, { id, nowMs, agoMs: 0 }))
+    );
     const { drainTimers } = service.background;
     const rounds = await roundsUntilNoted(fixture, id, 10, drainTimers);
     // Each shard has about equally many, and each round takes one window.
@@ -175,7 +191,7 @@ Deno.test("overdue timers of one environment fire in the order of their time", a
   await withService(async ({ service, engine, host, tenants: { test } }) => {
     const nowMs = host.timeMs;
     await pileUp(engine, (tx, number) => {
-      putTimer(tx, test.number, uuid(number), nowMs, 10_000 + number);
+      putTimer(tx, test.number, { id: uuid(number), nowMs, agoMs: 10_000 + number });
     });
     await service.background.drainTimers(LIMIT);
     const isFired = async (number: number) =>

@@ -93,7 +93,7 @@ Deno.test("measureQueues() counts what is parked, without a lag: nobody tries it
     const host = fakeHost();
     await put(engine, ["a"], host.timeMs - 3_000);
     const shard = outboxShard(placeOf("a"));
-    const { works: [work] } = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 1));
+    const { works: [work] } = await engine.snapshot((tx) => listOutbox(tx, shard, { limit: 1 }));
     await engine.transact((tx) => Promise.resolve(parkEntry(tx, work!)));
     const measures = table(await measureQueues(engine, host));
     assert.deepEqual(measures.outbox, [0, 0]);

@@ -205,7 +205,12 @@ const LONG_WRITES = [
 function withEvents(count: number, bytes: number): PreparedWrite {
   const write = cancelling();
   const [target] = write.targets;
-  const event = encodeEvent(RULE.key, "was_noted", JSON.stringify("a".repeat(bytes)), "{}");
+  const event = encodeEvent({
+    key: RULE.key,
+    type: "was_noted",
+    dataJson: JSON.stringify("a".repeat(bytes)),
+    metadataJson: "{}",
+  });
   return { ...write, targets: [{ ...target!, events: Array(count).fill(event) }] };
 }
 

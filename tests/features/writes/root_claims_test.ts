@@ -152,7 +152,7 @@ Deno.test("recurring timers fire in the next hour where this one is spent", asyn
     const left = 3;
     await engine.transact((tx) => {
       const spent = limits.recurringEventsPerHourMax - left;
-      countRecurring(tx, test.number, hour, spent, "other timers");
+      countRecurring(tx, test.number, { hour, events: spent, subject: "other timers" });
       return Promise.resolve();
     });
     host.timeMs += 10_000;

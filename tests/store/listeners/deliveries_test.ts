@@ -55,7 +55,7 @@ async function marks(engine: Engine): Promise<Lane[]> {
 async function timers(engine: Engine) {
   const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
   const lists = await engine.snapshot((tx) =>
-    Promise.all(shards.map((shard) => listDueTimers(tx, shard, 10 * NOW, 100)))
+    Promise.all(shards.map((shard) => listDueTimers(tx, shard, { nowMs: 10 * NOW, limit: 100 })))
   );
   return lists.flat();
 }
@@ -140,7 +140,7 @@ Deno.test("marked lanes are found listener by listener, page by page", async () 
         let after: StreamKey | undefined;
         for (;;) {
           const page = await engine.snapshot((tx) =>
-            listMarkedLanes(tx, shard, endpoint, after, 2)
+            listMarkedLanes(tx, shard, endpoint, { after, limit: 2 })
           );
           found.push(...page);
           if (page.length < 2) break;

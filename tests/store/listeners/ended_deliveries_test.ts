@@ -48,7 +48,9 @@ async function sweep(engine: Engine, limit: number): Promise<number> {
   let removed = 0;
   let after: EndedDeliveryPlace | undefined;
   for (let steps = 0; steps < 2_000; steps++) {
-    const step = await engine.transact((tx) => sweepEndedDeliveries(tx, 1, after, NOW, limit));
+    const step = await engine.transact((tx) =>
+      sweepEndedDeliveries(tx, 1, { after, nowMs: NOW, limit })
+    );
     removed += step.removed;
     after = step.next;
     if (after === undefined) return removed;

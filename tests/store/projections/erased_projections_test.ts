@@ -35,7 +35,12 @@ for (
       valueOf(await service.projections.deploy(test, ORDERS_SEEN));
       const streams: ShopStreams = new Map();
       const write = (place: [string, string], event: string, data: Record<string, string>) =>
-        writeShop(service, test, streams, place, { type: event, data }, host.timeMs);
+        writeShop(service, test, {
+          streams,
+          stream: place,
+          event: { type: event, data },
+          nowMs: host.timeMs,
+        });
       await write(["customer", uuid(11)], "was_registered", { name: "Ada" });
       await write(["settings", "main"], "was_set", { currency: "EUR" });
       for (let n = 0; n < ORDERS; n++) {

@@ -63,7 +63,7 @@ async function listAll(engine: Engine, shard: number, limit: number): Promise<Ou
   const all: OutboxWork[] = [];
   let start: Bytes | undefined;
   do {
-    const page = await engine.snapshot((tx) => listOutbox(tx, shard, start, limit));
+    const page = await engine.snapshot((tx) => listOutbox(tx, shard, { start, limit }));
     all.push(...page.works);
     start = page.next;
   } while (start !== undefined);
@@ -85,7 +85,7 @@ Deno.test("listOutbox() gives what was put in, in the order of events and their 
       assert.deepEqual(found, [[2, 0], [2, 1], [2, 11], [10, 0], [300, 0]]);
     }
     const { works: [work] } = await engine.snapshot((tx) =>
-      listOutbox(tx, outboxShard(placeOf("a")), undefined, 1)
+      listOutbox(tx, outboxShard(placeOf("a")), { limit: 1 })
     );
     const { bytes, place, ...waiting } = work!;
     assert.deepEqual(waiting, waitingEntry());
@@ -182,13 +182,13 @@ Deno.test("a page of large entries ends early, and the next one goes on behind i
       await put(engine, placeOf("a", n), waitingEntry("x".repeat(90_000)));
     }
     const shard = outboxShard(placeOf("a"));
-    const page = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 100));
+    const page = await engine.snapshot((tx) => listOutbox(tx, shard, { limit: 100 }));
     assert.ok(page.works.length < 30);
     assert.ok(page.next !== undefined);
     const all = await listAll(engine, shard, 100);
     assert.deepEqual(all.map(({ place }) => place.index), Array.from({ length: 30 }, (_, n) => n));
     // Each is larger than a page may be, so it is alone on its page.
-    const alone = await engine.snapshot((tx) => listOutbox(tx, shard, undefined, 100, 1));
+    const alone = await engine.snapshot((tx) => listOutbox(tx, shard, { limit: 100, bytesMax: 1 }));
     assert.equal(alone.works.length, 1);
     assert.ok(alone.next !== undefined);
   });

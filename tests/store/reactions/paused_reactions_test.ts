@@ -30,7 +30,7 @@ function timersOf(count: number): Timer[] {
 async function dueOf(engine: Engine): Promise<number> {
   const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
   const found = await engine.snapshot((tx) =>
-    Promise.all(shards.map((shard) => listDueTimers(tx, shard, 10_000, 100)))
+    Promise.all(shards.map((shard) => listDueTimers(tx, shard, { nowMs: 10_000, limit: 100 })))
   );
   return found.flat().length;
 }

@@ -63,10 +63,10 @@ Deno.test("each hour of recurring timers is counted by itself, and goes a day la
     const hour = Math.floor(BEGIN_MS / HOUR_MS);
     const counted = (at: number) => engine.snapshot((tx) => readRecurring(tx, TENANT, at));
     await write(engine, (tx) => {
-      countRecurring(tx, TENANT, hour, 5, "a");
-      countRecurring(tx, TENANT, hour, 6, "b");
-      countRecurring(tx, TENANT, hour + 1, 4, "a");
-      countRecurring(tx, TENANT, hour + 3, 7, "a");
+      countRecurring(tx, TENANT, { hour, events: 5, subject: "a" });
+      countRecurring(tx, TENANT, { hour, events: 6, subject: "b" });
+      countRecurring(tx, TENANT, { hour: hour + 1, events: 4, subject: "a" });
+      countRecurring(tx, TENANT, { hour: hour + 3, events: 7, subject: "a" });
     });
     assert.equal(await counted(hour), 11);
     assert.equal(await counted(hour + 2), 0);

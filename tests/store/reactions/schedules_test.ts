@@ -56,7 +56,7 @@ async function store(engine: Engine, ...records: ScheduleRecord[]): Promise<void
 async function timers(engine: Engine) {
   const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => shard);
   const lists = await engine.snapshot((tx) =>
-    Promise.all(shards.map((shard) => listDueTimers(tx, shard, 1e12, 100)))
+    Promise.all(shards.map((shard) => listDueTimers(tx, shard, { nowMs: 1e12, limit: 100 })))
   );
   return lists.flat();
 }

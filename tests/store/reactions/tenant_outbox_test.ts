@@ -23,7 +23,7 @@ async function listAll(engine: Engine, tenant: number, limit: number): Promise<O
   const all: OutboxPlace[] = [];
   for (let pages = 0; pages < 1_000; pages++) {
     const after = all.at(-1);
-    const page = await engine.snapshot((tx) => listTenantOutbox(tx, tenant, after, limit));
+    const page = await engine.snapshot((tx) => listTenantOutbox(tx, tenant, { after, limit }));
     all.push(...page.works.map(({ place }) => place));
     if (page.isLast) return all;
   }
@@ -62,7 +62,7 @@ Deno.test("listTenantOutbox() gives the entry as it waits", async () => {
   await withTemporaryEngine(async (engine) => {
     const place = { tenant: 2, stream: streamKey("order", "o1"), index: 3, number: 1 };
     await put(engine, [place]);
-    const { works } = await engine.snapshot((tx) => listTenantOutbox(tx, 2, undefined, 10));
+    const { works } = await engine.snapshot((tx) => listTenantOutbox(tx, 2, { limit: 10 }));
     assert.deepEqual(works, [{
       place,
       bytes: VALUE.length,

@@ -52,7 +52,9 @@ async function sweepRound(engine: Engine, limit: number) {
   let removed = 0;
   let after: EndedSagaPlace | undefined;
   for (let steps = 1; steps < 200; steps++) {
-    const step = await engine.transact((tx) => sweepEndedSagas(tx, TENANT, after, NOW, limit));
+    const step = await engine.transact((tx) =>
+      sweepEndedSagas(tx, TENANT, { after, now: NOW, limit })
+    );
     removed += step.removed;
     after = step.next;
     if (after === undefined) return { removed, steps };

@@ -118,10 +118,22 @@ Deno.test("listSagas() pages through any sagas by name and state, the newest fir
 Deno.test("listSagaWaits() gives those who waited before the event, the first ones first", async () => {
   await withTemporaryEngine(async (engine) => {
     await engine.transact((tx) => {
-      setSagaWaits(tx, TENANT, STREAM, ["good", "bad"], { sagaId: "late", from: 7 });
-      setSagaWaits(tx, TENANT, STREAM, ["good", "bad"], { sagaId: "early", from: 3 });
-      setSagaWaits(tx, TENANT, STREAM, ["good"], { sagaId: "later", from: 8 });
-      setSagaWaits(tx, OTHER, STREAM, ["good"], { sagaId: "other", from: 0 });
+      setSagaWaits(tx, TENANT, { stream: STREAM, eventTypes: ["good", "bad"] }, {
+        sagaId: "late",
+        from: 7,
+      });
+      setSagaWaits(tx, TENANT, { stream: STREAM, eventTypes: ["good", "bad"] }, {
+        sagaId: "early",
+        from: 3,
+      });
+      setSagaWaits(tx, TENANT, { stream: STREAM, eventTypes: ["good"] }, {
+        sagaId: "later",
+        from: 8,
+      });
+      setSagaWaits(tx, OTHER, { stream: STREAM, eventTypes: ["good"] }, {
+        sagaId: "other",
+        from: 0,
+      });
       return Promise.resolve();
     });
     const waitsFor = (eventType: string, index: number, limit = 10) =>
@@ -136,7 +148,10 @@ Deno.test("listSagaWaits() gives those who waited before the event, the first on
     assert.deepEqual(await waitsFor("bad", 100), ["early", "late"]);
     assert.deepEqual(await waitsFor("else", 100), []);
     await engine.transact((tx) => {
-      clearSagaWaits(tx, TENANT, STREAM, ["good", "bad"], { sagaId: "early", from: 3 });
+      clearSagaWaits(tx, TENANT, { stream: STREAM, eventTypes: ["good", "bad"] }, {
+        sagaId: "early",
+        from: 3,
+      });
       return Promise.resolve();
     });
     assert.deepEqual(await waitsFor("good", 100), ["late", "later"]);

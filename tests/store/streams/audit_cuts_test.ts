@@ -32,11 +32,13 @@ function write(engine: Engine, ...streams: StreamKey[]): Promise<void> {
     const epoch = await readEpoch(tx, TENANT);
     for (const stream of streams) {
       const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
-      runAtOnce(
-        appender.appendSteps([
-          encodeEvent(stream, "was_noted", `{"n":${appender.head.length}}`, "{}"),
-        ], 1),
-      );
+      const event = encodeEvent({
+        key: stream,
+        type: "was_noted",
+        dataJson: `{"n":${appender.head.length}}`,
+        metadataJson: "{}",
+      });
+      runAtOnce(appender.appendSteps([event], 1));
       runAtOnce(appender.flushSteps(epoch));
     }
   });

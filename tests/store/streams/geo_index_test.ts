@@ -20,7 +20,7 @@ const TENANT = 1;
 function put(engine: Engine, spots: readonly NamedSpot[], type = "van", tenant = TENANT) {
   return engine.transact((tx) => {
     for (const { id, ...spot } of spots) {
-      movePoint(tx, tenant, streamKey(type, id), undefined, placeOf(spot));
+      movePoint(tx, tenant, streamKey(type, id), { before: undefined, after: placeOf(spot) });
     }
     return Promise.resolve();
   });
@@ -47,7 +47,9 @@ Deno.test("readPoints() of four cells gives all points in them, of that type and
       for (const radius of [5, 1_000, 90_000]) {
         const cells = cellsAround(centerOf(centre), radius);
         const found = await engine.snapshot(async (tx) =>
-          (await Promise.all(cells.map((cell) => readPoints(tx, TENANT, type, { cell }, 100))))
+          (await Promise.all(
+            cells.map((cell) => readPoints(tx, TENANT, { type, area: { cell }, limit: 100 })),
+          ))
             .flat()
         );
         const ids = new Set(found.map(({ id }) => id));
@@ -58,7 +60,9 @@ Deno.test("readPoints() of four cells gives all points in them, of that type and
         }
         const children = cells.flatMap((cell) => childrenOf(cell));
         const again = await engine.snapshot(async (tx) =>
-          (await Promise.all(children.map((cell) => readPoints(tx, TENANT, type, { cell }, 100))))
+          (await Promise.all(
+            children.map((cell) => readPoints(tx, TENANT, { type, area: { cell }, limit: 100 })),
+          ))
             .flat()
         );
         assert.deepEqual(again, found, "children hold what their parents hold, in the same order");
@@ -77,7 +81,9 @@ Deno.test("readPoints() goes on behind a point, and behind all at one point", as
     // The leaf alone holds both points.
     const read = async (after?: { readonly id?: string }) => {
       const area = { cell: place.leaf, ...(after && { after: { place, ...after } }) };
-      const points = await engine.snapshot((tx) => readPoints(tx, TENANT, "van", area, 10));
+      const points = await engine.snapshot((tx) =>
+        readPoints(tx, TENANT, { type: "van", area, limit: 10 })
+      );
       return points.map(({ id }) => id);
     };
     assert.deepEqual(await read(), ["a", "b", "c", "a2", "d"]);
@@ -91,7 +97,7 @@ Deno.test("movePoint() leaves one point of a stream, and none when it is taken a
     const stream = streamKey("van", "global");
     const [a, b] = [placeOf({ lat: 1, lng: 2 }), placeOf({ lat: 3, lng: 4 })];
     const move = (...[before, after]: [typeof a | undefined, typeof a | undefined]) =>
-      engine.transact((tx) => Promise.resolve(movePoint(tx, TENANT, stream, before, after)));
+      engine.transact((tx) => Promise.resolve(movePoint(tx, TENANT, stream, { before, after })));
     await move(undefined, a);
     assert.deepEqual(await all(engine), [{ type: "van", id: "global", lat: 1, lng: 2 }]);
     await move(a, b);
@@ -107,8 +113,11 @@ Deno.test("movePoint() writes nothing where a stream stays at its point", async 
   await withTemporaryEngine(async (engine) => {
     const place = placeOf({ lat: 1, lng: 2 });
     await engine.transact((tx) => {
-      movePoint(tx, TENANT, streamKey("van", "global"), place, placeOf({ lat: 1, lng: 2 }));
-      movePoint(tx, TENANT, streamKey("van", "global"), undefined, undefined);
+      movePoint(tx, TENANT, streamKey("van", "global"), {
+        before: place,
+        after: placeOf({ lat: 1, lng: 2 }),
+      });
+      movePoint(tx, TENANT, streamKey("van", "global"), { before: undefined, after: undefined });
       return Promise.resolve();
     });
     assert.deepEqual(await all(engine), []);

@@ -12,12 +12,23 @@ import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 const TENANT = 3;
 const OTHER = 4;
 
+interface FilledStream {
+  readonly id: string;
+  readonly events: number;
+  readonly bytes?: number;
+}
+
 /** Appends this many events of this size to one stream. */
-async function fill(engine: Engine, tenant: number, id: string, events: number, bytes = 10) {
+async function fill(engine: Engine, tenant: number, { id, events, bytes = 10 }: FilledStream) {
   await engine.transact(async (tx) => {
     const stream = (await openStreams(tx, tenant, [streamKey("order", id)]))[0]!;
     const text = JSON.stringify({ text: "x".repeat(bytes) });
-    const event = encodeEvent(stream.key, "was_noted", text, "{}");
+    const event = encodeEvent({
+      key: stream.key,
+      type: "was_noted",
+      dataJson: text,
+      metadataJson: "{}",
+    });
     runAtOnce(stream.appendSteps(Array.from({ length: events }, () => event), 1));
     runAtOnce(stream.flushSteps(0));
   });
@@ -53,14 +64,14 @@ async function readAll(engine: Engine) {
 
 Deno.test("listHeads() has nothing of an environment without streams", async () => {
   await withTemporaryEngine(async (engine) => {
-    await fill(engine, OTHER, "main", 1);
+    await fill(engine, OTHER, { id: "main", events: 1 });
     assert.deepEqual((await readAll(engine)).lines, []);
   });
 });
 
 Deno.test("listHeads() has each stream once, short or long, and nothing of the neighbours", async () => {
   await withTemporaryEngine(async (engine) => {
-    for (const tenant of [TENANT - 1, OTHER]) await fill(engine, tenant, "main", 2);
+    for (const tenant of [TENANT - 1, OTHER]) await fill(engine, tenant, { id: "main", events: 2 });
     const lengths = new Map<string, number>();
     for (let number = 0; number < 400; number++) {
       lengths.set(`s${String(number).padStart(3, "0")}`, 1 + number % 3);
@@ -68,7 +79,7 @@ Deno.test("listHeads() has each stream once, short or long, and nothing of the n
     // Each is longer than a page on its own: in the middle, side by side, and at the end.
     for (const id of ["s100-long", "s200-long", "s200-longer", "z-long"]) lengths.set(id, 400);
     for (const [id, length] of lengths) {
-      await fill(engine, TENANT, id, length, length === 400 ? 1_000 : 900);
+      await fill(engine, TENANT, { id, events: length, bytes: length === 400 ? 1_000 : 900 });
     }
     const { lines, pages } = await readAll(engine);
     const expected = [...lengths].sort(([a], [b]) => a < b ? -1 : 1);
@@ -79,8 +90,10 @@ Deno.test("listHeads() has each stream once, short or long, and nothing of the n
 
 Deno.test("listHeads() does not read a long stream through", async () => {
   await withTemporaryEngine(async (engine) => {
-    for (let part = 0; part < 5; part++) await fill(engine, TENANT, "long", 1_000, 1_000);
-    await fill(engine, TENANT, "short", 1);
+    for (let part = 0; part < 5; part++) {
+      await fill(engine, TENANT, { id: "long", events: 1_000, bytes: 1_000 });
+    }
+    await fill(engine, TENANT, { id: "short", events: 1 });
     const { lines, bytes } = await readAll(engine);
     assert.deepEqual(lines, ["order:long 5000", "order:short 1"]);
     assert.ok(bytes < 500_000, `${bytes} of more than 5,000,000 bytes`);

@@ -29,7 +29,9 @@ const written: Written = {
 };
 
 function record(engine: Engine, now = START, tenant = 1): Promise<void> {
-  return engine.transact((tx) => Promise.resolve(recordInLedger(tx, tenant, claim, written, now)));
+  return engine.transact((tx) =>
+    Promise.resolve(recordInLedger(tx, tenant, claim, { used: now, written }))
+  );
 }
 
 function lookUp(engine: Engine, now: number, change = {}, tenant = 1) {
@@ -42,7 +44,7 @@ function lookUp(engine: Engine, now: number, change = {}, tenant = 1) {
 function touch(engine: Engine, now: number): Promise<void> {
   return engine.transact(async (tx) => {
     const entry = await readLedger(tx, 1, claim);
-    touchLedger(tx, 1, claim, entry!, now);
+    touchLedger(tx, 1, { key: claim.key, entry: entry! }, now);
   });
 }
 
@@ -102,7 +104,9 @@ Deno.test("sweepLedger() removes ended entries and no other, in steps", async ()
     for (const [n, key] of names.entries()) {
       const used = n % 2 === 0 ? START : START + 3600;
       const named = { ...claim, key };
-      await engine.transact((tx) => Promise.resolve(recordInLedger(tx, 1, named, written, used)));
+      await engine.transact((tx) =>
+        Promise.resolve(recordInLedger(tx, 1, named, { used, written }))
+      );
     }
     let cursor: LedgerCursor | undefined = { tenant: 1 };
     let steps = 0;

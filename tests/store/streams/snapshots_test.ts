@@ -20,14 +20,14 @@ function snapshot(length: number, characters: number) {
 }
 
 function read(engine: Engine, foldHash: string) {
-  return loadSnapshot(engine, 1, stream, foldHash, () => undefined);
+  return loadSnapshot(engine, { tenant: 1, stream, foldHash }, () => undefined);
 }
 
 for (const characters of [0, 49_990, 60_000, 3_000_000]) {
   Deno.test(`loadSnapshot() gives back a state of ${2 * characters} bytes`, async () => {
     await withTemporaryEngine(async (engine) => {
       const saved = snapshot(3, characters);
-      await saveSnapshot(engine, 1, stream, "f1", saved);
+      await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, saved);
       const found = await read(engine, "f1");
       assert.equal(found?.stateJson, saved.stateJson);
       assert.deepEqual([found?.length, found?.bytes, found?.generation], [3, 300, 0]);
@@ -37,16 +37,16 @@ for (const characters of [0, 49_990, 60_000, 3_000_000]) {
 
 Deno.test("loadSnapshot() finds nothing under another fold hash", async () => {
   await withTemporaryEngine(async (engine) => {
-    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 5));
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(3, 5));
     assert.equal(await read(engine, "f2"), undefined);
   });
 });
 
 Deno.test("saveSnapshot() removes every other snapshot of the stream", async () => {
   await withTemporaryEngine(async (engine) => {
-    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 200_000));
-    await saveSnapshot(engine, 1, stream, "f2", snapshot(4, 5));
-    await saveSnapshot(engine, 1, stream, "f2", snapshot(9, 5));
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(3, 200_000));
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f2" }, snapshot(4, 5));
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f2" }, snapshot(9, 5));
     assert.equal(await read(engine, "f1"), undefined);
     assert.equal((await read(engine, "f2"))?.length, 9);
     const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
@@ -56,7 +56,7 @@ Deno.test("saveSnapshot() removes every other snapshot of the stream", async () 
 
 Deno.test("loadSnapshot() takes a snapshot with a missing part for none", async () => {
   await withTemporaryEngine(async (engine) => {
-    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, 200_000));
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(3, 200_000));
     const part = keys.snapshotPart(1, stream, "f1", 3, 1);
     await engine.transact((tx) => Promise.resolve(tx.clear(part)));
     assert.equal(await read(engine, "f1"), undefined);
@@ -79,16 +79,18 @@ function interrupted(engine: Engine, meanwhile: () => Promise<unknown>): Engine 
 Deno.test("loadSnapshot() starts again when a newer one takes its place between two parts", async () => {
   await withTemporaryEngine(async (engine) => {
     const large = 4_000_000;
-    await saveSnapshot(engine, 1, stream, "f1", snapshot(3, large));
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(3, large));
     let reads = 0;
     const node: Engine = {
       ...interrupted(engine, () => Promise.resolve()),
       async snapshot(body) {
-        if (++reads === 2) await saveSnapshot(engine, 1, stream, "f1", snapshot(4, large));
+        if (++reads === 2) {
+          await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(4, large));
+        }
         return await engine.snapshot(body);
       },
     };
-    const found = await loadSnapshot(node, 1, stream, "f1", () => undefined);
+    const found = await loadSnapshot(node, { tenant: 1, stream, foldHash: "f1" }, () => undefined);
     assert.equal(found?.length, 4);
     assert.equal(found.stateJson, snapshot(4, large).stateJson);
   });
@@ -100,9 +102,12 @@ for (const other of [5, 7, 9]) {
       const large = 2_100_000;
       const node = interrupted(
         engine,
-        () => saveSnapshot(engine, 1, stream, "f1", snapshot(other, large)),
+        () => saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(other, large)),
       );
-      assert.equal(await saveSnapshot(node, 1, stream, "f1", snapshot(7, large)), false);
+      assert.equal(
+        await saveSnapshot(node, { tenant: 1, stream, foldHash: "f1" }, snapshot(7, large)),
+        false,
+      );
       assert.equal((await read(engine, "f1"))?.length, other);
       const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
       assert.equal(left.length, 1 + 43, "one header and the parts it counts");
@@ -112,18 +117,24 @@ for (const other of [5, 7, 9]) {
 
 Deno.test("saveSnapshot() does not put an older snapshot in the place of a newer one", async () => {
   await withTemporaryEngine(async (engine) => {
-    await saveSnapshot(engine, 1, stream, "f1", snapshot(9, 5));
-    assert.equal(await saveSnapshot(engine, 1, stream, "f1", snapshot(8, 5)), false);
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(9, 5));
+    assert.equal(
+      await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(8, 5)),
+      false,
+    );
     assert.equal((await read(engine, "f1"))?.length, 9);
   });
 });
 
 Deno.test("saveSnapshot() changes nothing when in the end it is not wanted", async () => {
   await withTemporaryEngine(async (engine) => {
-    await saveSnapshot(engine, 1, stream, "f1", snapshot(9, 5));
+    await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(9, 5));
     const unwanted = () => Promise.resolve(false);
     const large = snapshot(8, 2_100_000);
-    assert.equal(await saveSnapshot(engine, 1, stream, "f2", large, unwanted), false);
+    assert.equal(
+      await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f2" }, large, unwanted),
+      false,
+    );
     assert.equal((await read(engine, "f1"))?.length, 9);
     const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
     assert.equal(left.length, 2);

@@ -63,7 +63,7 @@ for (const held of HELD) {
       for (let index = 0; index <= raws.length; index++) {
         for (const generation of [undefined, 0]) {
           const found = await engine.snapshot((tx) =>
-            readEvent(tx, TENANT, stream, index, generation)
+            readEvent(tx, TENANT, stream, { index, generation })
           );
           assert.equal(found?.raw, raws[index]);
           if (found !== undefined) assert.equal(found.index, index);
@@ -75,7 +75,7 @@ for (const held of HELD) {
 
 Deno.test("readEvent() of a stream without events gives nothing", async () => {
   await withTemporaryEngine(async (engine) => {
-    const none = await engine.snapshot((tx) => readEvent(tx, TENANT, stream, 0));
+    const none = await engine.snapshot((tx) => readEvent(tx, TENANT, stream, { index: 0 }));
     assert.equal(none, undefined);
   });
 });
@@ -90,7 +90,9 @@ Deno.test("readEvents() by the generation before finds none of the events in a h
         const events = await engine.snapshot((tx) => read(tx, TENANT, stream, window));
         assert.deepEqual(events.map(({ raw }) => raw), found);
       }
-      const one = await engine.snapshot((tx) => readEvent(tx, TENANT, stream, 1, generation));
+      const one = await engine.snapshot((tx) =>
+        readEvent(tx, TENANT, stream, { index: 1, generation })
+      );
       assert.equal(one?.raw, found[1]);
     }
   });
@@ -139,7 +141,12 @@ Deno.test("readEvents() gives text beyond ASCII byte for byte, with the hash of 
   await withTemporaryEngine(async (engine) => {
     const texts = ["Grüße", "☃", "😀 two units", "plain", "\u2028", "\\ud800"];
     const events = texts.map((text) =>
-      encodeEvent(stream, "was_noted", JSON.stringify({ text }), '{"timestamp":1}')
+      encodeEvent({
+        key: stream,
+        type: "was_noted",
+        dataJson: JSON.stringify({ text }),
+        metadataJson: '{"timestamp":1}',
+      })
     );
     await engine.transact(async (tx) => {
       const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
@@ -165,9 +172,13 @@ Deno.test("streams of other tenants and of names that begin alike are never read
       await engine.transact(async (tx) => {
         const key = name as typeof stream;
         const appender = (await openStreams(tx, tenant, [key]))[0]!;
-        runAtOnce(
-          appender.appendSteps([encodeEvent(name, "was_noted", `{"t":${tenant}}`, "{}")], 1),
-        );
+        const event = encodeEvent({
+          key: name,
+          type: "was_noted",
+          dataJson: `{"t":${tenant}}`,
+          metadataJson: "{}",
+        });
+        runAtOnce(appender.appendSteps([event], 1));
         runAtOnce(appender.flushSteps(0));
       });
     }
@@ -175,7 +186,12 @@ Deno.test("streams of other tenants and of names that begin alike are never read
       const window = { from: 0, to: 1, bytesMax: MiB };
       const key = name as typeof stream;
       const events = await engine.snapshot((tx) => readEvents(tx, tenant, key, window));
-      const expected = encodeEvent(name, "was_noted", `{"t":${tenant}}`, "{}").raw;
+      const expected = encodeEvent({
+        key: name,
+        type: "was_noted",
+        dataJson: `{"t":${tenant}}`,
+        metadataJson: "{}",
+      }).raw;
       assert.deepEqual(events.map(({ raw }) => raw), [expected]);
     }
   });

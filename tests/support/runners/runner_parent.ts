@@ -10,7 +10,10 @@ const PROGRAM = new URL("./spinner.ts", import.meta.url);
 const FOR_EVER_MS = 600_000;
 
 const runner = await startRunner(
-  denoCommand(PROGRAM, ["--max-old-space-size=64"], limits.sqlProcessBytesMax),
+  denoCommand(PROGRAM, {
+    engineFlags: ["--max-old-space-size=64"],
+    memoryBytesMax: limits.sqlProcessBytesMax,
+  }),
 );
 const message = { kind: "spin" };
 await Promise.all([

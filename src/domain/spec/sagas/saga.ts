@@ -57,7 +57,7 @@ export function compileSagas(
     if (faults.isFull()) break;
     const place = joinKey(path, name);
     checkTypeName(name, "Saga", place, faults);
-    const saga = compileSaga(name, sagas[name]!, place, vocabulary, faults, warnings);
+    const saga = compileSaga(name, sagas[name]!, { path: place, vocabulary, faults, warnings });
     if (saga !== undefined) compiled.set(name, saga);
   }
   warnOfSagaCycles(sagas, path, warnings);
@@ -78,17 +78,26 @@ export function compileKeptSaga(kept: KeptSagaDefinition): CompiledSaga {
 export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
-  const saga = compileSaga(kept.name, kept.saga, "saga", vocabulary, faults, createFaultList());
+  const saga = compileSaga(kept.name, kept.saga, {
+    path: "saga",
+    vocabulary,
+    faults,
+    warnings: createFaultList(),
+  });
   return faults.faults.length === 0 ? saga : undefined;
+}
+
+interface SagaSite {
+  readonly path: string;
+  readonly vocabulary: SagaVocabulary;
+  readonly faults: FaultList;
+  readonly warnings: FaultList;
 }
 
 function compileSaga(
   name: string,
   value: JsonValue,
-  path: string,
-  vocabulary: SagaVocabulary,
-  faults: FaultList,
-  warnings: FaultList,
+  { path, vocabulary, faults, warnings }: SagaSite,
 ): CompiledSaga | undefined {
   const saga = requireObject(value, path, SAGA_HINT, faults);
   if (saga === undefined) return undefined;
@@ -200,7 +209,7 @@ function compileSteps(
     if (step === undefined) continue;
     const name = readStepName(step, `${at}.name`, earlier, faults);
     const own = { ...place, all, earlier: [...earlier], hasPrev: index > 0 };
-    steps.push(compileStep(step, name, at, own, warnings));
+    steps.push(compileStep({ definition: step, name, path: at }, own, warnings));
     earlier.push(name);
   }
   return steps;

@@ -212,13 +212,13 @@ function checkPath(text: string, names: StepNames, path: string, faults: FaultLi
   const [first, second] = parsed.segments;
   if (root[1] === "prev") {
     if (!names.hasPrev) return refusePrev(text, path, faults);
-    return checkPart(text, first?.name, first === undefined, path, faults);
+    return checkPart({ text, part: first?.name, isWhole: first === undefined }, path, faults);
   }
   const step = first?.name;
   if (step === undefined || !names.earlier.includes(step)) {
     return faults.add("step_unknown", path, describe(text, step, names), hintFor(step, names));
   }
-  checkPart(text, second?.name, second === undefined, path, faults);
+  checkPart({ text, part: second?.name, isWhole: second === undefined }, path, faults);
 }
 
 function refusePrev(text: string, path: string, faults: FaultList): void {
@@ -241,11 +241,15 @@ function hintFor(step: string | undefined, { all, earlier }: StepNames): string 
   return step === undefined || all.includes(step) ? known : didYouMean(step, earlier, known);
 }
 
+interface PathPart {
+  readonly text: string;
+  readonly part: string | undefined;
+  readonly isWhole: boolean;
+}
+
 /** `isWhole`: the path ends at the event itself. */
 function checkPart(
-  text: string,
-  part: string | undefined,
-  isWhole: boolean,
+  { text, part, isWhole }: PathPart,
   path: string,
   faults: FaultList,
 ): void {

@@ -23,14 +23,18 @@ const STEP_KEYS = ["name", "condition", "else", "emit", "await", "compensate", "
 const AWAIT_KEYS = ["aggregate_type", "id", "event_types", "failure_types"];
 const AWAIT_HINT = 'For example {"aggregate_type": "payment", "event_types": ["was_captured"]}.';
 
+export interface StepSource {
+  readonly definition: JsonObject;
+  readonly name: string;
+  readonly path: string;
+}
+
 /**
  * Compiles step `name`. `place` is that of its event, with the steps that have ended before it.
  * The result is usable only if no fault was reported.
  */
 export function compileStep(
-  definition: JsonObject,
-  name: string,
-  path: string,
+  { definition, name, path }: StepSource,
   place: SagaPlace,
   warnings: FaultList,
 ): CompiledSagaStep {

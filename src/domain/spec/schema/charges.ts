@@ -126,16 +126,12 @@ interface Charge {
   readonly text: (value: JsonValue, units: number, perCharacter: number, max: number) => void;
   /** The additional cost of a host name. */
   readonly name: (value: JsonValue) => void;
-  /** `within`: the number of schemas that may write the path of a key. */
-  readonly keys: (
-    value: JsonValue,
-    units: number,
-    perKey: number,
-    within: number,
-    perItem: number,
-  ) => void;
+  readonly keys: (value: JsonValue, units: number, rates: KeyRates) => void;
   readonly faults: (count: number) => void;
 }
+
+/** `within`: the number of schemas that may write the path of a key. */
+type KeyRates = readonly [perKey: number, within: number, perItem: number];
 
 function createCharge(budget: Budget): Charge {
   return {
@@ -149,7 +145,7 @@ function createCharge(budget: Budget): Charge {
       if (typeof value !== "string" || value.length > WRITTEN_CHARACTERS_MAX) return;
       if (!isPlainName(value)) spend(budget, UNITS_PER_NAME_CHARACTER * value.length);
     },
-    keys: (value, units, perKey, within, perItem) => {
+    keys: (value, units, [perKey, within, perItem]) => {
       if (isJsonObject(value)) {
         for (const key of Object.keys(value)) {
           units += perKey;
@@ -181,7 +177,7 @@ function chargeVisit(cxt: KeywordCxt, charge: Charge, { unitsPerItem }: ItemReco
     const keys = gen.scopeValue("func", { ref: charge.keys });
     const perKey = unevaluated ? UNITS_PER_EVALUATED_KEY : UNITS_PER_KEY;
     const within = READS_KEYS.reduce((sum, keyword) => sum + countSchemas(parent[keyword]), 1);
-    gen.code(_`${keys}(${data}, ${schema}, ${perKey}, ${within}, ${unitsPerItem})`);
+    gen.code(_`${keys}(${data}, ${schema}, [${perKey}, ${within}, ${unitsPerItem}])`);
   } else if (!readsText) {
     gen.code(_`${gen.scopeValue("func", { ref: charge.fixed })}(${schema})`);
   }

@@ -44,13 +44,17 @@ interface Place {
   readonly warnings: FaultList;
 }
 
+export interface SchemaReports {
+  readonly patterns: PatternSet;
+  readonly faults: FaultList;
+  readonly warnings: FaultList;
+}
+
 /** Returns the references of the schema, or undefined after reporting at least one fault. */
 export function* checkSchema(
   root: JsonValue,
   path: string,
-  patterns: PatternSet,
-  faults: FaultList,
-  warnings: FaultList,
+  { patterns, faults, warnings }: SchemaReports,
 ): Steps<References | undefined> {
   const before = faults.faults.length;
   if (faults.isFull()) return undefined;

@@ -168,9 +168,11 @@ async function queryProjections(
   const asked = projections.map(({ name }) => name).filter((name) => checked.names.has(name));
   const early = request.stale ? undefined : findBroken(projections, asked);
   if (early !== undefined) return refuse(early);
-  const { commits } = asked.length === 0
-    ? { commits: 0 }
-    : await waitForProjections(engine, host, tenant.number, limits.projectionWaitMsMax, asked);
+  const { commits } = asked.length === 0 ? { commits: 0 } : await waitForProjections(engine, host, {
+    tenant: tenant.number,
+    waitMs: limits.projectionWaitMsMax,
+    names: asked,
+  });
   const after = await engine.snapshot((tx) => readFreshness(tx, tenant.number, asked));
   if (after.broken !== undefined && !request.stale) return refuse(after.broken);
   const nowMs = host.monotonicMs();

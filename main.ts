@@ -30,7 +30,7 @@ program.command("user").description("Manage the accounts that may log in.")
   .description("Add an account that may log in. The password is asked for at the terminal.")
   .option("--password-stdin", "read the password from standard input")
   .action(async (email, options) =>
-    (await import("./src/cli/add_user.ts")).addUser(email, options)
+    (await import("./src/cli/add_user.ts")).addUserOrExit(email, options)
   );
 
 program.command("export")
@@ -64,6 +64,6 @@ program.command("verify <file>")
 program.command("fsck")
   .description("Walk the whole store and check its evidence: chains, trees, counts, anchors.")
   .option("--all", "the trees of all anchors, not of the newest ones alone")
-  .action(async (options) => (await import("./src/cli/fsck.ts")).checkStore(options));
+  .action(async (options) => (await import("./src/cli/fsck.ts")).fsck(options));
 
 await program.parseAsync(Deno.args, { from: "user" });

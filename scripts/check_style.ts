@@ -8,6 +8,7 @@
 import { chargedLoops } from "./checks/charged_loops.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
 import * as rules from "./checks/style_rules.ts";
+import { sameNames } from "./checks/same_names.ts";
 import { LONG_SIGNATURES, type LongSignatures } from "./checks/style_tables.ts";
 import { COVERED_BY_NEIGHBOUR, type Neighbour } from "./checks/covered_by_neighbour.ts";
 
@@ -37,6 +38,7 @@ export function checkStyle(sources: readonly Source[], excused: Excused = EXCUSE
   return [
     ...sources.flatMap((source) => RULES.flatMap((rule) => rule(source))),
     ...signatureFaults(sources, excused.signatures),
+    ...sameNames(sources),
     ...untested(sources, excused.neighbours),
   ];
 }

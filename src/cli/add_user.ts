@@ -28,7 +28,7 @@ interface UserOptions {
   readonly passwordStdin?: boolean;
 }
 
-export async function addUser(email: string, options: UserOptions): Promise<void> {
+export async function addUserOrExit(email: string, options: UserOptions): Promise<void> {
   const config = settingsOrExit();
   const host = systemHost();
   const password = options.passwordStdin ? await readPasswordFromPipe() : readPassword();

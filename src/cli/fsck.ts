@@ -10,19 +10,19 @@ import type { Config } from "../config.ts";
 import { systemHost } from "../host.ts";
 import { checkStoreFile, checkStorePages } from "../kv/open_engine.ts";
 import type { PageCheck } from "../kv/sqlite/pages/page_check.ts";
-import { checkStore as findFaults } from "../features/checks/check_store.ts";
+import { checkStore } from "../features/checks/check_store.ts";
 import { complain, print } from "./print.ts";
 import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
 import { exitForOpening, openStoreOrExit } from "./transfer_settings.ts";
 
-export async function checkStore({ all = false }: { readonly all?: boolean }): Promise<void> {
+export async function fsck({ all = false }: { readonly all?: boolean }): Promise<void> {
   const config = settingsOrExit();
   const { faults: lost, pages, unknown } = pagesOrExit(config);
   // Print these at once: with pages lost, the steps below may not get to their end.
   for (const fault of lost) complain(`file: ${fault}`);
   const engine = await openStoreOrExit(config, systemHost(), "fsck");
   try {
-    const { faults, environments, streams, events, anchors } = await findFaults(engine, all);
+    const { faults, environments, streams, events, anchors } = await checkStore(engine, all);
     await engine.close();
     for (const { place, subject, fault } of faults) complain(`${place}: ${subject}: ${fault}`);
     const walked = `${environments} environments, ${streams} streams, ${events} events, ` +

@@ -7,7 +7,7 @@
  */
 
 import {
-  isOver,
+  isLeaseOver,
   type Lease,
   leaseEnd,
   type LeaseName,
@@ -45,7 +45,9 @@ export async function claimLease(
   nowMs: number,
 ): Promise<Lease | undefined> {
   const before = await readLease(tx, name);
-  if (before !== undefined && before.owner !== owner && !isOver(before, nowMs)) return undefined;
+  if (before !== undefined && before.owner !== owner && !isLeaseOver(before, nowMs)) {
+    return undefined;
+  }
   const { queue, shard } = name;
   const lease = { queue, shard, owner, term: (before?.term ?? 0) + 1, endsMs: leaseEnd(nowMs) };
   setOwner(tx, lease);

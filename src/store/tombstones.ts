@@ -4,7 +4,7 @@
  * docs/reference/erasure.md.
  */
 
-import { isOver, type Tombstone } from "../domain/erasure/tombstone.ts";
+import { isErasureOver, type Tombstone } from "../domain/erasure/tombstone.ts";
 import type { StreamKey } from "../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
@@ -43,7 +43,7 @@ export function saveTombstone(tx: Transaction, tenant: number, tombstone: Tombst
   const { id, key } = tombstone;
   keepTombstone(tx, tenant, tombstone);
   const open = keys.tombstoneStream(tenant, key);
-  if (isOver(tombstone)) tx.clear(open);
+  if (isErasureOver(tombstone)) tx.clear(open);
   else tx.set(open, encoder.encode(id));
 }
 

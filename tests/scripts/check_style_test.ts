@@ -207,3 +207,15 @@ Deno.test("checkStyle() excuses long signatures by rows, each for some and no mo
   assert.deepEqual(faultsOf(2, 1), ["src/a.ts", "src/a.ts", TABLE]);
   assert.deepEqual(faultsOf(1, 1, ""), ["src/a.ts", TABLE]);
 });
+
+Deno.test("checkStyle() refuses two exported functions of one name in src", () => {
+  const rulesOf = (...paths: string[]) =>
+    checkStyle(
+      paths.map((path) => parseSource(path, `${HEADER}export function a() {}\nfunction b() {}`)),
+      NONE_EXCUSED,
+    ).filter(({ rule }) => rule === "same_name").map(({ path, line }) => `${path}:${line}`);
+  assert.deepEqual(rulesOf("src/kv/a.ts"), []);
+  assert.deepEqual(rulesOf("src/kv/a.ts", "src/kv/c.ts"), ["src/kv/c.ts:2"]);
+  const apart = ["src/http/a.ts", "tests/kv/a_test.ts", "scripts/a.ts"];
+  assert.deepEqual(rulesOf("src/kv/a.ts", ...apart), []);
+});

@@ -17,7 +17,7 @@ import type { Tenant } from "../../src/domain/tenant.ts";
 import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { openSpecCache, type SpecCache } from "../../src/features/base/current_spec.ts";
-import { listSagas, readSaga } from "../../src/features/sagas/read_sagas.ts";
+import { showSaga, showSagas } from "../../src/features/sagas/read_sagas.ts";
 import { listOutbox } from "../../src/store/reactions/outbox.ts";
 import { readEvents } from "../../src/store/streams/stream_events.ts";
 import { readHead } from "../../src/store/streams/streams.ts";
@@ -188,8 +188,8 @@ export async function openShop(
   }
 
   async function sagas(): Promise<SagaView[]> {
-    const { data } = valueOf(await listSagas(engine, TENANT, { limit: 200 }));
-    const views = data.map(async ({ saga_id }) => valueOf(await readSaga(engine, TENANT, saga_id)));
+    const { data } = valueOf(await showSagas(engine, TENANT, { limit: 200 }));
+    const views = data.map(async ({ saga_id }) => valueOf(await showSaga(engine, TENANT, saga_id)));
     return (await Promise.all(views)).reverse();
   }
 

@@ -153,7 +153,7 @@ export function newTombstone(
 }
 
 /** Whether the erasure has reached an end state. */
-export function isOver({ state }: Pick<Tombstone, "state">): boolean {
+export function isErasureOver({ state }: Pick<Tombstone, "state">): boolean {
   return state === "completed" || state === "cancelled";
 }
 

@@ -55,7 +55,10 @@ export function isRunning({ endsMs }: Pick<Lease, "endsMs">, nowMs: number): boo
  * For all others: true when the lease may be taken. That includes a lease that ends far too
  * late: after a clock that ran an hour ahead, nobody should have to wait for an hour.
  */
-export function isOver({ owner, endsMs }: Pick<Lease, "owner" | "endsMs">, nowMs: number): boolean {
+export function isLeaseOver(
+  { owner, endsMs }: Pick<Lease, "owner" | "endsMs">,
+  nowMs: number,
+): boolean {
   if (owner === "" || nowMs >= endsMs + LEASE_SKEW_MS) return true;
   return endsMs > leaseEnd(nowMs) + WRONG_CLOCK_MS;
 }

@@ -1,6 +1,6 @@
 /** How the processes of a deployment share background work: queues in shards, equal shares each. */
 
-import { isOver, type Lease, type LeaseName, type Worker } from "./lease.ts";
+import { isLeaseOver, type Lease, type LeaseName, type Worker } from "./lease.ts";
 
 /**
  * The queues and their number of shards. One process at a time works on a shard, so more shards
@@ -74,7 +74,7 @@ export interface SharePlan {
 export function planShare(queue: QueueName, view: ShareView): SharePlan {
   const { leases, workers, owner, nowMs } = view;
   const share = shareOf(queue, owner, liveOwners(workers, owner, nowMs));
-  const running = leases.filter((lease) => !isOver(lease, nowMs) || lease.owner === owner);
+  const running = leases.filter((lease) => !isLeaseOver(lease, nowMs) || lease.owner === owner);
   const own = running.filter((lease) => lease.owner === owner);
   const taken = new Set(running.map(({ shard }) => shard));
   const free = Array.from({ length: QUEUE_SHARDS[queue] }, (_, shard) => ({ queue, shard }))
@@ -88,7 +88,7 @@ export function planShare(queue: QueueName, view: ShareView): SharePlan {
 }
 
 function liveOwners(workers: readonly Worker[], self: string, nowMs: number): string[] {
-  const others = workers.filter((worker) => worker.owner !== self && !isOver(worker, nowMs));
+  const others = workers.filter((worker) => worker.owner !== self && !isLeaseOver(worker, nowMs));
   return [self, ...others.map(({ owner }) => owner)].sort();
 }
 

@@ -25,7 +25,7 @@ export function centerOf({ lat, lng }: GeoPoint): Center {
 }
 
 /** The point together with its leaf cell. */
-export function placeOf({ lat, lng }: GeoPoint): GeoPlace {
+export function geoPlaceOf({ lat, lng }: GeoPoint): GeoPlace {
   return { leaf: s2.cellid.fromPoint(centerOf({ lat, lng })), lat, lng };
 }
 

@@ -20,7 +20,7 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import { limits } from "../limits.ts";
 import type { Emission } from "./action.ts";
 import { fieldsAt, textAt, type TextField } from "./form.ts";
-import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";
+import { failed, type Resolved, resolvedTo, SKIPPED } from "./resolved.ts";
 import { withinShare } from "./share.ts";
 import { type NamedStream, resolveTypeName, streamAt, type StreamField } from "./stream.ts";
 import { checkEventType, type Terms } from "./terms.ts";
@@ -106,5 +106,5 @@ export function sizeEmission(
   }
   const emission = { ...stream, eventType, data };
   const bytes = emission.key.length + emission.eventType.length + size.bytes;
-  return resolved({ emission, bytes });
+  return resolvedTo({ emission, bytes });
 }

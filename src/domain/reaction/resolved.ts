@@ -8,7 +8,7 @@ export type Resolved<T> =
 
 export const SKIPPED = { kind: "skip" } as const;
 
-export function resolved<T>(value: T): Resolved<T> {
+export function resolvedTo<T>(value: T): Resolved<T> {
   return { kind: "value", value };
 }
 

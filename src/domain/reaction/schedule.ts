@@ -11,7 +11,7 @@ import { excerpt } from "../handler/path.ts";
 import { templateAt } from "../handler/template.ts";
 import { describeKind, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
-import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";
+import { failed, type Resolved, resolvedTo, SKIPPED } from "./resolved.ts";
 import { spend } from "../budget.ts";
 import { STEP_UNITS } from "../handler/budget.ts";
 import type { CancelRule } from "./action.ts";
@@ -86,11 +86,11 @@ function keyedDelay(key: DelayKey, definition: JsonValue, site: Site): CompiledD
       const value = template.view(evaluation);
       if (value === undefined) return SKIPPED;
       const parsed = readDelay(key, value);
-      return parsed.ok ? resolved(parsed.ms) : failed(`${key}: ${parsed.message}`);
+      return parsed.ok ? resolvedTo(parsed.ms) : failed(`${key}: ${parsed.message}`);
     };
   }
   const parsed = readDelay(key, template.constant ?? null);
-  if (parsed.ok) return () => resolved(parsed.ms);
+  if (parsed.ok) return () => resolvedTo(parsed.ms);
   const hint = key === "delay" ? DELAY_HINT : DELAY_MS_HINT;
   addFault(site, "delay_invalid", parsed.message, hint);
   return () => SKIPPED;
@@ -122,12 +122,12 @@ export function cancelRulesAt(
   if (!Array.isArray(definition)) {
     const message = `cancel_on must be an array, not ${describeKind(definition)}`;
     addFault(site, "wrong_type", message, CANCEL_HINT);
-    return () => resolved([]);
+    return () => resolvedTo([]);
   }
   if (definition.length > limits.cancelRulesMax) {
     const message = `cancel_on has more than ${limits.cancelRulesMax} rules`;
     addFault(site, "too_many", message, "Let the events that end the wait share one event type");
-    return () => resolved([]);
+    return () => resolvedTo([]);
   }
   const rules = definition
     .map((each, index) => ruleAt(each, childSite(site, index), terms))
@@ -175,5 +175,5 @@ function resolveRules(
     if (place.kind === "failure") return failed(`cancel_on[${index}].${place.message}`);
     if (place.kind === "value") found.push({ key: place.value.key, eventType });
   }
-  return resolved(found);
+  return resolvedTo(found);
 }

@@ -16,7 +16,7 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import { isTypeName } from "../type_name.ts";
 import { type StreamKey, streamKey } from "../stream_key.ts";
 import { textAt, type TextField } from "./form.ts";
-import { failed, type Resolved, resolved, SKIPPED } from "./resolved.ts";
+import { failed, type Resolved, resolvedTo, SKIPPED } from "./resolved.ts";
 import { checkAggregateType, type Terms } from "./terms.ts";
 
 export interface NamedStream {
@@ -84,11 +84,11 @@ export function resolveTypeName(
   key: string,
   evaluation: Evaluation,
 ): Resolved<string> {
-  if (field.constant !== undefined) return resolved(field.constant);
+  if (field.constant !== undefined) return resolvedTo(field.constant);
   const name = field.view(evaluation);
   if (name === undefined) return SKIPPED;
   if (typeof name !== "string") return failed(`${key} is ${describeKind(name)}, not a text`);
-  if (isTypeName(name)) return resolved(name);
+  if (isTypeName(name)) return resolvedTo(name);
   return failed(`${key} "${excerpt(name)}" is not the name of a type`);
 }
 
@@ -105,5 +105,5 @@ export function nameStream(
     return failed(`id "${excerpt(text)}" is not an identifier: ${explainIdentifier(text)}`);
   }
   const { value: id } = identifier;
-  return resolved({ key: streamKey(type, id), aggregateType: type, id });
+  return resolvedTo({ key: streamKey(type, id), aggregateType: type, id });
 }

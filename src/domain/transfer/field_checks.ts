@@ -19,12 +19,12 @@ export function shortText(value: unknown): boolean {
     value.isWellFormed();
 }
 
-export function count(value: unknown): boolean {
+export function wholeNumber(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 export function countFrom1(value: unknown): boolean {
-  return count(value) && value !== 0;
+  return wholeNumber(value) && value !== 0;
 }
 
 export function hex64(value: unknown): boolean {

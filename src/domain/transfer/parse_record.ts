@@ -5,7 +5,6 @@ import { isJsonObject } from "../json.ts";
 import { isBlobName } from "../wasm/blob.ts";
 import { ENVIRONMENTS } from "../tenant.ts";
 import {
-  count,
   countFrom1,
   faultOf,
   hex64,
@@ -16,6 +15,7 @@ import {
   streamKeyText,
   text,
   time,
+  wholeNumber,
 } from "./field_checks.ts";
 import { type FileRecord, FORMAT, FORMAT_VERSIONS_READ } from "./record.ts";
 import { WORK_KINDS } from "./work.ts";
@@ -34,7 +34,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 function isTarget(value: unknown): boolean {
   return Array.isArray(value) && value.length === 3 && streamKeyText(value[0]) &&
-    count(value[1]) && countFrom1(value[2]);
+    wholeNumber(value[1]) && countFrom1(value[2]);
 }
 
 const instance: Shape = {
@@ -47,7 +47,7 @@ const instance: Shape = {
 const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
   header: {
     format: text,
-    version: count,
+    version: wholeNumber,
     instance: objectOf(instance),
     environment: oneOf(ENVIRONMENTS),
     exported_at: time,
@@ -58,10 +58,10 @@ const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
   stream: {
     key: streamKeyText,
     // The store keeps it in 32 bits.
-    generation: (value) => count(value) && (value as number) <= 0xffff_ffff,
-    created_at: count,
-    updated_at: count,
-    from: count,
+    generation: (value) => wholeNumber(value) && (value as number) <= 0xffff_ffff,
+    created_at: wholeNumber,
+    updated_at: wholeNumber,
+    from: wholeNumber,
     "tip?": hex64,
   },
   tip: { length: countFrom1, tip: hex64 },
@@ -76,10 +76,10 @@ const SHAPES: Readonly<Record<FileRecord["record"], Shape>> = {
   ledger: {
     key: shortText,
     body_hash: hex64,
-    used: count,
+    used: wholeNumber,
     form: oneOf(["single", "batch", "atomic"]),
     request_id: shortText,
-    implied_count: count,
+    implied_count: wholeNumber,
     targets: (value) => Array.isArray(value) && value.length > 0 && value.every(isTarget),
   },
   work: { kind: oneOf(WORK_KINDS), parts: countFrom1 },
@@ -114,7 +114,7 @@ export function isStoredEvent(raw: string): boolean {
   if (!isJsonObject(event)) return false;
   const { key, type, data, metadata } = event;
   return Object.keys(event).join() === "key,type,data,metadata" && text(key) && shortText(type) &&
-    isJsonObject(data) && isJsonObject(metadata) && count(metadata.timestamp) &&
+    isJsonObject(data) && isJsonObject(metadata) && wholeNumber(metadata.timestamp) &&
     isJsonObject(metadata.actor);
 }
 

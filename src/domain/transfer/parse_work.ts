@@ -18,7 +18,6 @@ import { checkKeptSaga } from "../spec/sagas/saga.ts";
 import { parseUtcTime } from "../utc_time.ts";
 import {
   anyOf,
-  count,
   countFrom1,
   faultOf,
   hex64,
@@ -29,6 +28,7 @@ import {
   shortText,
   streamKeyText,
   text,
+  wholeNumber,
 } from "./field_checks.ts";
 import type {
   MovedDefinition,
@@ -71,7 +71,7 @@ function typeName(value: unknown): boolean {
 }
 
 function tries(value: unknown): boolean {
-  return count(value) && (value as number) < limits.reactionTriesMax;
+  return wholeNumber(value) && (value as number) < limits.reactionTriesMax;
 }
 
 function emission(value: unknown): boolean {
@@ -81,7 +81,7 @@ function emission(value: unknown): boolean {
 }
 
 function metadata(value: unknown): boolean {
-  return isJsonObject(value) && count(value.timestamp) && isJsonObject(value.actor);
+  return isJsonObject(value) && wholeNumber(value.timestamp) && isJsonObject(value.actor);
 }
 
 function sagaId(value: unknown): boolean {
@@ -114,8 +114,14 @@ const entry = anyOf([
 ]);
 
 const waiting = anyOf([
-  { kind: oneOf(["event"]), step: count, key: streamKeyText, eventTypes, dueMs: count },
-  { kind: oneOf(["pause"]), step: count, phase: oneOf(PHASES), tries: count, dueMs: count },
+  { kind: oneOf(["event"]), step: wholeNumber, key: streamKeyText, eventTypes, dueMs: wholeNumber },
+  {
+    kind: oneOf(["pause"]),
+    step: wholeNumber,
+    phase: oneOf(PHASES),
+    tries: wholeNumber,
+    dueMs: wholeNumber,
+  },
 ]);
 
 const instance = objectOf({
@@ -123,14 +129,14 @@ const instance = objectOf({
   name: typeName,
   definition: hex64,
   state: oneOf(SAGA_STATES),
-  startedAt: count,
-  updatedAt: count,
+  startedAt: wholeNumber,
+  updatedAt: wholeNumber,
   trigger: reference,
   "triggerEvent?": storedEvent,
-  completed: listOf(objectOf({ step: count, event: storedEvent })),
+  completed: listOf(objectOf({ step: wholeNumber, event: storedEvent })),
   "waiting?": waiting,
   history: listOf(objectOf({
-    at: count,
+    at: wholeNumber,
     step: text,
     outcome: oneOf(OUTCOMES),
     "event?": reference,
@@ -144,50 +150,50 @@ function utcTime(value: unknown): boolean {
 
 const tryLine = objectOf({
   at: utcTime,
-  "status?": count,
+  "status?": wholeNumber,
   "failure?": oneOf(TRY_FAILURES),
-  duration_ms: count,
+  duration_ms: wholeNumber,
 });
 
 const delivery = objectOf({
   id: (value) => typeof value === "string" && DELIVERY_ID.test(value),
-  sinceMs: count,
-  dueMs: count,
+  sinceMs: wholeNumber,
+  dueMs: wholeNumber,
   url: (value) => typeof value === "string" && isWebhookUrl(value),
   tries: (value) => listOf(tryLine)(value) && (value as unknown[]).length <= RETRY_PAUSES_MS.length,
-  triesBefore: count,
+  triesBefore: wholeNumber,
 });
 
 const SHAPES: Readonly<Record<WorkKind, Shape>> = {
   outbox_entry: {
-    place: objectOf({ stream: streamKeyText, index: count, number: count }),
+    place: objectOf({ stream: streamKeyText, index: wholeNumber, number: wholeNumber }),
     entry,
-    sinceMs: count,
-    waitMs: count,
+    sinceMs: wholeNumber,
+    waitMs: wholeNumber,
     tries,
   },
   scheduled_event: {
     id: shortText,
     emission,
     cancelOn: listOf(objectOf({ key: streamKeyText, eventType: shortText })),
-    createdMs: count,
-    fireAtMs: count,
+    createdMs: wholeNumber,
+    fireAtMs: wholeNumber,
     by: objectOf({ key: streamKeyText, eventType: shortText, streamId: shortText }),
     requestId: shortText,
     tries,
-    timerMs: count,
+    timerMs: wholeNumber,
     "root?": root,
   },
   delivery: {
     listener: typeName,
     stream: streamKeyText,
-    index: count,
+    index: wholeNumber,
     delivery,
   },
   saga: {
     instance,
-    "awaitsFrom?": count,
-    "timerMs?": count,
+    "awaitsFrom?": wholeNumber,
+    "timerMs?": wholeNumber,
     "timerTries?": tries,
     depth: countFrom1,
     requestId: shortText,
@@ -198,19 +204,19 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
     key: streamKeyText,
     reason: shortText,
     "legal_basis?": shortText,
-    grace_hours: count,
+    grace_hours: wholeNumber,
     state: oneOf(TOMBSTONE_STATES),
     requested_at: utcTime,
     requested_by: shortText,
     execute_at: utcTime,
-    executeAtMs: count,
+    executeAtMs: wholeNumber,
     "cancelled_at?": utcTime,
     "executed_at?": utcTime,
     "completed_at?": utcTime,
     "result?": objectOf({
       generation: countFrom1,
       event_count: countFrom1,
-      erased_count: count,
+      erased_count: wholeNumber,
       previous_tip: hex64,
       tip: hex64,
     }),

@@ -18,7 +18,7 @@ import {
   type FunctionType,
   type ModuleExport,
   type ModuleShape,
-  readModule,
+  readModuleShape,
 } from "./module_shape.ts";
 import { rewriteModule } from "./rewrite_module.ts";
 
@@ -47,7 +47,7 @@ export function checkModule(bytes: Uint8Array<ArrayBuffer>): ModuleCheck {
   if (violation !== undefined) return { ok: false, violation };
   const shape = emptyShape();
   try {
-    readModule(bytes, shape);
+    readModuleShape(bytes, shape);
   } catch (error) {
     return { ok: false, violation: describeError(error, shape.place) };
   }

@@ -122,7 +122,7 @@ export function emptyShape(): ModuleShape {
  * Reads everything after the header into `shape`.
  * @throws {MalformedModuleError | UnknownFeatureError}
  */
-export function readModule(bytes: Uint8Array, shape: ModuleShape): void {
+export function readModuleShape(bytes: Uint8Array, shape: ModuleShape): void {
   const reader: ByteReader = { bytes, at: HEADER_BYTES, end: bytes.length };
   let order = 0;
   while (reader.at < reader.end) {

@@ -3,9 +3,9 @@
 import {
   changeTier,
   createInstance,
-  listInstances,
-  readInstance,
   resolveTenant,
+  showInstance,
+  showInstances,
 } from "./instances.ts";
 import { passwordHasher } from "./hash_password.ts";
 import {
@@ -93,8 +93,8 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
     login: (request) => login(accounts, request),
     addUser: (email, password) => addUser(accounts, email, password),
     createInstance: (slug, tier) => createInstance(engine, host, slug, tier),
-    listInstances: (operator) => listInstances(engine, operator),
-    readInstance: (operator, id) => readInstance(engine, operator, id),
+    listInstances: (operator) => showInstances(engine, operator),
+    readInstance: (operator, id) => showInstance(engine, operator, id),
     resolveTenant: (operator, id, environment) => resolveTenant(engine, operator, id, environment),
     changeTier: (id, tier) => thenForget(changeTier(engine, id, tier)),
     listApiKeys: (tenant) => listApiKeys(engine, tenant),

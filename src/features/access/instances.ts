@@ -102,7 +102,7 @@ function parseTier(text: string): Outcome<Tier> {
 }
 
 /** The instances that the token covers, sorted by id. */
-export async function listInstances(
+export async function showInstances(
   engine: Engine,
   operator: Operator,
 ): Promise<readonly Instance[]> {
@@ -113,7 +113,7 @@ export async function listInstances(
 const PAGE = 1_000;
 
 /** 403 if the token does not cover the instance, whether it exists or not; otherwise 404. */
-export async function readInstance(
+export async function showInstance(
   engine: Engine,
   operator: Operator,
   id: string,

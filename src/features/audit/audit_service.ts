@@ -17,10 +17,10 @@ import {
   type AnchorPage,
   type AttestationRequest,
   createAttestationReader,
-  listAnchors,
   listPublicKeys,
   type PublicKey,
-  readAnchor,
+  showAnchor,
+  showAnchors,
 } from "./read_evidence.ts";
 
 export interface AuditService {
@@ -70,8 +70,8 @@ export function createAudit(
       const { anchor } = await maker.make(tenant);
       return { isNew: true, anchor };
     },
-    readAnchor: (tenant, id) => readAnchor(engine, tenant, id),
-    listAnchors: (tenant, page) => listAnchors(engine, tenant, page),
+    readAnchor: (tenant, id) => showAnchor(engine, tenant, id),
+    listAnchors: (tenant, page) => showAnchors(engine, tenant, page),
     listSigningKeys: (tenant) => listPublicKeys(engine, tenant),
     async rotateSigningKey({ instanceId }) {
       const { public_key, created_at } = await rotateSigningKey(engine, host, instanceId);

@@ -52,7 +52,7 @@ export type AnchorPage = ListPage<InstanceAnchor>;
 const ID_CHARACTERS_MAX = 64;
 
 /** With `id` undefined: the newest anchor. */
-export async function readAnchor(
+export async function showAnchor(
   engine: Engine,
   tenant: Tenant,
   id: string | undefined,
@@ -65,7 +65,7 @@ export async function readAnchor(
 }
 
 /** `start`: the id of an anchor; the page holds older ones. */
-export async function listAnchors(
+export async function showAnchors(
   engine: Engine,
   tenant: Tenant,
   page: { readonly limit?: number; readonly start?: string },

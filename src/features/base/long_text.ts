@@ -10,7 +10,7 @@ const SLICE_CHARACTERS = 128 * 1024;
 const encoder = new TextEncoder();
 
 /** The UTF-8 bytes of a text, in slices that never split a character. */
-export function* bytesOf(text: string): Generator<Uint8Array<ArrayBuffer>> {
+export function* slicesOfText(text: string): Generator<Uint8Array<ArrayBuffer>> {
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + SLICE_CHARACTERS);
     // Half of a surrogate pair has no UTF-8 encoding of its own.
@@ -25,7 +25,7 @@ function isFirstHalf(unit: number): boolean {
 }
 
 /** `rest`: yields the thread to other work if its time slice is over. */
-export async function textOf(
+export async function textOfSlices(
   bytes: Uint8Array,
   rest: () => Promise<void> | undefined,
 ): Promise<string> {

@@ -8,7 +8,7 @@ export interface StreamTurns {
   take(names: readonly string[], body: () => Promise<void>): Promise<void>;
 }
 
-export function openTurns(): StreamTurns {
+export function openStreamTurns(): StreamTurns {
   /** By name: the end of the last turn that was requested. */
   const ends = new Map<string, Promise<void>>();
 

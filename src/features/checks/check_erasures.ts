@@ -6,7 +6,7 @@
  */
 
 import { verifyReceipt } from "../../domain/erasure/receipt.ts";
-import { isOver, type Tombstone } from "../../domain/erasure/tombstone.ts";
+import { isErasureOver, type Tombstone } from "../../domain/erasure/tombstone.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { findOpenTombstone, walkTombstones } from "../../store/tombstones.ts";
 import type { WalkedStream } from "./check_streams.ts";
@@ -40,7 +40,9 @@ export async function findErasures(
     for (const tombstone of page) {
       const { id, key, state, result } = tombstone;
       const open = await engine.snapshot((tx) => findOpenTombstone(tx, tenant, key));
-      if (!isOver(tombstone) && open !== id) report(id, "is open, but not found by its stream");
+      if (!isErasureOver(tombstone) && open !== id) {
+        report(id, "is open, but not found by its stream");
+      }
       if (state === "running") rewriting.add(key);
       if (state === "completed") checkReceipt(tombstone, owner, report);
       if (result !== undefined) done.push({ ...tombstone, result });

@@ -8,7 +8,7 @@
 import { assert } from "../../domain/assert.ts";
 import { type ErasureReceipt, signReceipt } from "../../domain/erasure/receipt.ts";
 import {
-  isOver,
+  isErasureOver,
   type RewriteProgress,
   type RewriteResult,
   type Tombstone,
@@ -116,7 +116,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     if (!await share.holds(tx, lease)) return "lost";
     const { tenant, id } = place;
     const tombstone = await readTombstone(tx, tenant, id);
-    if (tombstone === undefined || isOver(tombstone)) {
+    if (tombstone === undefined || isErasureOver(tombstone)) {
       clearErasure(tx, place);
       return "over";
     }
@@ -143,13 +143,13 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     const { tenant, id } = place;
     await engine.forget();
     const tombstone = await engine.snapshot((tx) => readTombstone(tx, tenant, id));
-    if (tombstone === undefined || isOver(tombstone)) return;
+    if (tombstone === undefined || isErasureOver(tombstone)) return;
     const completed_at = new Date(host.nowMs()).toISOString();
     const receipt = await makeReceipt(engine, tenants, tenant, { ...tombstone, completed_at });
     await engine.transact(async (tx) => {
       if (!await share.holds(tx, lease)) return;
       const now = await readTombstone(tx, tenant, id);
-      if (now === undefined || isOver(now)) return;
+      if (now === undefined || isErasureOver(now)) return;
       saveTombstone(tx, tenant, { ...now, state: "completed", completed_at, receipt });
       clearErasure(tx, place);
     });

@@ -4,9 +4,9 @@ import { createErasureRunner } from "./erase_due.ts";
 import {
   cancelErasure,
   type ErasureRequest,
-  listTombstones,
-  readTombstone,
   requestErasure,
+  showTombstone,
+  showTombstones,
 } from "./tombstones.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import {
@@ -52,8 +52,8 @@ export function createErasure(parts: ErasureParts): ErasureService {
   return {
     request: async (tenant, request) => view(await requestErasure(parts, tenant, request)),
     cancel: async (tenant, id) => view(await cancelErasure(parts, tenant, id)),
-    read: (tenant, id) => readTombstone(engine, tenant, id),
-    list: (tenant, page) => listTombstones(engine, tenant, page),
+    read: (tenant, id) => showTombstone(engine, tenant, id),
+    list: (tenant, page) => showTombstones(engine, tenant, page),
     eraseDue: (limit, isStopping = () => false) => runner.drain(limit, isStopping),
     close,
   };

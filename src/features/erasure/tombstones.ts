@@ -133,7 +133,7 @@ function refuseTombstone() {
   return refuse({ kind: "not_found", message });
 }
 
-export async function readTombstone(
+export async function showTombstone(
   engine: Engine,
   tenant: Tenant,
   id: string,
@@ -144,7 +144,7 @@ export async function readTombstone(
 }
 
 /** Newest first. */
-export async function listTombstones(
+export async function showTombstones(
   engine: Engine,
   tenant: Tenant,
   request: { readonly limit?: number; readonly start?: string },

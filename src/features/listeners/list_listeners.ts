@@ -20,7 +20,7 @@ import { cutPage, pageLimit } from "../../domain/list_page.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { type Endpoint, listPending } from "../../store/listeners/deliveries.ts";
+import { type Endpoint, listPendingDeliveries } from "../../store/listeners/deliveries.ts";
 import { countEnded, listEnded } from "../../store/listeners/ended_deliveries.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { eventId, parseEventId } from "../../domain/event.ts";
@@ -78,7 +78,7 @@ async function countDeliveries(
   const at = { tenant, listener };
   return await engine.snapshot(async (tx) => {
     const [pending, delivered, dead, dropped] = await Promise.all([
-      listPending(tx, at, undefined, COUNT_MAX).then(({ length }) => length),
+      listPendingDeliveries(tx, at, undefined, COUNT_MAX).then(({ length }) => length),
       countEnded(tx, at, "delivered", COUNT_MAX),
       countEnded(tx, at, "dead", COUNT_MAX),
       countEnded(tx, at, "dropped", COUNT_MAX),
@@ -177,7 +177,7 @@ async function readState(
     const page = { limit, after, reverse: true };
     return (await listEnded(tx, at, state as EndState, page)).map(viewEnded);
   }
-  const pending = await listPending(
+  const pending = await listPendingDeliveries(
     tx,
     at,
     after === undefined ? undefined : parsePending(after),

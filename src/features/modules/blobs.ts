@@ -137,7 +137,7 @@ function takeOver(tx: Transaction, tenant: number, spec: CompiledSpec, name: str
 export type BlobPage = ListPage<BlobVersion>;
 
 /** Sorted by name and version. `start` is a pinned version: `<name>:v<N>`. */
-export async function listBlobs(
+export async function showBlobs(
   engine: Engine,
   tenant: Tenant,
   page: { readonly limit?: number; readonly start?: string },

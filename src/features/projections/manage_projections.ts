@@ -16,7 +16,7 @@ import {
   listProjections as listRecords,
   newestVersion,
   nextProjectionNumber,
-  placeOf,
+  projectionPlaceOf,
   type ProjectionRecord,
   setProjection,
 } from "../../store/projections/projections.ts";
@@ -124,7 +124,7 @@ export async function deleteProjection(
 const COUNT_MAX = 1_000;
 
 /** All projections with their status, sorted by name. */
-export async function listProjections(
+export async function showProjections(
   engine: Engine,
   { number: tenant }: Tenant,
 ): Promise<ProjectionStatus[]> {
@@ -148,9 +148,11 @@ async function describe(
 ): Promise<ProjectionStatus> {
   const { name, ready, building, broken, deployed_at } = record;
   const newest = newestVersion(record);
-  const progress = building && await readBuild(tx, placeOf(tenant, record, building));
+  const progress = building && await readBuild(tx, projectionPlaceOf(tenant, record, building));
   const failed = await failedRows(tx, tenant, record);
-  const missed = ready === undefined ? 0 : await readMissed(tx, placeOf(tenant, record, ready));
+  const missed = ready === undefined
+    ? 0
+    : await readMissed(tx, projectionPlaceOf(tenant, record, ready));
   return {
     name,
     state: broken !== undefined ? "broken" : ready === undefined ? "building" : "ready",
@@ -170,7 +172,7 @@ async function describe(
 }
 
 async function failedRows(tx: ReadTransaction, tenant: number, record: ProjectionRecord) {
-  const place = placeOf(tenant, record, record.ready ?? newestVersion(record));
+  const place = projectionPlaceOf(tenant, record, record.ready ?? newestVersion(record));
   const retries = await listRetries(tx, place, COUNT_MAX);
   const [first] = retries;
   const row = first && await readProjectionRow(tx, place, first.row);

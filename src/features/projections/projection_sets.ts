@@ -14,7 +14,7 @@ import type { Engine, Transaction } from "../../kv/engine.ts";
 import {
   listProjections,
   newestVersion,
-  placeOf,
+  projectionPlaceOf,
   type ProjectionRecord,
   readProjectionChanges,
 } from "../../store/projections/projections.ts";
@@ -114,7 +114,7 @@ function frozenProjection(
   const { name, ready, isDeleted } = record;
   if (ready === undefined || isDeleted) return undefined;
   if (projections.some((kept) => kept.name === name && kept.isReady)) return undefined;
-  return { place: placeOf(tenant, record, ready), types: new Set(ready.types) };
+  return { place: projectionPlaceOf(tenant, record, ready), types: new Set(ready.types) };
 }
 
 function keptProjections(
@@ -129,7 +129,7 @@ function keptProjections(
     // An older document may no longer fit the spec; its successor is being built.
     if (!compiled.ok) return [];
     const isReady = version === ready;
-    const place = placeOf(tenant, record, version);
+    const place = projectionPlaceOf(tenant, record, version);
     return [{ name, place, isReady, projection: compiled.projection }];
   });
 }

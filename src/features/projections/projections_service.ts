@@ -4,7 +4,7 @@ import {
   deleteProjection,
   type DeployedProjection,
   deployProjection,
-  listProjections,
+  showProjections,
 } from "./manage_projections.ts";
 import { openLines } from "../../domain/fairness/per_name.ts";
 import type { WorkShare } from "../base/share_work.ts";
@@ -67,7 +67,7 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
   return {
     deploy: (tenant, document) => deployProjection(working, tenant, document),
     remove: (tenant, name) => deleteProjection(working, tenant, name),
-    list: (tenant) => listProjections(engine, tenant),
+    list: (tenant) => showProjections(engine, tenant),
     readRow: (tenant, request) => readRow(working, tenant, request),
     listRows: (tenant, name, page, stale) => listRows(working, tenant, { name, page, stale }),
     exportCsv: (tenant, request) => exportProjection({ engine, host }, tenant, request, lines),

@@ -16,7 +16,7 @@ import {
   clearProjectionTenant,
   listProjections,
   newestVersion,
-  placeOf,
+  projectionPlaceOf,
   type ProjectionRecord,
   setProjection,
 } from "../../store/projections/projections.ts";
@@ -97,7 +97,7 @@ export function beginVersion(
     basis: basisOf(projection, spec),
   };
   const givenUp = before.building === undefined ? [] : [before.building.version];
-  setBuild(tx, placeOf(tenant, before, building), {
+  setBuild(tx, projectionPlaceOf(tenant, before, building), {
     isWhole: false,
     rows: 0,
     startedMs: nowMs,

@@ -28,7 +28,7 @@ import {
   savePause,
 } from "../../store/reactions/paused_reactions.ts";
 import {
-  listPending,
+  listPendingReactions,
   PENDING_SOURCES,
   type PendingPage,
   type PendingPiece,
@@ -96,7 +96,9 @@ async function readPage(
   while (place !== undefined) {
     await pieces.rest();
     const at: PendingPlace = place;
-    const page: PendingPage = await engine.snapshot((tx) => listPending(tx, tenant, at, PAGE));
+    const page: PendingPage = await engine.snapshot((tx) =>
+      listPendingReactions(tx, tenant, at, PAGE)
+    );
     for (const piece of page.pieces) {
       // One more than the page holds proves that something follows.
       if (views.length === limit) return { views, next: place };
@@ -118,7 +120,9 @@ async function countPending(engine: Engine, host: Host, tenant: number): Promise
     while (place?.source === first.source && counted < COUNTED_MAX) {
       await pieces.rest();
       const at: PendingPlace = place;
-      const page: PendingPage = await engine.snapshot((tx) => listPending(tx, tenant, at, PAGE));
+      const page: PendingPage = await engine.snapshot((tx) =>
+        listPendingReactions(tx, tenant, at, PAGE)
+      );
       for (const { view, bytes } of page.pieces) {
         counts[view.kind].count++;
         counts[view.kind].bytes += bytes;
@@ -224,7 +228,7 @@ export async function discardReactions(
     await pieces.rest();
     const at: PendingPlace = place;
     const page: PendingPage = await engine.snapshot((tx) =>
-      listPending(tx, tenant.number, at, AT_A_TIME)
+      listPendingReactions(tx, tenant.number, at, AT_A_TIME)
     );
     const found = page.pieces.filter(({ view }) => isMatch(view, filter));
     for (let from = 0; from < found.length; from += AT_A_TIME) {

@@ -31,7 +31,7 @@ const LOOKED_AT_MAX = 1_000;
  * empty, and `truncated` may then be true although nothing follows. Otherwise `truncated` is
  * exact.
  */
-export async function listSchedules(
+export async function showSchedules(
   engine: Engine,
   tenant: Tenant,
   request: { readonly limit?: number; readonly start?: string },

@@ -25,7 +25,7 @@ const ID_CHARACTERS_MAX = 64;
 /** Longer than any name. */
 const NAME_CHARACTERS_MAX = 64;
 
-export async function listSagas(
+export async function showSagas(
   engine: Engine,
   tenant: Tenant,
   { name, state, start, limit }: ListSagasRequest,
@@ -41,7 +41,7 @@ export async function listSagas(
   return accept(cutPage(found, limit, ({ saga_id }) => saga_id));
 }
 
-export async function readSaga(
+export async function showSaga(
   engine: Engine,
   tenant: Tenant,
   id: string,

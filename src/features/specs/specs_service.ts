@@ -1,7 +1,7 @@
 /** Specs and the modules they call, bound to one engine and one host. */
 
 import { deploySpec } from "./deploy_spec.ts";
-import { type BlobPage, listBlobs, uploadBlob, type UploadParts } from "../modules/blobs.ts";
+import { type BlobPage, showBlobs, uploadBlob, type UploadParts } from "../modules/blobs.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { WebhookSettings } from "../../domain/listener/sender.ts";
@@ -42,7 +42,7 @@ export function createSpecService(
     readSpecVersion: (tenant) => readSpecVersion(engine, tenant),
     listSpecs: (tenant, page = {}) => listSpecs(engine, tenant, page),
     uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
-    listBlobs: (tenant, page) => listBlobs(engine, tenant, page),
+    listBlobs: (tenant, page) => showBlobs(engine, tenant, page),
   };
 }
 

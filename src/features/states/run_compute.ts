@@ -21,7 +21,7 @@ import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
-import { bytesOf, textOf } from "../base/long_text.ts";
+import { slicesOfText, textOfSlices } from "../base/long_text.ts";
 
 /** A fold to run in a process. */
 export interface FoldOrder {
@@ -86,7 +86,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     });
     if (outcome.kind !== "done") return refuse(refusalOf("Folding this aggregate", outcome, bytes));
     if (!outcome.result.ok) return outcome.result;
-    return accept(await textOf(outcome.bytes, openPieces(host).rest));
+    return accept(await textOfSlices(outcome.bytes, openPieces(host).rest));
   }
 
   /** The length of a text in UTF-8. */
@@ -94,7 +94,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     if (text === undefined) return 0;
     const pieces = openPieces(host);
     let bytes = 0;
-    for (const slice of bytesOf(text)) {
+    for (const slice of slicesOfText(text)) {
       bytes += slice.length;
       await pieces.rest();
     }
@@ -127,7 +127,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
 
 async function* foldInput({ type, base, events }: FoldOrder): AsyncGenerator<InputPiece> {
   yield { name: "handlers", bytes: definitionsOf(type) };
-  for (const bytes of bytesOf(base ?? "")) yield { name: "base", bytes };
+  for (const bytes of slicesOfText(base ?? "")) yield { name: "base", bytes };
   for await (const texts of events()) {
     if (texts.length > 0) {
       yield { name: "events", bytes: encoder.encode(`${texts.join("\n")}\n`) };
@@ -142,7 +142,7 @@ function* rowInput(
   const definition = { document, types: [...types], singletons: [...singletons] };
   yield { name: "definition", bytes: encoder.encode(JSON.stringify(definition)) };
   for (const text of states.values()) {
-    for (const bytes of bytesOf(text ?? "")) yield { name: "states", bytes };
+    for (const bytes of slicesOfText(text ?? "")) yield { name: "states", bytes };
   }
 }
 

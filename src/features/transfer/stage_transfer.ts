@@ -5,7 +5,7 @@
  */
 
 import { extendFrontierBy } from "../../domain/audit/frontier.ts";
-import { type GeoPlace, placeOf } from "../../domain/geo/cells.ts";
+import { type GeoPlace, geoPlaceOf } from "../../domain/geo/cells.ts";
 import { storedPoint } from "../../domain/geo/stored_point.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
@@ -309,7 +309,7 @@ function storePart(
 function newestPlace(events: readonly EventItem[]): GeoPlace | undefined {
   for (const { raw } of events.toReversed()) {
     const point = storedPoint(raw);
-    if (point !== undefined) return placeOf(point);
+    if (point !== undefined) return geoPlaceOf(point);
   }
   return undefined;
 }

@@ -4,7 +4,7 @@
  */
 
 import { parseEventId } from "../../domain/event.ts";
-import { isOver, type Tombstone } from "../../domain/erasure/tombstone.ts";
+import { isErasureOver, type Tombstone } from "../../domain/erasure/tombstone.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
 import { compileKeptSaga } from "../../domain/spec/sagas/saga.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
@@ -185,7 +185,7 @@ async function storeTombstone(
   ]);
   if (known !== undefined) return false;
   const tombstone: Tombstone = { ...moved, imported: true };
-  if (isOver(tombstone)) {
+  if (isErasureOver(tombstone)) {
     keepTombstone(tx, tenant, tombstone);
     return true;
   }

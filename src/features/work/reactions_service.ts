@@ -1,6 +1,6 @@
 /** Reading and changing what events have set off, bound to one engine and one host. */
 
-import { cancelSchedule, listSchedules, readScheduled } from "../reactions/scheduled_events.ts";
+import { cancelSchedule, readScheduled, showSchedules } from "../reactions/scheduled_events.ts";
 import type { DeliveryRunner } from "../listeners/deliver_events.ts";
 import {
   type Discarded,
@@ -25,7 +25,7 @@ import {
   type ListDeliveriesRequest,
   listListeners,
 } from "../listeners/list_listeners.ts";
-import { listSagas, type ListSagasRequest, readSaga } from "../sagas/read_sagas.ts";
+import { type ListSagasRequest, showSaga, showSagas } from "../sagas/read_sagas.ts";
 
 export interface ReactionCalls {
   /** Scheduled events that have neither fired nor been cancelled. */
@@ -57,11 +57,11 @@ export interface ReactionParts extends ManageParts {
 export function reactionCalls(parts: ReactionParts): ReactionCalls {
   const { engine, host, specs } = parts;
   return {
-    listScheduled: (tenant, page) => listSchedules(engine, tenant, page),
+    listScheduled: (tenant, page) => showSchedules(engine, tenant, page),
     readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
     cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
-    listSagas: (tenant, request) => listSagas(engine, tenant, request),
-    readSaga: (tenant, id) => readSaga(engine, tenant, id),
+    listSagas: (tenant, request) => showSagas(engine, tenant, request),
+    readSaga: (tenant, id) => showSaga(engine, tenant, id),
     listListeners: (tenant, page) => listListeners(parts, tenant, page),
     listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
     replayDeliveries: (tenant, request) =>

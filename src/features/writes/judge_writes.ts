@@ -18,7 +18,7 @@ import {
   STREAM_MOVED,
   type Submit,
 } from "./prepared_write.ts";
-import { openTurns } from "../base/stream_turns.ts";
+import { openStreamTurns } from "../base/stream_turns.ts";
 
 /** Writes to one stream that are judged before the first of them is written. */
 const GROUP_MAX = 200;
@@ -36,7 +36,7 @@ interface Waiting {
 /** Submits writes with events that modules judge; `submit` gets what they have accepted. */
 export function createJudge(parts: SceneParts, submit: Submit): Submit {
   const lanes = new Map<string, Waiting[]>();
-  const turns = openTurns();
+  const turns = openStreamTurns();
 
   function judge(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     return new Promise((resolve, reject) => {

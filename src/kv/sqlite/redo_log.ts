@@ -19,7 +19,7 @@ import { dirname } from "node:path";
 import type { Bytes } from "../engine.ts";
 import {
   encodeFileHead,
-  encodeRecord,
+  encodeRedoRecord,
   FILE_HEAD_BYTES,
   findRecords,
   idOfFile,
@@ -118,7 +118,7 @@ function openFiles(files: readonly Deno.FsFile[], id: Bytes): RedoLog {
     append(record) {
       const length = recordBytes(record);
       if (length > buffer.length) buffer = new Uint8Array(2 * length);
-      encodeRecord(record, seed, buffer, length);
+      encodeRedoRecord(record, seed, buffer, length);
       try {
         writeAll(files[current]!, buffer.subarray(0, length));
       } catch (error) {

@@ -68,7 +68,7 @@ export function recordBytes({ cleared, pairs }: RedoRecord): number {
 }
 
 /** Writes a record of that length to the beginning of `into`. `seed` is from {@link seedOf}. */
-export function encodeRecord(
+export function encodeRedoRecord(
   { version, cleared, pairs }: RedoRecord,
   { id, seed }: RedoSeed,
   into: Uint8Array,

@@ -161,7 +161,7 @@ export async function listMarks(tx: Reads, shard: number, limit: number): Promis
 }
 
 /** At most `limit` pending deliveries of one listener, by stream and index, after `after`. */
-export async function listPending(
+export async function listPendingDeliveries(
   tx: Reads,
   { tenant, listener }: Endpoint,
   after: PendingPlace | undefined,

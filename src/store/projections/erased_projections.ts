@@ -11,7 +11,7 @@ import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { pack, unpack } from "../../kv/tuple.ts";
 import { logCommit, signalCommits } from "../commit_log.ts";
-import { listProjections, placeOf } from "./projections.ts";
+import { listProjections, projectionPlaceOf } from "./projections.ts";
 import { noteRowChange } from "./row_changes.ts";
 import {
   encodeRow,
@@ -92,7 +92,7 @@ async function versionsOf(
       if (version === undefined) return [];
       const { document } = version;
       return [{
-        place: placeOf(tenant, record, version),
+        place: projectionPlaceOf(tenant, record, version),
         isReady: version === record.ready,
         document,
       }];

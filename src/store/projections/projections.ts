@@ -74,7 +74,7 @@ function readyOf(tenant: number, record: ProjectionRecord): ReadyProjection | un
   return { ...found, ...(broken !== undefined && { broken }), ...(isStale && { isStale }) };
 }
 
-export function placeOf(
+export function projectionPlaceOf(
   tenant: number,
   { number }: ProjectionRecord,
   { version }: Pick<ProjectionVersion, "version">,

@@ -52,7 +52,7 @@ export const PENDING_SOURCES: readonly PendingPlace[] = [
 const SHARD_BYTES_MAX = 64 * 1024;
 
 /** The next pending reactions, about `limit` of them, from one source. */
-export function listPending(
+export function listPendingReactions(
   tx: Reads,
   tenant: number,
   place: PendingPlace,

@@ -8,7 +8,7 @@ import { extendChain } from "../../domain/audit/chain.ts";
 import { addLeaf } from "../../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
 import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
-import { placeOf } from "../../domain/geo/cells.ts";
+import { geoPlaceOf } from "../../domain/geo/cells.ts";
 import type { GeoPoint } from "../../domain/geo/point.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
@@ -151,7 +151,7 @@ function appenderTo(
       epoch: head.epoch,
       tip,
       peaks,
-      place: geo === undefined ? head.place : placeOf(geo),
+      place: geo === undefined ? head.place : geoPlaceOf(geo),
     };
     return first;
   }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import {
-  isOver,
+  isLeaseOver,
   isRunning,
   LEASE_LIFETIME_MS,
   LEASE_RENEWAL_MS,
@@ -13,25 +13,25 @@ import {
 const madeMs = 1_000_000;
 const lease = { owner: "a", endsMs: leaseEnd(madeMs) };
 
-Deno.test("isRunning() and isOver() are never both true while clocks differ by no more than allowed", () => {
+Deno.test("isRunning() and isLeaseOver() are never both true while clocks differ by no more than allowed", () => {
   for (let skew = -LEASE_SKEW_MS; skew <= LEASE_SKEW_MS; skew += 250) {
     for (let age = 0; age <= 3 * LEASE_LIFETIME_MS; age += 250) {
       const nowMs = madeMs + age;
-      const both = isRunning(lease, nowMs) && isOver(lease, nowMs + skew);
+      const both = isRunning(lease, nowMs) && isLeaseOver(lease, nowMs + skew);
       assert.ok(!both, `age ${age}, the other's clock ${skew} ahead`);
     }
   }
 });
 
-Deno.test("isOver() is true at the end, the clocks' difference added", () => {
-  assert.equal(isOver(lease, lease.endsMs + LEASE_SKEW_MS - 1), false);
-  assert.equal(isOver(lease, lease.endsMs + LEASE_SKEW_MS), true);
+Deno.test("isLeaseOver() is true at the end, the clocks' difference added", () => {
+  assert.equal(isLeaseOver(lease, lease.endsMs + LEASE_SKEW_MS - 1), false);
+  assert.equal(isLeaseOver(lease, lease.endsMs + LEASE_SKEW_MS), true);
 });
 
-Deno.test("isOver() is true of what nobody owns, and of what a clock far ahead has left", () => {
-  assert.equal(isOver({ ...lease, owner: "" }, madeMs), true);
+Deno.test("isLeaseOver() is true of what nobody owns, and of what a clock far ahead has left", () => {
+  assert.equal(isLeaseOver({ ...lease, owner: "" }, madeMs), true);
   const hourAhead = { owner: "a", endsMs: leaseEnd(madeMs + 3_600_000) };
-  assert.equal(isOver(hourAhead, madeMs), true);
+  assert.equal(isLeaseOver(hourAhead, madeMs), true);
 });
 
 Deno.test("a lease outlives three renewals that fail", () => {

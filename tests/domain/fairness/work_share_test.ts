@@ -2,7 +2,12 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { isOver, type Lease, leaseEnd, type Worker } from "../../../src/domain/fairness/lease.ts";
+import {
+  isLeaseOver,
+  type Lease,
+  leaseEnd,
+  type Worker,
+} from "../../../src/domain/fairness/lease.ts";
 import {
   planShare,
   QUEUE_NAMES,
@@ -33,7 +38,7 @@ Deno.test("planShare() takes nothing that another runs, and gives up nothing it 
       const plan = planShare(queue, { leases, workers, owner, nowMs });
       for (const { shard } of plan.claim) {
         const lease = leases.find((lease) => lease.shard === shard);
-        assert.ok(lease === undefined || (isOver(lease, nowMs) && lease.owner !== owner));
+        assert.ok(lease === undefined || (isLeaseOver(lease, nowMs) && lease.owner !== owner));
       }
       const own = leases.filter((lease) => lease.owner === owner);
       assert.deepEqual([...plan.renew, ...plan.release], own);
@@ -45,7 +50,7 @@ Deno.test("planShare() takes nothing that another runs, and gives up nothing it 
 Deno.test("planShare() lets turns end with every shard taken, and shares that differ by one", () => {
   fc.assert(fc.property(views, ({ queue, workers, leases: start }) => {
     // All owners work, so leases of unknown owners have expired.
-    let leases = start.filter((lease) => !isOver(lease, nowMs));
+    let leases = start.filter((lease) => !isLeaseOver(lease, nowMs));
     for (let turn = 0; turn < 2; turn++) {
       for (const { owner } of workers) {
         const plan = planShare(queue, { leases, workers, owner, nowMs });

@@ -7,9 +7,9 @@ import {
   centerOf,
   childrenOf,
   distanceToCell,
+  geoPlaceOf,
   isLeaf,
   leavesOf,
-  placeOf,
 } from "../../../src/domain/geo/cells.ts";
 import { createRandom } from "../../crash/random.ts";
 import { geoWorld, haversine } from "../../support/geo_oracle.ts";
@@ -49,7 +49,7 @@ Deno.test("cellsAround() hold each point of the circle, also at poles and the an
     assert.ok(cells.length <= 4);
     for (let bearing = 0; bearing < 360; bearing += 45) {
       const { lat2, lon2 } = sphere.Direct(centre.lat, centre.lng, bearing, radius);
-      const { leaf } = placeOf({ lat: lat2!, lng: lon2! });
+      const { leaf } = geoPlaceOf({ lat: lat2!, lng: lon2! });
       assert.ok(
         cells.some((cell) => isIn(leaf, cell)),
         JSON.stringify({ centre, radius, bearing }),
@@ -66,7 +66,7 @@ Deno.test("distanceToCell() is never more than the distance to a point in the ce
     const to = world.near(from);
     let cells = cellsAround(centerOf(to), world.radius());
     for (let level = 0; level < 30; level++) {
-      const cell = cells.find((each) => isIn(placeOf(to).leaf, each))!;
+      const cell = cells.find((each) => isIn(geoPlaceOf(to).leaf, each))!;
       const distance = distanceToCell(centerOf(from), cell);
       assert.ok(distance <= haversine(from, to) + 1e-3, JSON.stringify({ from, to, level }));
       if (isLeaf(cell)) break;
@@ -79,6 +79,6 @@ Deno.test("distanceToCell() of a point's own leaf is less than its size", () => 
   const world = geoWorld(createRandom(13));
   for (let run = 0; run < 2_000; run++) {
     const spot = world.near(world.spot());
-    assert.ok(distanceToCell(centerOf(spot), placeOf(spot).leaf) < 0.02);
+    assert.ok(distanceToCell(centerOf(spot), geoPlaceOf(spot).leaf) < 0.02);
   }
 });

@@ -1,7 +1,7 @@
 /** The search finds the same nearest points as measuring all of them, and reads few points. */
 
 import assert from "node:assert/strict";
-import { type GeoPlace, leavesOf, placeOf } from "../../../src/domain/geo/cells.ts";
+import { type GeoPlace, geoPlaceOf, leavesOf } from "../../../src/domain/geo/cells.ts";
 import {
   type Found,
   type GeoArea,
@@ -34,7 +34,7 @@ interface Sorted {
 }
 
 function sorted(spots: readonly NamedSpot[]): Sorted {
-  return { all: spots.map(({ id, ...spot }) => ({ id, place: placeOf(spot) })).sort(compare) };
+  return { all: spots.map(({ id, ...spot }) => ({ id, place: geoPlaceOf(spot) })).sort(compare) };
 }
 
 function isBehind({ place, id }: Placed, after: NonNullable<GeoArea["after"]>): boolean {

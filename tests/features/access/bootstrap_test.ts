@@ -13,7 +13,7 @@ import { credentialsFile } from "../../../src/private_files.ts";
 import { keyAuthenticator } from "../../../src/features/access/authenticate_key.ts";
 import { operatorAuthenticator } from "../../../src/features/access/operator_token.ts";
 import { listApiKeys } from "../../../src/features/access/api_keys.ts";
-import { listInstances } from "../../../src/features/access/instances.ts";
+import { showInstances } from "../../../src/features/access/instances.ts";
 import { readCurrentSigningKey } from "../../../src/store/audit/signing_keys.ts";
 import { accepted, anyOperator, makeInstance } from "../../support/access_fixtures.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";
@@ -65,7 +65,7 @@ const IN_USE = { kind: "in_use" } as const;
 async function checkCredentials(engine: Engine, credentials: Credentials): Promise<void> {
   const host = fakeHost();
   const authenticator = keyAuthenticator(engine, host);
-  const instances = await listInstances(engine, anyOperator);
+  const instances = await showInstances(engine, anyOperator);
   equal(instances.length, 1);
   equal(instances[0]!.id, credentials.instance_id);
   for (const environment of ENVIRONMENTS) {
@@ -88,7 +88,7 @@ Deno.test("bootstrap() on an empty store makes `default`, its keys, its signing 
     deepEqual(await bootstrap(engine, fakeHost(), place, options), MADE);
     await checkCredentials(engine, place.published!);
     equal(place.pending.size, 0);
-    const [instance] = await listInstances(engine, anyOperator);
+    const [instance] = await showInstances(engine, anyOperator);
     deepEqual([instance?.slug, instance?.tier], ["default", "unlimited"]);
     const signing = await engine.snapshot((tx) => readCurrentSigningKey(tx, instance!.id));
     match(signing!.public_key, /^[0-9a-f]{64}$/);
@@ -116,7 +116,7 @@ Deno.test("bootstrap() leaves a store in use alone, and its credentials too", as
     await makeInstance(engine, fakeHost(), "acme");
     deepEqual(await bootstrap(engine, fakeHost("again"), place, options), IN_USE);
     deepEqual([place.pending.size, place.published], [0, undefined]);
-    equal((await listInstances(engine, anyOperator)).length, 1);
+    equal((await showInstances(engine, anyOperator)).length, 1);
   });
 });
 

@@ -2,35 +2,35 @@
 
 import { deepEqual, equal } from "node:assert/strict";
 import {
-  listInstances,
-  readInstance,
   resolveTenant,
+  showInstance,
+  showInstances,
 } from "../../../src/features/access/instances.ts";
 import { storeInstance } from "../../../src/store/access/instances.ts";
 import { accepted, anyOperator, makeInstance, refusal } from "../../support/access_fixtures.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
-Deno.test("listInstances() gives those the token covers, without tenant numbers", async () => {
+Deno.test("showInstances() gives those the token covers, without tenant numbers", async () => {
   await withTemporaryEngine(async (engine) => {
     const host = fakeHost();
     const a = await makeInstance(engine, host, "a");
     const b = await makeInstance(engine, host, "b");
-    const all = await listInstances(engine, anyOperator);
+    const all = await showInstances(engine, anyOperator);
     deepEqual(all.toSorted((x, y) => x.slug < y.slug ? -1 : 1), [a, b]);
-    deepEqual(await listInstances(engine, { subject: "x", instances: [b.id, "none"] }), [b]);
+    deepEqual(await showInstances(engine, { subject: "x", instances: [b.id, "none"] }), [b]);
   });
 });
 
-Deno.test("readInstance() is 403 where the token does not cover it, else 404", async () => {
+Deno.test("showInstance() is 403 where the token does not cover it, else 404", async () => {
   await withTemporaryEngine(async (engine) => {
     const made = await makeInstance(engine, fakeHost(), "a");
-    deepEqual(accepted(await readInstance(engine, anyOperator, made.id)), made);
-    equal(refusal(await readInstance(engine, anyOperator, "none")).kind, "not_found");
+    deepEqual(accepted(await showInstance(engine, anyOperator, made.id)), made);
+    equal(refusal(await showInstance(engine, anyOperator, "none")).kind, "not_found");
     const limited = { subject: "x", instances: ["other"] };
-    equal(refusal(await readInstance(engine, limited, made.id)).kind, "forbidden");
-    equal(refusal(await readInstance(engine, limited, "none")).kind, "forbidden");
-    equal(refusal(await readInstance(engine, limited, "other")).kind, "not_found");
+    equal(refusal(await showInstance(engine, limited, made.id)).kind, "forbidden");
+    equal(refusal(await showInstance(engine, limited, "none")).kind, "forbidden");
+    equal(refusal(await showInstance(engine, limited, "other")).kind, "not_found");
   });
 });
 
@@ -52,7 +52,7 @@ Deno.test("resolveTenant() needs an id only where there are several instances", 
   });
 });
 
-Deno.test("listInstances() gives more than are read in one transaction, by id, each once", async () => {
+Deno.test("showInstances() gives more than are read in one transaction, by id, each once", async () => {
   await withTemporaryEngine(async (engine) => {
     const made = Array.from({ length: 2_001 }, (_, n) => `id-${String(n).padStart(5, "0")}`);
     for (let at = 0; at < made.length; at += 500) {
@@ -62,7 +62,7 @@ Deno.test("listInstances() gives more than are read in one transaction, by id, e
         }
       });
     }
-    deepEqual((await listInstances(engine, anyOperator)).map(({ id }) => id), made);
+    deepEqual((await showInstances(engine, anyOperator)).map(({ id }) => id), made);
     equal(refusal(await resolveTenant(engine, anyOperator, undefined, "test")).kind, "bad_request");
   });
 });

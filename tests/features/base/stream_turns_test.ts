@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { openTurns } from "../../../src/features/base/stream_turns.ts";
+import { openStreamTurns } from "../../../src/features/base/stream_turns.ts";
 
 Deno.test("whatever turns are asked for, none overlaps on a name, and all come", async () => {
   const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1 });
   const wish = fc.record({ names, waits: fc.nat(3), fails: fc.boolean() });
   await fc.assert(
     fc.asyncProperty(fc.array(wish, { maxLength: 20 }), async (wishes) => {
-      const turns = openTurns();
+      const turns = openStreamTurns();
       const held = new Set<string>();
       let done = 0;
       const results = await Promise.allSettled(

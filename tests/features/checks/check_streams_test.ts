@@ -1,7 +1,7 @@
 /** `fsck` and the index of points: finds every lost, foreign or moved point, and nothing else. */
 
 import assert from "node:assert/strict";
-import { placeOf } from "../../../src/domain/geo/cells.ts";
+import { geoPlaceOf } from "../../../src/domain/geo/cells.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import type { Transaction } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
@@ -10,8 +10,8 @@ import { geoSpec, geoWrite, seen } from "../../support/geo_spec.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { changeHead } from "../../support/stored_head.ts";
 
-const BERLIN = placeOf({ lat: 52.52, lng: 13.405 });
-const SYDNEY = placeOf({ lat: -33.8688, lng: 151.2093 });
+const BERLIN = geoPlaceOf({ lat: 52.52, lng: 13.405 });
+const SYDNEY = geoPlaceOf({ lat: -33.8688, lng: 151.2093 });
 const VAN = streamKey("van", uuid(1));
 
 type Damage = (tx: Transaction, tenant: number) => void | Promise<void>;

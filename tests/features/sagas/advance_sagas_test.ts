@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { SagaHistoryEntry } from "../../../src/domain/saga/instance.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
-import { listSagas } from "../../../src/features/sagas/read_sagas.ts";
+import { showSagas } from "../../../src/features/sagas/read_sagas.ts";
 import { listErrorRecords } from "../../../src/store/error_records.ts";
 import {
   FULFILMENT,
@@ -313,9 +313,9 @@ Deno.test("an event for which very many sagas wait is told to each of them once"
     }
     assert.deepEqual(advances.filter((done) => done === 1), [1]);
     assert.ok(advances.length > 2, "it took several transactions");
-    const running = await listSagas(shop.engine, TENANT, { state: "running" });
+    const running = await showSagas(shop.engine, TENANT, { state: "running" });
     assert.deepEqual(running.ok && running.value.data, []);
-    const completed = await listSagas(shop.engine, TENANT, { state: "completed" });
+    const completed = await showSagas(shop.engine, TENANT, { state: "completed" });
     assert.ok(completed.ok && completed.value.truncated);
     assert.equal((await shop.typesIn("payment", "o1")).length, count);
     shop.host.timeMs += MINUTE_MS;

@@ -12,7 +12,7 @@ import {
   removeRedoLog,
 } from "../../../src/kv/sqlite/redo_log.ts";
 import {
-  encodeRecord,
+  encodeRedoRecord,
   recordBytes,
   type RedoRecord,
   seedOf,
@@ -203,7 +203,7 @@ Deno.test("a stored value that holds a record of another log is not taken for on
   // The newest record is torn, and one of its values contains a whole record of another log.
   const inner = record(2, [], ["forged", "forged"]);
   const forged = new Uint8Array(recordBytes(inner));
-  encodeRecord(inner, seedOf(OTHER_ID), forged, forged.length);
+  encodeRedoRecord(inner, seedOf(OTHER_ID), forged, forged.length);
   // An attacker may guess the first bytes of the id, but not what the checksums start from.
   forged.set(ID.subarray(0, 4));
   await withLog(async ({ log, path }) => {

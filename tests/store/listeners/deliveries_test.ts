@@ -14,7 +14,7 @@ import {
   listLane,
   listMarkedLanes,
   listMarks,
-  listPending,
+  listPendingDeliveries,
   listTenantDeliveries,
   markLane,
   nextMarkedEndpoint,
@@ -163,12 +163,12 @@ Deno.test("what waits is listed by listener, and of an environment, from any pla
       }
     }
     const of = { tenant: 1, listener: "a" };
-    const first = await engine.snapshot((tx) => listPending(tx, of, undefined, 3));
+    const first = await engine.snapshot((tx) => listPendingDeliveries(tx, of, undefined, 3));
     assert.deepEqual(
       first.map(({ stream, index }) => [stream, index]),
       [["order:x", 1], ["order:x", 2], ["order:y", 1]],
     );
-    const rest = await engine.snapshot((tx) => listPending(tx, of, first.at(-1), 3));
+    const rest = await engine.snapshot((tx) => listPendingDeliveries(tx, of, first.at(-1), 3));
     assert.deepEqual(rest.map(({ stream, index }) => [stream, index]), [["order:y", 2]]);
     const all = await engine.snapshot((tx) => listTenantDeliveries(tx, 1, undefined, 100));
     assert.equal(all.length, 8);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
 import {
-  listPending,
+  listPendingReactions,
   nextSource,
   PENDING_SOURCES,
   type PendingPlace,
@@ -34,7 +34,7 @@ Deno.test("entries of the outbox come page by page, each once, with what a saga 
     let place = PENDING_SOURCES[0];
     while (place?.source === "outbox") {
       const at = place;
-      const page = await engine.snapshot((tx) => listPending(tx, TENANT, at, 2));
+      const page = await engine.snapshot((tx) => listPendingReactions(tx, TENANT, at, 2));
       for (const { view, bytes } of page.pieces) {
         assert.equal(bytes, value.length);
         assert.deepEqual(view, {

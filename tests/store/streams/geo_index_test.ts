@@ -1,7 +1,7 @@
 /** The index of points: the content of a cell, in order, from any place on. */
 
 import assert from "node:assert/strict";
-import { cellsAround, centerOf, childrenOf, placeOf } from "../../../src/domain/geo/cells.ts";
+import { cellsAround, centerOf, childrenOf, geoPlaceOf } from "../../../src/domain/geo/cells.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
@@ -20,7 +20,7 @@ const TENANT = 1;
 function put(engine: Engine, spots: readonly NamedSpot[], type = "van", tenant = TENANT) {
   return engine.transact((tx) => {
     for (const { id, ...spot } of spots) {
-      movePoint(tx, tenant, streamKey(type, id), { before: undefined, after: placeOf(spot) });
+      movePoint(tx, tenant, streamKey(type, id), { before: undefined, after: geoPlaceOf(spot) });
     }
     return Promise.resolve();
   });
@@ -56,7 +56,7 @@ Deno.test("readPoints() of four cells gives all points in them, of that type and
         assert.equal(ids.size, found.length, "none twice");
         for (const { id, place } of found) {
           const { lat, lng } = spots[Number(id)]!;
-          assert.deepEqual(place, placeOf({ lat, lng }));
+          assert.deepEqual(place, geoPlaceOf({ lat, lng }));
         }
         const children = cells.flatMap((cell) => childrenOf(cell));
         const again = await engine.snapshot(async (tx) =>
@@ -77,7 +77,7 @@ Deno.test("readPoints() goes on behind a point, and behind all at one point", as
     const beside: Spot = { lat: -33.5, lng: 1e-12 };
     await put(engine, ["a", "b", "c"].map((id) => ({ id, ...at })));
     await put(engine, ["a2", "d"].map((id) => ({ id, ...beside })));
-    const place = placeOf(at);
+    const place = geoPlaceOf(at);
     // The leaf alone holds both points.
     const read = async (after?: { readonly id?: string }) => {
       const area = { cell: place.leaf, ...(after && { after: { place, ...after } }) };
@@ -95,14 +95,14 @@ Deno.test("readPoints() goes on behind a point, and behind all at one point", as
 Deno.test("movePoint() leaves one point of a stream, and none when it is taken away", async () => {
   await withTemporaryEngine(async (engine) => {
     const stream = streamKey("van", "global");
-    const [a, b] = [placeOf({ lat: 1, lng: 2 }), placeOf({ lat: 3, lng: 4 })];
+    const [a, b] = [geoPlaceOf({ lat: 1, lng: 2 }), geoPlaceOf({ lat: 3, lng: 4 })];
     const move = (...[before, after]: [typeof a | undefined, typeof a | undefined]) =>
       engine.transact((tx) => Promise.resolve(movePoint(tx, TENANT, stream, { before, after })));
     await move(undefined, a);
     assert.deepEqual(await all(engine), [{ type: "van", id: "global", lat: 1, lng: 2 }]);
     await move(a, b);
     assert.deepEqual(await all(engine), [{ type: "van", id: "global", lat: 3, lng: 4 }]);
-    await move(b, placeOf({ lat: 3, lng: 4 }));
+    await move(b, geoPlaceOf({ lat: 3, lng: 4 }));
     assert.deepEqual(await all(engine), [{ type: "van", id: "global", lat: 3, lng: 4 }]);
     await move(b, undefined);
     assert.deepEqual(await all(engine), []);
@@ -111,11 +111,11 @@ Deno.test("movePoint() leaves one point of a stream, and none when it is taken a
 
 Deno.test("movePoint() writes nothing where a stream stays at its point", async () => {
   await withTemporaryEngine(async (engine) => {
-    const place = placeOf({ lat: 1, lng: 2 });
+    const place = geoPlaceOf({ lat: 1, lng: 2 });
     await engine.transact((tx) => {
       movePoint(tx, TENANT, streamKey("van", "global"), {
         before: place,
-        after: placeOf({ lat: 1, lng: 2 }),
+        after: geoPlaceOf({ lat: 1, lng: 2 }),
       });
       movePoint(tx, TENANT, streamKey("van", "global"), { before: undefined, after: undefined });
       return Promise.resolve();

@@ -129,14 +129,14 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/store/streams/streams.ts", "tests/store/streams/aggregates_test.ts", [
     [
       "an aggregate is listed with its second event",
-      "if (first === 0) indexAggregate",
-      "if (first === 1) indexAggregate",
+      "if (before.length === 0) {",
+      "if (before.length === 1) {",
       "tests/end_to_end/listing_test.ts",
     ],
     [
       "no snapshot is made of what has grown long",
-      "if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {",
-      "if (rebuildsDue(stream.head.bytes) < rebuildsDue(before.bytes)) {",
+      "if (rebuildsDue(head.bytes) > rebuildsDue(before.bytes)) {",
+      "if (rebuildsDue(head.bytes) < rebuildsDue(before.bytes)) {",
       "tests/features/states/rebuild_snapshots_test.ts",
     ],
   ]),

@@ -14,7 +14,7 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
 import { readImport, storeImport } from "../../store/imports.ts";
-import { appendEvents, openStreams } from "../../store/streams/streams.ts";
+import { openStreams } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { logStreams } from "../writes/append_writes.ts";
 import {
@@ -158,7 +158,7 @@ async function appendSlices(
     const whole = from === 0 && to === events.length;
     const some = whole ? events : events.slice(from, to);
     const [begin, end] = [timestamps[from]!, timestamps[to - 1]!];
-    appendEvents(tx, tenant, appender, stream, some, end, begin);
+    runAtOnce(appender.appendSteps(some, end, begin));
     runAtOnce(appender.flushSteps(epoch));
   }
   // Projections learn of imported events like of any others.

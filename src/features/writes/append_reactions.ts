@@ -179,7 +179,7 @@ export function* appendReactionsSteps(
       cancelPending(tx, state, { key: stream, eventType: type });
     }
     const entries = (own?.entries ?? []).filter((entry) =>
-      !appendDirect(tx, direct, watched, place, entry)
+      !appendDirect(direct, watched, place, entry)
     );
     directCount += (own?.entries.length ?? 0) - entries.length;
     const sagaType = watched.sagas.has(watchedName) && type;

@@ -23,11 +23,7 @@ import {
   recordInLedger,
   touchLedger,
 } from "../../store/streams/idempotency.ts";
-import {
-  appendEventsSteps,
-  openStreams,
-  type StreamAppender,
-} from "../../store/streams/streams.ts";
+import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendDeliveriesSteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import { appendReactionsSteps, type ReactionState, readReactionState } from "./append_reactions.ts";
@@ -231,8 +227,7 @@ function* appendWriteSteps(
     const target = write.targets[index]!;
     const { key, events } = target;
     const stream = streams.get(key)!;
-    const appending = appendEventsSteps(tx, tenant, stream, target, events, write.timestamp);
-    const first = yield* appending;
+    const first = yield* stream.appendSteps(events, write.timestamp);
     const appended = yield* appendReactionsSteps(tx, reactions, write, target, first, direct);
     for (const work of appended.works) outbox.push(work);
     directCount += appended.direct;

@@ -10,10 +10,10 @@
  */
 
 import { encodeEvent, encodeMetadata } from "../../domain/event.ts";
+import { runAtOnce } from "../../domain/fairness/pieces.ts";
 import { impliedStamp, type OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
-import type { Transaction } from "../../kv/engine.ts";
-import { appendEvents, type StreamAppender } from "../../store/streams/streams.ts";
+import type { StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypes } from "../../store/reactions/watched_types.ts";
 import type { PreparedEntry, PreparedWrite } from "./prepared_write.ts";
 
@@ -56,7 +56,6 @@ export function directStreamsOf(
  * then every later event for the same stream goes there too, so nothing overtakes it.
  */
 export function appendDirect(
-  tx: Transaction,
   streams: DirectStreams,
   watched: WatchedTypes,
   place: OutboxPlace,
@@ -74,6 +73,6 @@ export function appendDirect(
   const { type, dataJson, geo } = direct;
   const metadata = encodeMetadata({ ...impliedStamp(place, entry), timestamp, geo });
   const event = encodeEvent({ key: emission.key, type, dataJson, metadataJson: metadata, geo });
-  appendEvents(tx, place.tenant, stream, emission, [event], timestamp);
+  runAtOnce(stream.appendSteps([event], timestamp));
   return true;
 }

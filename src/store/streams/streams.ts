@@ -10,7 +10,7 @@ import type { EncodedEvent } from "../../domain/event.ts";
 import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
 import { geoPlaceOf } from "../../domain/geo/cells.ts";
 import type { GeoPoint } from "../../domain/geo/point.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { markChange, readRewrites } from "./audit_cuts.ts";
 import { movePoint } from "./geo_index.ts";
@@ -76,7 +76,10 @@ export interface StreamAppender {
     timestamp: number,
     firstTimestamp?: number,
   ): Steps<number>;
-  /** Writes the result, in the epoch that the transaction has read (`audit_cuts.ts`). */
+  /**
+   * Writes the result, in the epoch that the transaction has read (`audit_cuts.ts`), and all else
+   * that the store keeps about the aggregate.
+   */
   flushSteps(epoch: number): Steps<void>;
 }
 
@@ -160,6 +163,13 @@ function appenderTo(
     if (pending === undefined) return;
     const { head } = appender;
     markChange(write, before, epoch);
+    if (before.length === 0) {
+      const { type, id } = splitStreamKey(stream);
+      indexAggregate(tx, tenant, type, id);
+    }
+    if (rebuildsDue(head.bytes) > rebuildsDue(before.bytes)) {
+      enqueueStreamRebuild(tx, tenant, stream);
+    }
     if (before.place !== head.place) {
       movePoint(tx, tenant, stream, { before: before.place, after: head.place });
     }
@@ -244,34 +254,6 @@ function cutIntoSegments(events: readonly ChainedEvent[]): (readonly ChainedEven
   }
   segments.push(events.slice(from));
   return segments;
-}
-
-/**
- * Appends the events, maintains what the store keeps about their aggregate, and returns the index
- * of the first. `timestamp` is the Unix time in seconds of the last event, and of the first one as
- * well unless `firstTimestamp` is given.
- */
-export function* appendEventsSteps(
-  tx: Transaction,
-  tenant: number,
-  stream: StreamAppender,
-  aggregate: { readonly aggregateType: string; readonly id: string },
-  events: readonly EncodedEvent[],
-  timestamp: number,
-  firstTimestamp: number = timestamp,
-): Steps<number> {
-  const before = stream.head;
-  const first = yield* stream.appendSteps(events, timestamp, firstTimestamp);
-  if (first === 0) indexAggregate(tx, tenant, aggregate.aggregateType, aggregate.id);
-  if (rebuildsDue(stream.head.bytes) > rebuildsDue(before.bytes)) {
-    enqueueStreamRebuild(tx, tenant, stream.key);
-  }
-  return first;
-}
-
-/** The same in one step, for few events. */
-export function appendEvents(...args: Parameters<typeof appendEventsSteps>): number {
-  return runAtOnce(appendEventsSteps(...args));
 }
 
 function rebuildsDue(bytes: number): number {

@@ -157,7 +157,7 @@ function checkReceipt(document: unknown, { key: given, stream }: VerifyOptions):
 function checkPage(data: readonly unknown[], { stream, previous }: VerifyOptions): Finding {
   for (const [index, entry] of data.entries()) {
     if (isPageEntry(entry)) continue;
-    const message = `entry ${index} has not a raw text and a hash: list the events with raw=true`;
+    const message = `entry ${index} has no raw text or no hash: list the events with raw=true`;
     return { ok: false, message };
   }
   return describePage(verifyPage(data as readonly PageEntry[], { stream, previous }));

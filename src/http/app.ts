@@ -44,7 +44,7 @@ const MALFORMED_HOST: Refusal = { kind: "bad_request", message: "Malformed Host 
 
 const NO_ROOM: Refusal = {
   kind: "no_room",
-  message: "Too many long answers wait for their clients to take them; ask again",
+  message: "Too many large answers wait to be read by their clients; try again",
 };
 
 /** A request on its way from the gate to the answer. */

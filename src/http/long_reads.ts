@@ -11,7 +11,7 @@ import { hasRoomForAnswer } from "./long_answer.ts";
 
 export const NO_TURN: Refusal = {
   kind: "no_room",
-  message: "Too many long reads of this instance are under way; take their answers and ask again",
+  message: "Too many long reads of this instance are under way; read their answers, then try again",
 };
 
 export interface LongReads {

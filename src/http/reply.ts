@@ -150,7 +150,7 @@ const TABLE: Table = {
   },
   no_room: ({ message }) => unavailable(message, MS_PER_SECOND),
   server_stopping: () => ({
-    ...reply(503, "unavailable", "The server is stopping; ask again"),
+    ...reply(503, "unavailable", "The server is stopping; try again"),
     headers: { "retry-after": "1", connection: "close" },
   }),
   module_invalid: ({ violation }) =>

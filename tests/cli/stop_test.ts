@@ -200,7 +200,7 @@ Deno.test("SIGTERM in the middle of everything ends the server in time, with 0 a
   assert.ok(before > 0);
   const refused = told.filter(({ status }) => status !== 201);
   const stopping = refused.filter(({ status, body }) =>
-    status === 503 && body.error === "The server is stopping; ask again"
+    status === 503 && body.error === "The server is stopping; try again"
   );
   assert.deepEqual(refused, stopping);
 

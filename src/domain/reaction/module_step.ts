@@ -50,7 +50,8 @@ export function moduleStepAt(
   const { call } = read;
   const slot = site.scope.names.lastIndexOf(CONTEXT_NAME);
   if (slot < 0 && call.mode === "transform") {
-    const message = "A module in transform mode feeds the steps behind it, and here are none";
+    const message =
+      "A module in transform mode passes its output to the next step, and there is none";
     addFault(childSite(inside, "mode"), "mode_without_pipeline", message, "Put it into a pipeline");
     return undefined;
   }

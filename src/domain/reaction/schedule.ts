@@ -50,7 +50,7 @@ function within(ms: number, shown: string): Parsed {
 function readDelay(key: DelayKey, value: JsonValue): Parsed {
   if (key === "delay") {
     if (typeof value === "string") return parseDelay(value);
-    return { ok: false, message: "A delay is a text" };
+    return { ok: false, message: "A delay must be a string" };
   }
   if (typeof value !== "number" || !Number.isInteger(value)) {
     return { ok: false, message: "delay_ms is not a whole number" };
@@ -71,7 +71,7 @@ export function delayAt(fields: JsonObject, site: Site): CompiledDelay {
     return () => SKIPPED;
   }
   if (keys.length > 1) {
-    const message = "There are both delay and delay_ms";
+    const message = "delay and delay_ms exclude each other: give one";
     addFault(childSite(site, "delay_ms"), "delay_invalid", message, "Keep one of the two");
   }
   return keyedDelay(key, fields[key] as JsonValue, childSite(site, key));

@@ -129,7 +129,7 @@ export async function cancelErasure(
 const ID_CHARACTERS_MAX = 64;
 
 function refuseTombstone() {
-  const message = "There is no such request to erase a stream";
+  const message = "There is no such erasure request";
   return refuse({ kind: "not_found", message });
 }
 

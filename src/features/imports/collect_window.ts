@@ -112,7 +112,8 @@ export function isSameWindow({ end }: ImportWindow, known: FilePlace): Outcome<v
 }
 
 export function refuseOtherFile() {
-  const message = "The file is not the one that was begun under this import_id: what was stored " +
-    "of that is not what this one begins with";
+  const message =
+    "The file is not the one that this import_id began with: the events stored from " +
+    "it differ from those at the beginning of this file";
   return refuse({ kind: "import_conflict", reason: "other_file", message });
 }

@@ -34,7 +34,7 @@ export type ReplayRequest =
 /** Deliveries in one transaction; each needs its lane's mark, the delivery and its ended record. */
 const AT_A_TIME = 100;
 
-const NO_DELIVERY = "There is no such delivery that is over; what is pending is tried by itself";
+const NO_DELIVERY = "There is no such finished delivery; a pending one is retried without a replay";
 
 export interface ReplayTools {
   readonly engine: Engine;

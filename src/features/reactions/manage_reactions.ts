@@ -66,7 +66,11 @@ export async function readPendingReactions(
 ): Promise<Outcome<PendingReactions>> {
   const from = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(start);
   if (from === undefined) {
-    return refuse({ kind: "bad_request", path: "start", message: "start is not of this list" });
+    return refuse({
+      kind: "bad_request",
+      path: "start",
+      message: "start must be a cursor that this list has returned",
+    });
   }
   const pause = await engine.snapshot((tx) => readPause(tx, number));
   const isPaused = pause?.state === "paused";
@@ -218,7 +222,11 @@ export async function discardReactions(
   const discarded = { implied: 0, scheduled: 0, saga: 0 };
   const first = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(start);
   if (first === undefined) {
-    return refuse({ kind: "bad_request", path: "start", message: "start is not of this list" });
+    return refuse({
+      kind: "bad_request",
+      path: "start",
+      message: "start must be a cursor that this list has returned",
+    });
   }
   let place: PendingPlace | undefined = first;
   const pieces = openPieces(host);

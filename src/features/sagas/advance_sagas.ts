@@ -303,7 +303,7 @@ function reportDepth(work: SagaWork, saga: string, event: StoredEvent, requestId
   const { implicationDepthMax: depth } = limits;
   const error = makeErrorRecord(work.tools.host, {
     error_type: "implication_depth_exceeded",
-    message: `Events that follow from events go to depth ${depth}; saga '${saga}' is not started`,
+    message: `Events can set off other events to depth ${depth}; saga '${saga}' is not started`,
     context: {
       operation: "start_saga",
       event_key: event.key,

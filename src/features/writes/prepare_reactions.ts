@@ -311,7 +311,8 @@ function noteFailure(
 
 function noteDepth(plan: ReactionPlan, event: StoredEvent, count: number): void {
   const { implicationDepthMax: depth } = limits;
-  const message = `Implied events go to depth ${depth}; this one would imply ${count} more`;
+  const message =
+    `Events can imply other events to depth ${depth}; this one would imply ${count} more`;
   note(plan, event, "implication_depth_exceeded", message, { depth });
 }
 

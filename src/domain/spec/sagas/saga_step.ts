@@ -118,7 +118,7 @@ function compileAwait(
       if (stream === undefined) return { ok: true, value: streamKey(aggregateType, emittedId) };
       const made = stream(sight);
       if (made.ok) return { ok: true, value: made.value.key };
-      return { ok: false, reason: `What is awaited has no address: ${made.reason}` };
+      return { ok: false, reason: `The awaited stream has no valid address: ${made.reason}` };
     },
   };
 }

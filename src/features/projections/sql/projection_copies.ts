@@ -140,7 +140,7 @@ export function openProjectionCopies(world: ProjectionCopiesWorld): ProjectionCo
       const reason = reasons.find((each) => each !== undefined);
       if (reason !== undefined) return { kind: "failed", reason };
     }
-    return { kind: "failed", reason: "the copy changes all the time" };
+    return { kind: "failed", reason: "the projection changes faster than its copy can be made" };
   }
 
   /** Joins the next round to begin and adds these names to it. Never rejects. */
@@ -165,7 +165,7 @@ export function openProjectionCopies(world: ProjectionCopiesWorld): ProjectionCo
       if (round !== undefined) return round;
       copy.tables = undefined;
     }
-    return { kind: "failed", reason: "the copy changes all the time" };
+    return { kind: "failed", reason: "the projection changes faster than its copy can be made" };
   }
 
   /** Undefined if the file is not as expected. */

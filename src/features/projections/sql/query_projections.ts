@@ -51,7 +51,7 @@ export function createSql(
     const { query, sweep, measure, close } = openProjectionQueries(world, settings);
     return { query, sweepCopies: sweep, measure, close };
   }
-  const message = "This server answers no SQL";
+  const message = "This server does not run SQL queries";
   return {
     query: () => Promise.resolve(refuse({ kind: "sql_unavailable", message, retryAfterMs: 1_000 })),
     sweepCopies: () => Promise.resolve(),

@@ -83,7 +83,7 @@ function tooMany(): PatternCompilation {
   return {
     ok: false,
     work: 0,
-    message: "is one too many: the patterns of a spec may come to " +
+    message: "exceeds the room for patterns: those of a spec may come to " +
       `${INSTRUCTIONS_MAX} instructions together, counted once for each different pattern`,
     hint: "Use smaller repeat counts and fewer different patterns; check lengths with maxLength.",
   };

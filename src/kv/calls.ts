@@ -4,7 +4,6 @@
  */
 
 import { type Engine, kvLimits } from "./engine.ts";
-import { wrapEngine } from "./wrap_engine.ts";
 
 export interface Calls {
   /** Runs `work` as one call. */
@@ -58,6 +57,27 @@ export function openCalls(refuse: () => void): Calls {
         };
       });
     },
+  };
+}
+
+/**
+ * An engine that does what `inner` does, except for the methods in `own`. The methods of an engine
+ * are bound to it, so they do not survive a spread; this is the one place that passes all of them
+ * on.
+ */
+export function wrapEngine(inner: Engine, own: Partial<Engine>): Engine {
+  return {
+    capabilities: inner.capabilities,
+    transact: (body, options) => inner.transact(body, options),
+    snapshot: (body, options) => inner.snapshot(body, options),
+    durableVersion: inner.durableVersion.bind(inner),
+    watch: (key) => inner.watch(key),
+    measure: () => inner.measure(),
+    forget: () => inner.forget(),
+    failure: () => inner.failure(),
+    untilBroken: () => inner.untilBroken(),
+    close: () => inner.close(),
+    ...own,
   };
 }
 

@@ -6,7 +6,7 @@
  */
 
 import assert from "node:assert/strict";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Bytes, Transaction } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import { Difference } from "./compare.ts";

@@ -1,5 +1,6 @@
 /** A store of any engine in the engine contract that can be opened again and again. */
 
+import { unshared } from "../support/temporary_engine.ts";
 import type { OpenedEngine } from "../contract/engine_fixture.ts";
 import type { Store } from "./subject.ts";
 
@@ -10,10 +11,10 @@ export function storeOf(opened: OpenedEngine): Store {
     async open() {
       if (!isOpened) {
         isOpened = true;
-        return opened.engine;
+        return unshared(opened.engine);
       }
       if (opened.reopen === undefined) throw new Error("this engine cannot be opened again");
-      return await opened.reopen();
+      return unshared(await opened.reopen());
     },
     dispose: () => opened.dispose(),
   };

@@ -9,7 +9,7 @@ import { type Access, createAccess } from "../../src/features/access/access_serv
 import type { JsonObject } from "../../src/domain/json.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";

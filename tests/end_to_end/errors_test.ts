@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Engine } from "../../src/kv/engine.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import { faultyEngine } from "../support/faulty_engine.ts";
 import { refusal, testCases } from "./cases.ts";
 import { type Answer, withWorld, type World } from "./world.ts";

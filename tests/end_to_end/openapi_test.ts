@@ -15,7 +15,7 @@ import { ERRORS } from "../../src/http/openapi/errors.ts";
 import type { Operation } from "../../src/http/openapi/operation.ts";
 import { PATHS } from "../../src/http/paths.ts";
 import type { Route } from "../../src/http/call.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { scriptedSender, webhookSettings } from "../support/listener_fixtures.ts";
 import { type Ask, type Asked, openApiSpec, REQUESTS } from "./openapi_requests.ts";

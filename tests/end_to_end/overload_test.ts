@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { UNDER_WAY_START } from "../../src/domain/limits/load.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { type Answer, withWorld } from "./world.ts";
 import { noteBody, uuid } from "./world_spec.ts";

@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
-import { measureEngine } from "../../src/kv/calls.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { measureEngine, wrapEngine } from "../../src/kv/calls.ts";
 import { bytes } from "../contract/engine_fixture.ts";
 import { type FaultPlan, faultyEngine } from "../support/faulty_engine.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";

@@ -9,7 +9,7 @@
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import { commitLogShard } from "../../src/domain/fairness/work_share.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
 import { logCommit, readCommits } from "../../src/store/commit_log.ts";
 import { moveCursor, readCursor } from "../../src/store/cursors.ts";

@@ -8,7 +8,7 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine, Watch } from "../../src/kv/engine.ts";
 import { signalOutbox } from "../../src/store/reactions/outbox.ts";
 import { readHead } from "../../src/store/streams/streams.ts";

@@ -4,7 +4,7 @@
  * body again, and `src/kv/foundationdb/exactly_once.ts` finds out whether the commit landed.
  */
 
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable, type Transaction } from "../../src/kv/engine.ts";
 import { CommitUnknown, transactExactlyOnce } from "../../src/kv/foundationdb/exactly_once.ts";
 

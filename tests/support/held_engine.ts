@@ -4,7 +4,7 @@
  * write.
  */
 
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 
 export interface HeldEngine extends Engine {

@@ -1,6 +1,6 @@
 /** An engine on which every write to one key fails, as a bug would: not an outage. */
 
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
 
 /** A transaction throws when it sets a key that contains `text()`; undefined poisons none. */

@@ -11,6 +11,7 @@
 
 import { join } from "node:path";
 import { type Bytes, type Engine, EngineClosed, type KeyValue } from "../../src/kv/engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import { openFoundationdb } from "./open_foundationdb.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
@@ -104,13 +105,18 @@ export async function temporarySqlite(content: StoreContent = NOTHING): Promise<
   };
 }
 
+/** For a service that has its store to itself: it takes all work without waiting for a lease. */
+export function unshared(engine: Engine): Engine {
+  return wrapEngine(engine, { capabilities: { isShared: false } });
+}
+
 async function temporaryFoundationdb({ pairs }: StoreContent): Promise<TemporaryEngine> {
   const clusterFile = Deno.env.get("FDB_CLUSTER_FILE");
   if (clusterFile === undefined) {
     throw new Error("FDB_CLUSTER_FILE is not set; scripts/run_foundationdb.sh starts a cluster");
   }
   const prefix = randomPrefix();
-  const open = () => openFoundationdb({ clusterFile, prefix, host });
+  const open = async () => unshared(await openFoundationdb({ clusterFile, prefix, host }));
   const engine = await open();
   await fill(engine, pairs);
   let current = engine;
@@ -138,7 +144,7 @@ async function temporaryFoundationdb({ pairs }: StoreContent): Promise<Temporary
 
 async function temporaryMemory({ pairs }: StoreContent): Promise<TemporaryEngine> {
   const database = memoryDatabase();
-  const open = () => Promise.resolve(new FoundationdbEngine({ database, host }));
+  const open = () => Promise.resolve(unshared(new FoundationdbEngine({ database, host })));
   const engine = await open();
   await fill(engine, pairs);
   let current = engine;

@@ -7,7 +7,7 @@
 import type { Operator } from "../../src/domain/access/access.ts";
 import { type Access, createAccess } from "../../src/features/access/access_service.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
 import { createService, type Service } from "../../src/features/service.ts";

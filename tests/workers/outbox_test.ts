@@ -1,6 +1,6 @@
 /** The outbox worker: does what a writer left, and is woken if the writer left it on purpose. */
 
-import { wrapEngine } from "../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import assert from "node:assert/strict";
 import { signalOutbox } from "../../src/store/reactions/outbox.ts";
 import { createService } from "../../src/features/service.ts";

@@ -8,7 +8,7 @@ import {
   scheduleRevocation,
 } from "../../../src/features/access/api_keys.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import {
   type KeyAuthenticator,
   keyAuthenticator,

@@ -7,7 +7,7 @@ import {
   type CredentialsPlace,
 } from "../../../src/features/access/bootstrap.ts";
 import { ENVIRONMENTS } from "../../../src/domain/tenant.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { credentialsFile } from "../../../src/private_files.ts";
 import { keyAuthenticator } from "../../../src/features/access/authenticate_key.ts";

@@ -20,7 +20,7 @@ import {
   type TreeBlock,
 } from "../../../src/domain/audit/tree_blocks.ts";
 import { BLOCK_LEAVES, proveInBlock } from "../../../src/domain/audit/tree_rows.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { findChunks, publishChunk, readChunk } from "../../../src/store/audit/tree_chunks.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";

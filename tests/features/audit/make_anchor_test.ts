@@ -10,7 +10,7 @@ import { collectChanges } from "../../../src/features/audit/collect_changes.ts";
 import type { InstanceAnchor } from "../../../src/domain/audit/anchor.ts";
 import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
 import type { WriteRequest } from "../../../src/domain/write/write.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { countRewrite, setEpoch } from "../../../src/store/streams/audit_cuts.ts";
 import { findChunks, readChunk } from "../../../src/store/audit/tree_chunks.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TreeBuild, writeChunks } from "../../../src/features/audit/write_chunks.ts";
 import { leafHash } from "../../../src/domain/audit/chain.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type ChunkText, imageOf, readChunk } from "../../../src/store/audit/tree_chunks.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 

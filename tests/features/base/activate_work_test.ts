@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { importEnvironment } from "../../../src/features/transfer/import_environment.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { nextTransferredWork } from "../../../src/store/transfers.ts";
 import { readInstanceBySlug, tenantOf } from "../../../src/store/access/instances.ts";

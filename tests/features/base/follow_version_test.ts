@@ -1,7 +1,7 @@
 /** Following a counter, so that caches are dropped in time. */
 
 import { equal } from "node:assert/strict";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { followVersion } from "../../../src/features/base/follow_version.ts";
 import { bumpAccessVersion } from "../../../src/store/access/access_version.ts";

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { refusalOf, valueOf, withService } from "../../support/service_fixture.ts";
 

@@ -6,7 +6,7 @@ import { verifyBundle, verifyPage } from "../../../src/domain/audit/attestation.
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { saveSnapshot } from "../../../src/store/streams/snapshots.ts";

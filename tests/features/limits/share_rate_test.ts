@@ -16,7 +16,7 @@ import type { Instance, Tier } from "../../../src/domain/access/access.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import { RATES_PER_MINUTE, type RateVerdict } from "../../../src/domain/limits/plan.ts";
 import type { Host } from "../../../src/host.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
 import { NODE_STORES } from "../../support/node_stores.ts";

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import type { TryAnswer } from "../../../src/domain/listener/delivery.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { createService } from "../../../src/features/service.ts";

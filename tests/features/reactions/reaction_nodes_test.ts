@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { createService } from "../../../src/features/service.ts";
 import { NODE_STORES } from "../../support/node_stores.ts";

@@ -3,7 +3,7 @@
  * For those that are written with their trigger see `direct_events_test.ts`.
  */
 
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
 import { keys } from "../../../src/store/keys.ts";

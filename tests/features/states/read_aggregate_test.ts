@@ -8,7 +8,7 @@ import type { JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { ReadAggregateRequest } from "../../../src/domain/reading.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine, ReadTransaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { listStreamRebuilds } from "../../../src/store/streams/rebuilds.ts";

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import type { WrittenHead } from "../../../src/features/transfer/export_environment.ts";
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
 import type { WorkText } from "../../../src/domain/transfer/work.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../../support/fake_host.ts";

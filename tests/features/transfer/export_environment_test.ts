@@ -5,7 +5,7 @@ import type { WrittenHead } from "../../../src/features/transfer/export_environm
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
 import type { StreamKey } from "../../../src/domain/stream_key.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
 import { readInstance, tenantOf } from "../../../src/store/access/instances.ts";

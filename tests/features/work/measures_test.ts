@@ -6,7 +6,7 @@ import type { QueueMeasure } from "../../../src/domain/measures/queue_measure.ts
 import type { WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import { measureQueues, openStoreMeasures } from "../../../src/features/work/measures.ts";
 import {
   encodeDelivery,

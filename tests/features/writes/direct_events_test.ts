@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { StoredEvent } from "../../../src/domain/event.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";

@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { WriteRequest } from "../../../src/domain/write/write.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable, type Transaction } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
 import {

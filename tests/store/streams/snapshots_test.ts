@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/stream_key.ts";
-import { wrapEngine } from "../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {

@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../../src/domain/json.ts";
-import { wrapEngine } from "../../../../src/kv/wrap_engine.ts";
+import { wrapEngine } from "../../../../src/kv/calls.ts";
 import type { Engine } from "../../../../src/kv/engine.ts";
 import { keys } from "../../../../src/store/keys.ts";
 import { readReadyProjection } from "../../../../src/store/projections/projections.ts";

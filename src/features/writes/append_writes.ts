@@ -40,8 +40,6 @@ import type { PlanUsage } from "../../domain/limits/plan.ts";
 import { countUsage, monthEnd, monthOf, readUsage } from "../../store/usage.ts";
 
 const MS_PER_SECOND = 1000;
-/** Writes of a group that are appended in one step. */
-const WRITES_PER_STEP = 16;
 
 export interface AppendOptions {
   /**
@@ -107,7 +105,6 @@ function* appendEachSteps(
   for (const write of writes) {
     const reading = readings[outcomes.length];
     outcomes.push(yield* appendWriteSteps(tx, tenant, write, reading, state));
-    if (outcomes.length % WRITES_PER_STEP === 0) yield;
   }
   return outcomes;
 }

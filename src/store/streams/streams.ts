@@ -143,7 +143,7 @@ function appenderTo(
       const chained = { raw: event.raw, bytes: event.bytes, hash: tip };
       if (pending === undefined) pending = [chained];
       else pending.push(chained);
-      if (event.bytes > STEP_BYTES || length % EVENTS_PER_STEP === 0) yield;
+      if (event.bytes > STEP_BYTES || (length - first) % EVENTS_PER_STEP === 0) yield;
     }
     appender.head = {
       length,

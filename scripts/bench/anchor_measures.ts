@@ -5,7 +5,6 @@
  */
 
 import process from "node:process";
-import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import { encodeEvent, encodeMetadata } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
@@ -84,8 +83,8 @@ async function fill({ engine, tenants: { test } }: ServiceFixture, count: number
           dataJson: data,
           metadataJson: METADATA,
         });
-        runAtOnce(stream.appendSteps([event], TIMESTAMP));
-        runAtOnce(stream.flushSteps(epoch));
+        stream.append([event], TIMESTAMP);
+        stream.flush(epoch);
         indexAggregate(tx, test.number, "order", id);
       }
     });

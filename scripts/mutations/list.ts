@@ -55,8 +55,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "half of an atomic write: the last of several streams is not written",
     path: "src/features/writes/append_writes.ts",
-    find: "for (const stream of streams) yield*",
-    put: "for (const stream of streams.length > 1 ? streams.slice(0, -1) : streams) yield*",
+    find: "for (const stream of opened) stream.flush",
+    put: "for (const stream of opened.length > 1 ? opened.slice(0, -1) : opened) stream.flush",
     suite: HISTORY,
   },
   {
@@ -119,8 +119,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a cut does not end the epoch of writes",
     path: "src/features/writes/append_writes.ts",
-    find: "stream.flushSteps(epoch);",
-    put: "stream.flushSteps(0);",
+    find: "stream.flush(epoch);",
+    put: "stream.flush(0);",
     suite: "tests/features/audit/audit_service_test.ts",
   },
   {

@@ -91,14 +91,14 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "deliveries are not put in with their events",
-      "yield* appendDeliveriesSteps(tx, tenant, target, first, lanes);",
+      "appendDeliveries(tx, tenant, target, first, lanes);",
       "",
       "tests/features/listeners/deliver_events_test.ts",
     ],
     [
       "deliveries are of the event behind their own",
-      "appendDeliveriesSteps(tx, tenant, target, first, lanes);",
-      "appendDeliveriesSteps(tx, tenant, target, first + 1, lanes);",
+      "appendDeliveries(tx, tenant, target, first, lanes);",
+      "appendDeliveries(tx, tenant, target, first + 1, lanes);",
       "tests/features/listeners/deliver_events_test.ts",
     ],
     [

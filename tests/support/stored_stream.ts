@@ -1,6 +1,5 @@
 /** One stream, filled by appends of given sizes. */
 
-import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import { encodeEvent } from "../../src/domain/event.ts";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
@@ -32,8 +31,8 @@ export async function append(
   const events = sizes.map((size, index) => event(from + index, size));
   await engine.transact(async (tx) => {
     const appender = (await openStreams(tx, TENANT, [STREAM]))[0]!;
-    runAtOnce(appender.appendSteps(events, timestamp));
-    runAtOnce(appender.flushSteps(0));
+    appender.append(events, timestamp);
+    appender.flush(0);
   });
   return events.map(({ raw }) => raw);
 }

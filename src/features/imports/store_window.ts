@@ -7,7 +7,6 @@
  */
 
 import { count, type Counters } from "../../domain/measures/counters.ts";
-import { runAtOnce } from "../../domain/fairness/pieces.ts";
 import type { FilePlace, ImportRecord } from "../../domain/import/progress.ts";
 import { limits } from "../../domain/limits.ts";
 import { type Refusal, refuse } from "../../domain/refusal.ts";
@@ -158,8 +157,8 @@ async function appendSlices(
     const whole = from === 0 && to === events.length;
     const some = whole ? events : events.slice(from, to);
     const [begin, end] = [timestamps[from]!, timestamps[to - 1]!];
-    runAtOnce(appender.appendSteps(some, end, begin));
-    runAtOnce(appender.flushSteps(epoch));
+    appender.append(some, end, begin);
+    appender.flush(epoch);
   }
   // Projections learn of imported events like of any others.
   if (watched.logged.size > 0) logStreams(tx, tenant, watched.logged, streams);

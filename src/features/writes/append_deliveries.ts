@@ -4,7 +4,6 @@
  * docs/reference/listeners.md.
  */
 
-import type { Steps } from "../../domain/fairness/pieces.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { markLane, putDelivery, signalLanes } from "../../store/listeners/deliveries.ts";
@@ -28,19 +27,18 @@ export interface OwnLanes {
 export const NO_OWN_LANES: OwnLanes = { isOwn: () => false, offer: () => {} };
 
 /** Call it for a target with deliveries. `first` is the index of its first event. */
-export function* appendDeliveriesSteps(
+export function appendDeliveries(
   tx: Transaction,
   tenant: number,
   { key: stream, deliveries }: PreparedTarget,
   first: number,
   lanes: OwnLanes,
-): Steps<void> {
+): void {
   const marked = new Set<string>();
   let isOwn = true;
   for (const { offset, listener, value } of deliveries!) {
     const lane = { tenant, listener, stream };
     putDelivery(tx, lane, first + offset, value);
-    yield;
     if (marked.has(listener)) continue;
     marked.add(listener);
     markLane(tx, lane);

@@ -15,7 +15,6 @@ import type {
   SagasEntry,
   WaitingEntry,
 } from "../../domain/reaction/outbox_entry.ts";
-import type { Steps } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/stream_key.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
@@ -154,14 +153,14 @@ const NO_REACTIONS: AppendedReactions = {
  * Appends what the events of one target set off. `direct` holds the streams to which implied
  * events may be appended directly.
  */
-export function* appendReactionsSteps(
+export function appendReactions(
   tx: Transaction,
   state: ReactionState,
   write: PreparedWrite,
   target: PreparedTarget,
   first: number,
   direct: DirectStreams,
-): Steps<AppendedReactions> {
+): AppendedReactions {
   const { reactions, key: stream } = target;
   const { cancels, sagas } = state.watched;
   if (reactions === undefined && cancels.size + sagas.size === 0) return NO_REACTIONS;
@@ -183,11 +182,8 @@ export function* appendReactionsSteps(
     );
     directCount += (own?.entries.length ?? 0) - entries.length;
     const sagaType = watched.sagas.has(watchedName) && type;
-    yield* putEntriesSteps(tx, write, place, entries, sagaType, works);
-    for (const schedule of own?.schedules ?? []) {
-      addSchedule(tx, state, schedule, place, type);
-      yield;
-    }
+    putEntries(tx, write, place, entries, sagaType, works);
+    for (const schedule of own?.schedules ?? []) addSchedule(tx, state, schedule, place, type);
     scheduled += own?.schedules.length ?? 0;
   }
   if (write.ownWaitMs === 0 && works.length > 0) signalOutbox(tx);
@@ -211,21 +207,20 @@ function claimed(
  * Adds to `works` what it puts. `sagaType` is the type of the event if it has to be shown to
  * sagas, else false.
  */
-function* putEntriesSteps(
+function putEntries(
   tx: Transaction,
   write: PreparedWrite,
   first: OutboxPlace,
   entries: readonly PreparedEntry[],
   sagaType: string | false,
   works: OutboxWork[],
-): Steps<void> {
+): void {
   for (const [number, { entry, sinceMs, waitMs, tries, value: ready }] of entries.entries()) {
     const place = { ...first, number };
     const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries };
     const value = ready ?? encodeEntry(waiting);
     putEntry(tx, place, value);
     works.push({ place, bytes: value.length, ...waiting });
-    yield;
   }
   if (sagaType === false) return;
   const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = write;

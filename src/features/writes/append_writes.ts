@@ -5,7 +5,8 @@
  */
 
 import type { ErrorRecord } from "../../domain/error_record.ts";
-import { runAtOnce, runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
+import type { EncodedEvent } from "../../domain/event.ts";
+import { runInPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
@@ -25,8 +26,8 @@ import {
 } from "../../store/streams/idempotency.ts";
 import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
-import { appendDeliveriesSteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
-import { appendReactionsSteps, type ReactionState, readReactionState } from "./append_reactions.ts";
+import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
+import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
 import {
   NOTHING_WRITTEN,
@@ -40,6 +41,8 @@ import type { PlanUsage } from "../../domain/limits/plan.ts";
 import { countUsage, monthEnd, monthOf, readUsage } from "../../store/usage.ts";
 
 const MS_PER_SECOND = 1000;
+/** A write that stores this much is hashed in time slices; hashing less takes no longer than one. */
+const LONG_BYTES = 256 * 1024;
 
 export interface AppendOptions {
   /**
@@ -49,7 +52,7 @@ export interface AppendOptions {
   readonly directStreams?: ReadonlySet<StreamKey>;
   /** The delivery lanes that this process works on. */
   readonly lanes?: OwnLanes;
-  /** With them, work that is too long for one time slice lets others run; see `pieces.ts`. */
+  /** With them, a long write is hashed in time slices, between which others run (`pieces.ts`). */
   readonly turns?: Turns;
 }
 
@@ -79,38 +82,36 @@ export async function appendWrites(
   ]);
   const opened = [...streams.values(), ...direct.values()];
   const state = { streams, direct, reactions, meter, lanes };
-  const appending = appendEachSteps(tx, tenant, writes, readings, state);
-  const outcomes = turns === undefined ? runAtOnce(appending) : await runInPieces(appending, turns);
+  const long = turns === undefined ? [] : longAppends(writes, streams);
+  for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
+  const outcomes = writes.map((write, index) =>
+    appendWrite(tx, tenant, write, readings[index], state)
+  );
   const spent = reactions.claims === undefined
     ? []
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
-  const flushing = flushEachSteps(opened, epoch);
-  if (turns === undefined) runAtOnce(flushing);
-  else await runInPieces(flushing, turns);
+  for (const stream of opened) stream.flush(epoch);
   const { logged } = reactions.watched;
   if (logged.size > 0) logStreams(tx, tenant, logged, opened);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
 }
 
-function* appendEachSteps(
-  tx: Transaction,
-  tenant: number,
+/** The first events of each stream, where hashing them takes longer than a moment. */
+function longAppends(
   writes: readonly PreparedWrite[],
-  readings: readonly WriteReading[],
-  state: WriteState,
-): Steps<Outcome<Written>[]> {
-  const outcomes: Outcome<Written>[] = [];
-  for (const write of writes) {
-    const reading = readings[outcomes.length];
-    outcomes.push(yield* appendWriteSteps(tx, tenant, write, reading, state));
+  streams: Streams,
+): Map<StreamAppender, readonly EncodedEvent[]> {
+  const long = new Map<StreamAppender, readonly EncodedEvent[]>();
+  for (const { bytes, targets } of writes) {
+    if (bytes < LONG_BYTES) continue;
+    for (const { key, events } of targets) {
+      const stream = streams.get(key)!;
+      if (!long.has(stream)) long.set(stream, events);
+    }
   }
-  return outcomes;
-}
-
-function* flushEachSteps(streams: readonly StreamAppender[], epoch: number): Steps<void> {
-  for (const stream of streams) yield* stream.flushSteps(epoch);
+  return long;
 }
 
 /**
@@ -189,13 +190,13 @@ async function openByKey(
   return streams;
 }
 
-function* appendWriteSteps(
+function appendWrite(
   tx: Transaction,
   tenant: number,
   write: PreparedWrite,
   reading: WriteReading,
   { streams, direct, reactions, meter, lanes }: WriteState,
-): Steps<Outcome<Written>> {
+): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
   if (reading === false || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
   const entry = typeof reading === "object" ? reading : undefined;
@@ -224,14 +225,14 @@ function* appendWriteSteps(
     const target = write.targets[index]!;
     const { key, events } = target;
     const stream = streams.get(key)!;
-    const first = yield* stream.appendSteps(events, write.timestamp);
-    const appended = yield* appendReactionsSteps(tx, reactions, write, target, first, direct);
+    const first = stream.append(events, write.timestamp);
+    const appended = appendReactions(tx, reactions, write, target, first, direct);
     for (const work of appended.works) outbox.push(work);
     directCount += appended.direct;
     scheduledCount += appended.scheduled;
     if (appended.isRootSpent) isRootSpent = true;
     if (target.deliveries !== undefined) {
-      yield* appendDeliveriesSteps(tx, tenant, target, first, lanes);
+      appendDeliveries(tx, tenant, target, first, lanes);
     }
     eventCount += events.length;
     targets[index] = { key, first, count: events.length };

@@ -10,7 +10,6 @@
  */
 
 import { encodeEvent, encodeMetadata } from "../../domain/event.ts";
-import { runAtOnce } from "../../domain/fairness/pieces.ts";
 import { impliedStamp, type OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { StreamAppender } from "../../store/streams/streams.ts";
@@ -73,6 +72,6 @@ export function appendDirect(
   const { type, dataJson, geo } = direct;
   const metadata = encodeMetadata({ ...impliedStamp(place, entry), timestamp, geo });
   const event = encodeEvent({ key: emission.key, type, dataJson, metadataJson: metadata, geo });
-  runAtOnce(stream.appendSteps([event], timestamp));
+  stream.append([event], timestamp);
   return true;
 }

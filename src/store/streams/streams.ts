@@ -4,10 +4,10 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import { extendChain } from "../../domain/audit/chain.ts";
+import { type ChainHash, extendChain } from "../../domain/audit/chain.ts";
 import { addLeaf } from "../../domain/audit/frontier.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
-import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
+import type { Steps } from "../../domain/fairness/pieces.ts";
 import { geoPlaceOf } from "../../domain/geo/cells.ts";
 import type { GeoPoint } from "../../domain/geo/point.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
@@ -69,18 +69,16 @@ export interface StreamAppender {
   readonly head: StreamHead;
   /**
    * Returns the index of the first appended event. Timestamps are in Unix seconds: that of the
-   * last event, and that of the first. Nothing else may use the appender between its steps.
+   * last event, and that of the first.
    */
-  appendSteps(
-    events: readonly EncodedEvent[],
-    timestamp: number,
-    firstTimestamp?: number,
-  ): Steps<number>;
+  append(events: readonly EncodedEvent[], timestamp: number, firstTimestamp?: number): number;
+  /** Hashes events step by step. If they are the next to be appended, that is done then. */
+  chainAheadSteps(events: readonly EncodedEvent[]): Steps<void>;
   /**
    * Writes the result, in the epoch that the transaction has read (`audit_cuts.ts`), and all else
    * that the store keeps about the aggregate.
    */
-  flushSteps(epoch: number): Steps<void>;
+  flush(epoch: number): void;
 }
 
 /** Events that are hashed in one step. */
@@ -116,37 +114,40 @@ function appenderTo(
   const { tx, tenant, stream } = write;
   const before = decodeHead(stored);
   let pending: ChainedEvent[] | undefined;
+  let ahead: ChainedEvents | undefined;
   const appender: StreamAppender & { head: StreamHead } = {
     key: stream,
     before,
     head: before,
-    appendSteps,
-    flushSteps,
+    append,
+    chainAheadSteps,
+    flush,
   };
 
-  function* appendSteps(
+  function* chainAheadSteps(events: readonly EncodedEvent[]): Steps<void> {
+    const chained = beginChain(appender.head, events);
+    for (const event of events) {
+      addToChain(chained, event);
+      if (event.bytes > STEP_BYTES || chained.events.length % EVENTS_PER_STEP === 0) yield;
+    }
+    ahead = chained;
+  }
+
+  function append(
     events: readonly EncodedEvent[],
     timestamp: number,
     firstTimestamp = timestamp,
-  ): Steps<number> {
+  ): number {
     const { head } = appender;
     const first = head.length;
-    let { tip, bytes } = head;
-    const peaks = [...head.peaks];
-    let geo: GeoPoint | undefined;
-    let length = first;
-    for (const event of events) {
-      if (event.geo !== undefined) geo = event.geo;
-      tip = extendChain(tip, event.raw);
-      bytes += event.bytes;
-      addLeaf(peaks, length++, tip);
-      const chained = { raw: event.raw, bytes: event.bytes, hash: tip };
-      if (pending === undefined) pending = [chained];
-      else pending.push(chained);
-      if (event.bytes > STEP_BYTES || (length - first) % EVENTS_PER_STEP === 0) yield;
-    }
+    const isReady = ahead?.of === events && ahead.from === head;
+    const chained = isReady ? ahead! : beginChain(head, events);
+    if (!isReady) { for (const event of events) addToChain(chained, event); }
+    if (pending === undefined) pending = chained.events;
+    else for (const event of chained.events) pending.push(event);
+    const { tip, peaks, bytes, geo } = chained;
     appender.head = {
-      length,
+      length: first + events.length,
       bytes,
       createdAt: first === 0 ? firstTimestamp : head.createdAt,
       updatedAt: timestamp,
@@ -159,7 +160,7 @@ function appenderTo(
     return first;
   }
 
-  function* flushSteps(epoch: number): Steps<void> {
+  function flush(epoch: number): void {
     if (pending === undefined) return;
     const { head } = appender;
     markChange(write, before, epoch);
@@ -173,20 +174,47 @@ function appenderTo(
     if (before.place !== head.place) {
       movePoint(tx, tenant, stream, { before: before.place, after: head.place });
     }
-    const tail = yield* placeBehind(write, before, tailOf(stored, before), pending);
+    const tail = placeBehind(write, before, tailOf(stored, before), pending);
     tx.set(headKey, encodeHead({ ...head, epoch }, tail));
   }
 
   return appender;
 }
 
+/** Events with their hashes, and the head of their stream as it is behind them. */
+interface ChainedEvents {
+  readonly of: readonly EncodedEvent[];
+  /** The head before them. */
+  readonly from: StreamHead;
+  readonly events: ChainedEvent[];
+  readonly peaks: string[];
+  tip: ChainHash | undefined;
+  bytes: number;
+  geo: GeoPoint | undefined;
+}
+
+function beginChain(from: StreamHead, of: readonly EncodedEvent[]): ChainedEvents {
+  const { tip, bytes } = from;
+  return { of, from, events: [], peaks: [...from.peaks], tip, bytes, geo: undefined };
+}
+
+function addToChain(chained: ChainedEvents, event: EncodedEvent): void {
+  const { from, events, peaks } = chained;
+  const hash = extendChain(chained.tip, event.raw);
+  addLeaf(peaks, from.length + events.length, hash);
+  events.push({ raw: event.raw, bytes: event.bytes, hash });
+  chained.tip = hash;
+  chained.bytes += event.bytes;
+  if (event.geo !== undefined) chained.geo = event.geo;
+}
+
 /** Stores events behind the tail. Returns the tail that the head then has; undefined for none. */
-function* placeBehind(
+function placeBehind(
   write: StreamWrite,
   { length, generation }: StreamHead,
   tail: Bytes,
   events: readonly ChainedEvent[],
-): Steps<Bytes | undefined> {
+): Bytes | undefined {
   const extended = events.length === 1 ? extendTail(tail, events[0]!) : undefined;
   if (extended !== undefined) return extended;
   const count = tailCount(tail);
@@ -197,7 +225,7 @@ function* placeBehind(
     setLargeValue(tx, tenant, key, sealTail(tail, events));
   } else {
     const all = count === 0 ? events : [...decodeTail(tail), ...events];
-    yield* placeSegmentsSteps(write, generation, first, all);
+    placeSegments(write, generation, first, all);
   }
   return undefined;
 }
@@ -219,22 +247,17 @@ export function placeEvents(
 }
 
 /** Puts events where no reader sees them until a head has that generation and counts them. */
-export function placeSegments(...args: Parameters<typeof placeSegmentsSteps>): void {
-  runAtOnce(placeSegmentsSteps(...args));
-}
-
-function* placeSegmentsSteps(
+export function placeSegments(
   { tx, tenant, stream }: StreamWrite,
   generation: number,
   first: number,
   events: readonly ChainedEvent[],
-): Steps<void> {
+): void {
   let index = first;
   for (const segment of cutIntoSegments(events)) {
     const key = keys.segment(tenant, stream, index, generation);
     setLargeValue(tx, tenant, key, encodeSegment(segment));
     index += segment.length;
-    yield;
   }
 }
 

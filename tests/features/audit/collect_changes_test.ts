@@ -1,7 +1,6 @@
 /** The streams of the first anchor: every stream of the cut, sorted by key. */
 
 import assert from "node:assert/strict";
-import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { collectStreams, type LongStream } from "../../../src/features/audit/collect_changes.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/stream_key.ts";
@@ -23,8 +22,8 @@ async function write(engine: Engine, names: readonly (readonly [string, string])
       for (const [type, id] of names.slice(from, from + 500)) {
         const stream = (await openStreams(tx, TENANT, [streamKey(type, id)]))[0]!;
         const texts = { type: "was_noted", dataJson: "{}", metadataJson: "{}" };
-        runAtOnce(stream.appendSteps([encodeEvent({ key: stream.key, ...texts })], 1));
-        runAtOnce(stream.flushSteps(epoch));
+        stream.append([encodeEvent({ key: stream.key, ...texts })], 1);
+        stream.flush(epoch);
         indexAggregate(tx, TENANT, type, id);
       }
     });

@@ -3,7 +3,6 @@
  */
 
 import assert from "node:assert/strict";
-import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { encodeEvent, encodeMetadata } from "../../../src/domain/event.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
@@ -32,8 +31,8 @@ async function fill(engine: Engine, tenant: number): Promise<void> {
           return encodeEvent({ key, type: "was_noted", dataJson: data, metadataJson: metadata });
         });
         const stream = (await openStreams(tx, tenant, [key]))[0]!;
-        runAtOnce(stream.appendSteps(events, 5));
-        runAtOnce(stream.flushSteps(0));
+        stream.append(events, 5);
+        stream.flush(0);
         const { type, id } = splitStreamKey(key);
         indexAggregate(tx, tenant, type, id);
       }

@@ -1,7 +1,6 @@
 /** Epochs and marks: what a stream was at a cut, whatever was written since. */
 
 import assert from "node:assert/strict";
-import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
@@ -38,8 +37,8 @@ function write(engine: Engine, ...streams: StreamKey[]): Promise<void> {
         dataJson: `{"n":${appender.head.length}}`,
         metadataJson: "{}",
       });
-      runAtOnce(appender.appendSteps([event], 1));
-      runAtOnce(appender.flushSteps(epoch));
+      appender.append([event], 1);
+      appender.flush(epoch);
     }
   });
 }

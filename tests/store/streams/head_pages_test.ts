@@ -1,7 +1,6 @@
 /** The heads of all streams, page by page: each once, whatever lies between them. */
 
 import assert from "node:assert/strict";
-import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import type { Bytes, Engine, KeyRange, RangeOptions } from "../../../src/kv/engine.ts";
@@ -29,8 +28,8 @@ async function fill(engine: Engine, tenant: number, { id, events, bytes = 10 }: 
       dataJson: text,
       metadataJson: "{}",
     });
-    runAtOnce(stream.appendSteps(Array.from({ length: events }, () => event), 1));
-    runAtOnce(stream.flushSteps(0));
+    stream.append(Array.from({ length: events }, () => event), 1);
+    stream.flush(0);
   });
 }
 

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
-import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
@@ -150,8 +149,8 @@ Deno.test("readEvents() gives text beyond ASCII byte for byte, with the hash of 
     );
     await engine.transact(async (tx) => {
       const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
-      runAtOnce(appender.appendSteps(events, 1));
-      runAtOnce(appender.flushSteps(0));
+      appender.append(events, 1);
+      appender.flush(0);
     });
     const window = { from: 0, to: texts.length, bytesMax: MiB };
     const read = await engine.snapshot((tx) => readEvents(tx, TENANT, stream, window));
@@ -178,8 +177,8 @@ Deno.test("streams of other tenants and of names that begin alike are never read
           dataJson: `{"t":${tenant}}`,
           metadataJson: "{}",
         });
-        runAtOnce(appender.appendSteps([event], 1));
-        runAtOnce(appender.flushSteps(0));
+        appender.append([event], 1);
+        appender.flush(0);
       });
     }
     for (const [tenant, name] of names) {

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
-import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
 import { keys } from "../../../src/store/keys.ts";
@@ -55,9 +54,9 @@ Deno.test("openStreams() puts several appends of one transaction into one segmen
     await engine.transact(async (tx) => {
       const appender = (await openStreams(tx, TENANT, [stream]))[0]!;
       for (let index = 0; index < 5; index++) {
-        assert.equal(runAtOnce(appender.appendSteps([event(index)], 1)), index);
+        assert.equal(appender.append([event(index)], 1), index);
       }
-      runAtOnce(appender.flushSteps(0));
+      appender.flush(0);
     });
     const segments = await engine.snapshot((tx) => tx.getRange(keys.segments(TENANT, stream)));
     assert.equal(segments.length, 1);

@@ -251,8 +251,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/store/streams/streams.ts", STREAMS, [
     [
       "a link leaves out the link before it",
-      "tip = extendChain(tip, event.raw);",
-      "tip = extendChain(undefined, event.raw);",
+      "extendChain(chained.tip, event.raw);",
+      "extendChain(undefined, event.raw);",
     ],
     [
       "the segment of the fourth event lies over the events before it",
@@ -279,8 +279,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a second append of a transaction forgets the first",
-      "else pending.push(chained);",
-      "else pending = [chained];",
+      "if (pending === undefined) pending = chained.events;",
+      "if (pending !== chained.events) pending = chained.events;",
     ],
     [
       "the time of a stream's first event is that of its last",

@@ -41,7 +41,7 @@ import type { PlanUsage } from "../../domain/limits/plan.ts";
 import { countUsage, monthEnd, monthOf, readUsage } from "../../store/usage.ts";
 
 const MS_PER_SECOND = 1000;
-/** A write that stores this much is hashed in time slices; hashing less takes no longer than one. */
+/** A write that stores this much is hashed in time slices; less takes no longer than one. */
 const LONG_BYTES = 256 * 1024;
 
 export interface AppendOptions {

@@ -201,7 +201,7 @@ function turnsThat(onTurn: () => Promise<void>) {
 const MARKERS = new Uint8Array([0xfe]);
 
 const LONG_WRITES = [
-  { what: "many events", writeOf: (): PreparedWrite => withEvents(5_000, 10) },
+  { what: "many events", writeOf: (): PreparedWrite => withEvents(5_000, 100) },
   { what: "large events", writeOf: (): PreparedWrite => withEvents(10, 50_000) },
 ];
 
@@ -214,7 +214,8 @@ function withEvents(count: number, bytes: number): PreparedWrite {
     dataJson: JSON.stringify("a".repeat(bytes)),
     metadataJson: "{}",
   });
-  return { ...write, targets: [{ ...target!, events: Array(count).fill(event) }] };
+  const targets = [{ ...target!, events: Array(count).fill(event) }];
+  return { ...write, targets, bytes: count * event.bytes };
 }
 
 for (const { what, writeOf } of LONG_WRITES) {
@@ -250,7 +251,7 @@ Deno.test("a write to the stream in a pause of a long one runs the long one agai
       await append(engine, [cancelling()]);
     };
     const outcomes = await engine.transact((tx) =>
-      appendWrites(tx, TENANT, [withEvents(2_000, 10)], openWatchedTypes(), {
+      appendWrites(tx, TENANT, [withEvents(2_000, 100)], openWatchedTypes(), {
         turns: turnsThat(beside),
       })
     );

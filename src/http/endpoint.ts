@@ -1,8 +1,8 @@
 /**
- * Makes a route of its row, which is all that is said about it.
+ * Turns one row into a route. The row declares the query and the body; the OpenAPI document and the
+ * values that `run` gets are both made from it.
  *
- * The row declares query and body, and of it the OpenAPI document is made as well as what `run`
- * gets. Query, then body are decoded when the caller may call the route. See
+ * The query is decoded once the caller is known to have access, then the body. See
  * docs/reference/basics.md, "Order of checks".
  */
 

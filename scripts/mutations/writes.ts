@@ -278,6 +278,12 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "tests/contract/nodes_sqlite_test.ts",
     ],
     [
+      "hashes made ahead are taken although another event has come before",
+      "ahead?.of === events && ahead.from === head",
+      "ahead?.of === events",
+      "tests/features/writes/append_writes_test.ts",
+    ],
+    [
       "a second append of a transaction forgets the first",
       "if (pending === undefined) pending = chained.events;",
       "if (pending !== chained.events) pending = chained.events;",

@@ -201,8 +201,9 @@ function turnsThat(onTurn: () => Promise<void>) {
 const MARKERS = new Uint8Array([0xfe]);
 
 const LONG_WRITES = [
-  { what: "many events", writeOf: (): PreparedWrite => withEvents(5_000, 100) },
-  { what: "large events", writeOf: (): PreparedWrite => withEvents(10, 50_000) },
+  { what: "many events", writes: () => [withEvents(5_000, 100)] },
+  { what: "many events behind another", writes: () => [cancelling(), withEvents(5_000, 100)] },
+  { what: "large events", writes: () => [withEvents(10, 50_000)] },
 ];
 
 function withEvents(count: number, bytes: number): PreparedWrite {
@@ -218,7 +219,7 @@ function withEvents(count: number, bytes: number): PreparedWrite {
   return { ...write, targets, bytes: count * event.bytes };
 }
 
-for (const { what, writeOf } of LONG_WRITES) {
+for (const { what, writes } of LONG_WRITES) {
   Deno.test(`a write of ${what} lets others run within its transaction, and is whole`, async () => {
     const [atOnce, paused] = await Promise.all(
       [undefined, "turns"].map((how) =>
@@ -227,7 +228,7 @@ for (const { what, writeOf } of LONG_WRITES) {
           const nothing = () => Promise.resolve(void turns++);
           const options = how === undefined ? {} : { turns: turnsThat(nothing) };
           await engine.transact((tx) =>
-            appendWrites(tx, TENANT, [writeOf()], openWatchedTypes(), options)
+            appendWrites(tx, TENANT, writes(), openWatchedTypes(), options)
           );
           const stored = await engine.snapshot((tx) =>
             tx.getRange({ begin: new Uint8Array([0]), end: MARKERS })

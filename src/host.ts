@@ -67,7 +67,7 @@ const NOTHING = new Uint8Array();
 
 function openTurns(): LoopTurns {
   return openLoopTurns({
-    nowMs: () => performance.now(),
+    nowMs: performance.now.bind(performance),
     next: () => new Promise((resolve) => setImmediate(resolve)),
     elsewhere: () => crypto.subtle.digest("SHA-256", NOTHING),
     soon: (run) => void setTimeout(run, 1),
@@ -78,8 +78,8 @@ function openTurns(): LoopTurns {
 export function systemHost(tracer?: Tracer): Host {
   return {
     ...(tracer && { traceparent: tracer.traceparent }),
-    nowMs: () => Date.now(),
-    monotonicMs: () => performance.now(),
+    nowMs: Date.now,
+    monotonicMs: performance.now.bind(performance),
     measureProcess() {
       const { user, system } = process.cpuUsage();
       return {

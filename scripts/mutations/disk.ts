@@ -13,13 +13,8 @@ const SYNCED_FOLDER = "tests/kv/sqlite/synced_folder_test.ts";
 export const DISK_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/sqlite/redo_log.ts", REDO_LOG, [
     [
-      "the wrong redo file is synced",
-      "get file() {\n      return files[current]!;",
-      "get file() {\n      return files[1 - current]!;",
-    ],
-    [
       "the place behind a torn record is kept after a write error",
-      "moveTo(bytes);\n        throw error;",
+      "moveTo(log.bytes);\n        throw error;",
       "throw error;",
     ],
     [
@@ -36,27 +31,27 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a record that is taken back stays in its file",
-      "files[current]!.truncateSync(FILE_HEAD_BYTES + last);\n",
+      "log.file.truncateSync(FILE_HEAD_BYTES + last);\n",
       "",
     ],
     [
       "a record that is taken back may stay on the disk",
-      "truncateSync(FILE_HEAD_BYTES + last);\n      files[current]!.syncDataSync();",
+      "truncateSync(FILE_HEAD_BYTES + last);\n      log.file.syncDataSync();",
       "truncateSync(FILE_HEAD_BYTES + last);",
       SYNCED_FILES,
     ],
     [
       "the record behind one that was taken back leaves a gap",
-      "files[current]!.syncDataSync();\n      moveTo(last);",
-      "files[current]!.syncDataSync();\n      bytes = last;",
+      "log.file.syncDataSync();\n      moveTo(last);",
+      "log.file.syncDataSync();\n      log.bytes = last;",
     ],
     [
       "at a turn the same file is written over",
-      "turns++;\n      current = 1 - current;",
-      "turns++;",
+      "log.file = log.file === first ? second : first;\n",
+      "",
     ],
-    ["a file is free at every turn", "turns++;\n", "released = ++turns;\n"],
-    ["a file is free one turn too early", "released === turns;", "released >= turns - 1;"],
+    ["a file is free at every turn", "log.turns++;\n", "released = ++log.turns;\n"],
+    ["a file is free one turn too early", "released === log.turns;", "released >= log.turns - 1;"],
     [
       "a later sync takes a release back",
       "void (released = Math.max(released, known))",
@@ -141,8 +136,8 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a file is called free before SQLite's log is synced",
-      "return options.syncLog(log.file).then(() => behind.release(turns));",
-      "behind.release(turns);\n      return options.syncLog(log.file);",
+      "return syncLog(log.file).then(() => behind.release(turns));",
+      "behind.release(turns);\n      return syncLog(log.file);",
     ],
     [
       "a start that finds commits only in the redo log syncs nothing",
@@ -164,7 +159,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "unsynced commits are told to readers after a start on a full disk",
-      "syncing = joinSyncs(syncing, syncFile(one, options.syncLog));",
+      "syncing = joinSyncs(syncing, syncFile(one, syncLog));",
       "void one;",
       DURABILITY,
     ],
@@ -182,14 +177,14 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "the redo log is synced before the record is in it",
-      "into.append(record);\n      onAppend();\n      syncing = joinSyncs(syncing, options.syncLog(into.file));",
-      "syncing = joinSyncs(syncing, options.syncLog(into.file));\n      into.append(record);\n      onAppend();",
+      "isAppended = into.append({ version, cleared, pairs }, sizes.recordBytesMax);\n        if (isAppended) syncing = joinSyncs(syncing, syncLog(into.file));",
+      "syncing = joinSyncs(syncing, syncLog(into.file));\n        isAppended = into.append({ version, cleared, pairs }, sizes.recordBytesMax);",
       DURABILITY,
     ],
     [
       "the record of a commit that failed is not taken back",
-      "if (isAppended) redo!.takeBack();",
-      "void isAppended;",
+      "if (wasAppended) redo!.takeBack();",
+      "void wasAppended;",
     ],
     [
       "what is in no ended transaction goes with a commit that fails",
@@ -343,7 +338,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a transaction that only read tells of what is not durable",
-      "if (this.#mayBeLost(tx)) await this.#untilDurable();",
+      "if (this.#mayBeLost(tx.reading)) await this.#untilDurable();",
       "",
     ],
     [
@@ -369,10 +364,10 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       DURABILITY,
     ],
   ]),
-  ...changesOf("src/kv/sqlite/reading.ts", DURABILITY, [
+  ...changesOf("src/kv/sqlite/transaction.ts", DURABILITY, [
     [
       "a version that is not on disk is told",
-      "if (this.#unsynced() !== undefined) this.seesUnsynced = true;",
+      "if (this.#unseen() !== undefined) this.seesUnsynced = true;",
       "",
     ],
     [

@@ -8,7 +8,7 @@ const EXACTLY_ONCE = "tests/kv/foundationdb/exactly_once_test.ts";
 const RECENT = "tests/kv/sqlite/recent_values_test.ts";
 const WATCHES = "tests/kv/watches_test.ts";
 const UPGRADE = "tests/kv/sqlite/upgrade_store_test.ts";
-const CHECKSUM = "tests/kv/sqlite/row_checksum_test.ts";
+const CHECK_FILE = "tests/kv/sqlite/check_file_test.ts";
 
 export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/transaction/conflict_log.ts", CONFLICTS, [
@@ -87,8 +87,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a transaction may be of any size",
-      "checkTransactionBytes(countTransactionBytes(this.buffer, this.guards));",
-      "countTransactionBytes(this.buffer, this.guards);",
+      "if (count <= kvLimits.transactionBytesMax) return;",
+      "if (count > 0) return;",
     ],
     [
       "what is cleared is set to nothing",
@@ -147,23 +147,23 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/sqlite/recent_values.ts", RECENT, [
     [
       "of two keys with one hash one is taken for the other",
-      "for (let i = 0; i < key.length; i++) if (block[begin + i] !== key[i]) return false;",
-      "void block, begin;",
+      "for (let i = 0; i < key.length; i++) if (bytes[i] !== key[i]) return undefined;",
+      "void bytes;",
     ],
     [
       "what is given out is changed by the next commit",
-      "copy.set(blockOf(slot).subarray(begin, begin + copy.length));\n    return copy;",
-      "return blockOf(slot).subarray(begin, begin + copy.length) as Bytes;",
+      "copy.set(slot.bytes.subarray(key.length, key.length + slot.length));\n        return copy;",
+      "return slot.bytes.subarray(key.length, key.length + copy.length) as Bytes;",
     ],
     [
       "what was removed is still read",
-      "if (value === undefined || !isSmall(key, value)) slots.delete(hash);",
-      "if (value === undefined) return;\n      if (!isSmall(key, value)) slots.delete(hash);",
+      "if (value === undefined || !isSmall(key, value)) {",
+      "if (value === undefined) return;\n      if (!isSmall(key, value)) {",
     ],
     [
       "what became large is read as it was before",
-      "if (value === undefined || !isSmall(key, value)) slots.delete(hash);",
-      "if (value === undefined) slots.delete(hash);\n      else if (!isSmall(key, value)) return;",
+      "if (value === undefined || !isSmall(key, value)) {",
+      "if (value !== undefined && !isSmall(key, value)) return;\n      if (value === undefined) {",
     ],
     [
       "a value that is larger than its slot is kept",
@@ -173,12 +173,14 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ["nothing is forgotten", "forgetAll: () => slots.clear(),", "forgetAll: () => {},"],
     [
       "a slot that is used again keeps the length that it had",
-      "lengths[slot] = value.length;",
-      "lengths[slot] ||= value.length;",
+      "slot.bytes.set(value, key.length);\n    slot.length = value.length;",
+      "slot.bytes.set(value, key.length);\n    slot.length ||= value.length;",
     ],
   ]),
-  ...changesOf("src/kv/sqlite/row_checksum.ts", CHECKSUM, [
+  ...changesOf("src/kv/sqlite/pairs.ts", "tests/kv/sqlite/pairs_test.ts", [
     ["a row's checksum leaves its key out", "crc32(value, crc32(key))", "crc32(value)"],
+  ]),
+  ...changesOf("src/kv/sqlite/check_file.ts", CHECK_FILE, [
     [
       "two numbers for the version of a store are no fault",
       "if (version !== version_again) yield",

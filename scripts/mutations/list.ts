@@ -20,7 +20,7 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "the log is not synced before the answer",
     path: "src/kv/sqlite/writer.ts",
-    find: "syncing = joinSyncs(syncing, options.syncLog(into.file));",
+    find: "syncing = joinSyncs(syncing, syncLog(into.file));",
     put: "syncing = Promise.resolve();",
     suite: "tests/crash/fsync_order_test.ts",
   },

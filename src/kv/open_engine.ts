@@ -10,7 +10,7 @@ import type { Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb/engine.ts";
 import { drawKeyHash } from "./key_map.ts";
 import { checkPages, NO_PAGES, type PageCheck } from "./sqlite/pages/page_check.ts";
-import { checkSqliteFile } from "./sqlite/row_checksum.ts";
+import { checkSqliteFile } from "./sqlite/check_file.ts";
 import { openSqliteEngine } from "./sqlite/engine.ts";
 
 export interface EngineChoice {

@@ -17,6 +17,8 @@ export type TupleElement = string | number | Uint8Array;
 /** First byte of an element. An integer of n bytes has `zero` + n, a negative one `zero` - n. */
 const code = { bytes: 0x01, string: 0x02, zero: 0x14 } as const;
 const integerBytesMax = 7;
+/** The first and the last byte of an element. */
+const ENDS = 2;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -30,15 +32,33 @@ let scratch: Bytes = new Uint8Array(4096);
  * @throws {TypeError} for a string with a lone surrogate: two such strings could become one key.
  */
 export function pack(elements: readonly TupleElement[]): Bytes {
-  return copyScratch(packIntoScratch(elements), 0);
+  let at = 0;
+  for (let i = 0; i < elements.length; i++) {
+    const element = elements[i]!;
+    if (typeof element === "string") at = putString(element, at);
+    else if (typeof element !== "number") at = putBytes(element, at);
+    else if (
+      element > 0 && element <= 0xff && at + 2 <= scratch.length && (element | 0) === element
+    ) {
+      // Most numbers in keys name a kind of record or a tenant.
+      scratch[at++] = code.zero + 1;
+      scratch[at++] = element;
+    } else at = putInteger(element, at);
+  }
+  const packed = newBytes(at);
+  // Up to this size a loop beats the call into the runtime.
+  if (at > 64) packed.set(scratch.subarray(0, at));
+  else for (let i = 0; i < at; i++) packed[i] = scratch[i]!;
+  return packed;
 }
 
 /** All keys that extend the tuple by at least one element; not the tuple itself. */
 export function rangeOf(elements: readonly TupleElement[]): KeyRange {
-  const length = packIntoScratch(elements);
-  const begin = copyScratch(length, 1);
-  const end = copyScratch(length, 1);
-  end[length] = 0xff;
+  const prefix = pack(elements);
+  const [begin, end] = [newBytes(prefix.length + 1), newBytes(prefix.length + 1)];
+  begin.set(prefix);
+  end.set(prefix);
+  end[prefix.length] = 0xff;
   return { begin, end };
 }
 
@@ -66,41 +86,15 @@ export function unpack(bytes: Uint8Array): TupleElement[] {
   return elements;
 }
 
-function packIntoScratch(elements: readonly TupleElement[]): number {
-  let at = 0;
-  for (let i = 0; i < elements.length; i++) {
-    const element = elements[i]!;
-    if (typeof element === "string") at = putString(element, at);
-    else if (typeof element !== "number") at = putBytes(element, at);
-    else if (
-      element > 0 && element <= 0xff && at + 2 <= scratch.length && (element | 0) === element
-    ) {
-      // Most numbers in keys name a kind of record or a tenant.
-      scratch[at++] = code.zero + 1;
-      scratch[at++] = element;
-    } else at = putInteger(element, at);
-  }
-  return at;
-}
-
-function copyScratch(length: number, extra: number): Bytes {
-  const copy = newBytes(length + extra);
-  // Up to this size a loop beats the call into the runtime.
-  if (length > 64) copy.set(scratch.subarray(0, length));
-  else for (let i = 0; i < length; i++) copy[i] = scratch[i]!;
-  return copy;
-}
-
-/** Makes room for `count` more bytes and for the two that every element needs. */
-function reserve(at: number, count: number): void {
-  if (at + count + 2 <= scratch.length) return;
-  const larger = new Uint8Array(2 * (at + count + 2));
+/** Makes room for more than `length` bytes. */
+function growScratch(length: number): void {
+  const larger = new Uint8Array(2 * length);
   larger.set(scratch);
   scratch = larger;
 }
 
 function putString(text: string, at: number): number {
-  reserve(at, text.length);
+  if (at + text.length + ENDS > scratch.length) growScratch(at + text.length + ENDS);
   const start = at;
   scratch[at++] = code.string;
   for (let i = 0; i < text.length; i++) {
@@ -123,7 +117,8 @@ function putBytes(bytes: Uint8Array, at: number): number {
 }
 
 function putEscaped(first: number, content: Uint8Array, at: number): number {
-  reserve(at, 2 * content.length);
+  const most = at + 2 * content.length + ENDS;
+  if (most > scratch.length) growScratch(most);
   scratch[at++] = first;
   for (let i = 0; i < content.length; i++) {
     const byte = content[i]!;
@@ -135,7 +130,7 @@ function putEscaped(first: number, content: Uint8Array, at: number): number {
 }
 
 function putInteger(value: number, at: number): number {
-  reserve(at, integerBytesMax);
+  if (at + integerBytesMax + ENDS > scratch.length) growScratch(at + integerBytesMax + ENDS);
   if (value > 0 && value <= 0xffff_ffff && Math.floor(value) === value) {
     return putSmallInteger(value, at);
   }

@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { checkPages } from "../../src/kv/sqlite/pages/page_check.ts";
-import { checkSqliteFile } from "../../src/kv/sqlite/row_checksum.ts";
+import { checkSqliteFile } from "../../src/kv/sqlite/check_file.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { checkStore } from "../../src/features/checks/check_store.ts";
 

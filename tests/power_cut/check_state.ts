@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
 import { checkPages } from "../../src/kv/sqlite/pages/page_check.ts";
-import { checkSqliteFile } from "../../src/kv/sqlite/row_checksum.ts";
+import { checkSqliteFile } from "../../src/kv/sqlite/check_file.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { STORE, writeFiles } from "./record_disk.ts";
 import { SMALL_SIZES, tell } from "./store_program.ts";

@@ -1,11 +1,19 @@
 /**
- * Chooses which waiting transactions the embedded engine commits together.
+ * The commit groups of the embedded engine: which waiting transactions are in a group, which of
+ * those may commit, and the one change of the store that they become.
  *
  * Setting the rows of a group runs on the request thread without a pause, so a group has a limit in
  * rows, and owners take turns in it. A transaction above that limit goes alone, and at most every
  * second group is such a one. So whoever writes little waits for one large transaction and one
  * group, however much the others have queued.
  */
+
+import type { Bytes } from "../engine.ts";
+import { compareKeys, KeyMap } from "../key_map.ts";
+import { addToCounter, type Write, type WriteBuffer } from "../transaction/buffered_transaction.ts";
+import * as occ from "../transaction/conflict_log.ts";
+import type { StoreChange } from "./pairs.ts";
+import type { SqliteTransaction } from "./transaction.ts";
 
 /** Rows that one group sets; a single transaction may set more. */
 export const GROUP_ROWS_MAX = 2_000;
@@ -57,7 +65,10 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
 
   return {
     take(queue) {
-      if (fitsWhole(queue)) {
+      let rows = 0;
+      // Bounded: by the queue, as in `takeInTurns`.
+      for (const one of queue) rows += one.rows;
+      if (rows <= GROUP_ROWS_MAX && queue.length <= GROUP_TRANSACTIONS_MAX) {
         isLargeNext = false;
         return queue.splice(0);
       }
@@ -70,15 +81,107 @@ function isLarge({ rows }: Queued): boolean {
   return rows > GROUP_ROWS_MAX;
 }
 
-function fitsWhole(queue: readonly Queued[]): boolean {
-  let rows = 0;
-  // Bounded: by the queue, as in `takeInTurns`.
-  for (const one of queue) rows += one.rows;
-  return rows <= GROUP_ROWS_MAX && queue.length <= GROUP_TRANSACTIONS_MAX;
-}
-
 /** The transactions of each owner in their order, without the large ones. */
 function linesOf<T extends Queued>(queue: readonly T[]): T[][] {
   const lines = Map.groupBy(queue.filter((one) => !isLarge(one)), ({ owner }) => owner);
   return [...lines.values()];
+}
+
+export interface Judged<T> {
+  /** In the order of the group; their stamped keys are complete. */
+  readonly accepted: readonly T[];
+  /** What each of them writes. */
+  readonly buffers: readonly WriteBuffer[];
+  /** The keys and ranges that they write together. */
+  readonly written: occ.WrittenGroup;
+  /** The others, each with a key that was changed since it was read. */
+  readonly lost: readonly { readonly one: T; readonly conflict: string }[];
+}
+
+/**
+ * Decides which transactions of a group may commit: in order, each against the commits since it
+ * read and against those before it in the group.
+ * @param version of the commit that the accepted transactions become.
+ */
+export function judgeGroup<T extends { readonly tx: SqliteTransaction }>(
+  group: readonly T[],
+  log: occ.ConflictLog,
+  version: number,
+): Judged<T> {
+  const written = occ.openWrittenGroup();
+  const accepted: T[] = [];
+  const buffers: WriteBuffer[] = [];
+  const lost: { one: T; conflict: string }[] = [];
+  for (const one of group) {
+    const { guards, buffer, reading: { readsAt } } = one.tx;
+    const conflict = readsAt === undefined
+      ? undefined
+      : occ.findConflict(log, written, guards, readsAt);
+    if (conflict !== undefined) {
+      lost.push({ one, conflict });
+      continue;
+    }
+    if (buffer.stamped.length > 0) one.tx.stamp(version, accepted.length);
+    occ.noteWrites(written, buffer.writes, buffer.cleared);
+    accepted.push(one);
+    buffers.push(buffer);
+  }
+  return { accepted, buffers, written, lost };
+}
+
+/**
+ * Turns the writes of a group into one change of the store. They apply one after the other: a
+ * value that a later one overwrites is never written, and an addition is made to the value before
+ * it. The buffers are in commit order; their stamped writes must have become plain ones before.
+ */
+export function applyGroup(change: StoreChange, buffers: readonly WriteBuffer[]): void {
+  if (buffers.length === 1) {
+    const [{ cleared, writes }] = buffers as [WriteBuffer];
+    for (const range of cleared) change.clearRange(range);
+    const net: Write[] = [];
+    for (const write of writes.entries) {
+      net.push(write.delta === undefined ? write : summed(change, write, undefined));
+    }
+    putNet(change, net);
+    return;
+  }
+  let net = new KeyMap<Write>();
+  for (const { cleared, writes } of buffers) {
+    for (const range of cleared) {
+      putNet(change, net.entries);
+      net = new KeyMap();
+      change.clearRange(range);
+    }
+    for (const write of writes.entries) {
+      net.put(summed(change, write, net.get(write.key, write.hash)));
+    }
+  }
+  putNet(change, net.entries);
+}
+
+/**
+ * Resolves an addition against what the group wrote to the key before, or else the stored value.
+ */
+function summed(change: StoreChange, write: Write, before: Write | undefined): Write {
+  const { key, hash, delta } = write;
+  if (delta === undefined) return write;
+  const base = before === undefined ? change.get(key, hash) : before.value;
+  return { key, hash, value: addToCounter(base, delta), delta: undefined };
+}
+
+/** Writes the final value of each key. */
+function putNet(change: StoreChange, net: readonly Write[]): void {
+  if (net.length === 0) return;
+  const pairs: Bytes[] = [];
+  // Keys in order are neighbours in the tree, so the same pages are found in the cache again.
+  for (const { key, hash, value } of net.toSorted(inOrder)) {
+    change.note(key, hash, value);
+    if (value === undefined) change.clear(key);
+    else pairs.push(key, value);
+  }
+  change.setAll(pairs);
+}
+
+function inOrder(a: Write, b: Write): number {
+  return compareKeys(a.key, b.key);
 }

@@ -24,14 +24,22 @@ import {
 import { openCalls } from "../calls.ts";
 import { CAPABILITIES } from "../capabilities.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
-import { openGroupChooser, type Queued } from "./commit_group.ts";
+import {
+  applyGroup,
+  type Judged,
+  judgeGroup,
+  openGroupChooser,
+  type Queued,
+} from "./commit_group.ts";
 import * as occ from "../transaction/conflict_log.ts";
-import { applyGroup } from "./group_change.ts";
-import { judgeGroup } from "./judge_group.ts";
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./file.ts";
-import { type SqliteReading, SqliteSnapshot, type TransactionHome } from "./reading.ts";
-import { SqliteTransaction } from "./transaction.ts";
+import {
+  type SqliteReading,
+  SqliteSnapshot,
+  SqliteTransaction,
+  type TransactionHome,
+} from "./transaction.ts";
 import { openViews, type SqliteViews } from "./versions.ts";
 import { CommitsLost } from "./writer.ts";
 import { nextTurn, openTurns } from "../transaction/turns.ts";
@@ -97,7 +105,8 @@ class SqliteEngine implements Engine {
   #closing: Promise<void> | undefined;
 
   constructor(file: SqliteFile, options: SqliteEngineOptions) {
-    const { nowMs = () => performance.now(), yieldBriefly = nextTurn } = options;
+    const { yieldBriefly = nextTurn } = options;
+    const { nowMs = performance.now.bind(performance) } = options;
     this.#file = file;
     this.#nowMs = nowMs;
     this.#yieldBriefly = yieldBriefly;
@@ -130,8 +139,51 @@ class SqliteEngine implements Engine {
     this.#syncing = this.#sync(this.#version, [], occ.openWrittenGroup());
   }
 
-  transact<T>(body: Body<T>, { owner }: TransactOptions = {}): Promise<T> {
-    return this.#calls.run(() => this.#transact(body, owner));
+  async transact<T>(body: Body<T>, { owner }: TransactOptions = {}): Promise<T> {
+    this.#calls.begin();
+    try {
+      const startedMs = this.#nowMs();
+      let expirations = 0;
+      let endTurn: (() => void) | undefined;
+      for (let attempt = 1;; attempt++) {
+        const tx = new SqliteTransaction(this.#home);
+        let conflict: Conflict;
+        let isSubmitted = false;
+        try {
+          const value = await body(tx);
+          tx.end();
+          if (!tx.isExpired) {
+            isSubmitted = true;
+            conflict = await this.#commit(tx, owner);
+            if (conflict === undefined) {
+              if (this.#mayBeLost(tx.reading)) await this.#untilDurable();
+              return value;
+            }
+          }
+        } catch (error) {
+          tx.end();
+          // An error caused by expired reads is not the body's own; run it again. The outcome of a
+          // commit is final, however long it took: run again, it could land twice.
+          if (isSubmitted || !tx.isExpired) throw error;
+        } finally {
+          endTurn?.();
+          endTurn = undefined;
+        }
+        if (conflict === undefined) {
+          if (++expirations >= expirationsMax) refuseExpired();
+          continue;
+        }
+        if (this.#nowMs() - startedMs > conflictsMaxMs) {
+          const seconds = conflictsMaxMs / 1000;
+          const message =
+            `The transaction lost against others ${attempt} times in ${seconds} seconds`;
+          throw new EngineUnavailable(message);
+        }
+        endTurn = await this.#turns.take(conflict);
+      }
+    } finally {
+      this.#calls.end();
+    }
   }
 
   async snapshot<T>(
@@ -186,56 +238,14 @@ class SqliteEngine implements Engine {
     await this.#file.close().catch((cause) => this.#break(cause));
   }
 
-  async #transact<T>(body: Body<T>, owner: number | undefined): Promise<T> {
-    const startedMs = this.#nowMs();
-    let expirations = 0;
-    let endTurn: (() => void) | undefined;
-    for (let attempt = 1;; attempt++) {
-      const tx = new SqliteTransaction(this.#home);
-      let conflict: Conflict;
-      let isSubmitted = false;
-      try {
-        const value = await body(tx);
-        tx.end();
-        if (!tx.isExpired) {
-          isSubmitted = true;
-          conflict = await this.#commit(tx, owner);
-          if (conflict === undefined) {
-            if (this.#mayBeLost(tx)) await this.#untilDurable();
-            return value;
-          }
-        }
-      } catch (error) {
-        tx.end();
-        // An error caused by expired reads is not the body's own; run it again. The outcome of a
-        // commit is final, however long it took: run again, it could land twice.
-        if (isSubmitted || !tx.isExpired) throw error;
-      } finally {
-        endTurn?.();
-        endTurn = undefined;
-      }
-      if (conflict === undefined) {
-        if (++expirations >= expirationsMax) refuseExpired();
-        continue;
-      }
-      if (this.#nowMs() - startedMs > conflictsMaxMs) {
-        const seconds = conflictsMaxMs / 1000;
-        const message =
-          `The transaction lost against others ${attempt} times in ${seconds} seconds`;
-        throw new EngineUnavailable(message);
-      }
-      endTurn = await this.#turns.take(conflict);
-    }
-  }
-
   #commit(tx: SqliteTransaction, owner: number | undefined): Promise<Conflict> | undefined {
     // A transaction that only read has seen one version, which is also its place in the order.
     if (!tx.hasWrites) return undefined;
     tx.checkSize();
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ tx, rows: tx.rows, owner, resolve, reject });
-      this.#schedule();
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Conflict>();
+    this.#queue.push({ tx, rows: tx.rows, owner, resolve, reject });
+    this.#schedule();
+    return promise;
   }
 
   #schedule(): void {
@@ -244,18 +254,13 @@ class SqliteEngine implements Engine {
     if (this.#syncing !== undefined || this.#checkpoints.isHeld()) return;
     this.#isScheduled = true;
     const delayMs = this.#checkpoints.delayMs();
-    if (delayMs > 0) setTimeout(() => this.#commitGroup(), delayMs);
-    else this.#yieldBriefly().then(() => this.#commitGroup());
+    if (delayMs > 0) setTimeout(this.#commitGroup, delayMs);
+    else this.#yieldBriefly().then(this.#commitGroup);
   }
 
-  #commitGroup(): void {
+  readonly #commitGroup = (): void => {
     this.#isScheduled = false;
     if (this.#checkpoints.isHeld()) return;
-    this.#commitWaiting();
-    this.#schedule();
-  }
-
-  #commitWaiting(): void {
     if (this.#home.isClosed || this.#broken !== undefined) {
       const refusal = this.#broken ?? new EngineClosed("The engine is closed");
       for (const { reject } of this.#queue.splice(0)) reject(refusal);
@@ -263,19 +268,19 @@ class SqliteEngine implements Engine {
     }
     const group = this.#chooser.take(this.#queue);
     const version = this.#version + 1;
-    const { accepted, written, lost } = judgeGroup(group, this.#log, version);
-    this.#conflicts += lost.length;
-    for (const { one, conflict } of lost) one.resolve(conflict);
-    if (accepted.length > 0) this.#store(version, accepted, written);
-  }
+    const judged = judgeGroup(group, this.#log, version);
+    this.#conflicts += judged.lost.length;
+    for (const { one, conflict } of judged.lost) one.resolve(conflict);
+    if (judged.accepted.length > 0) this.#store(version, judged);
+    this.#schedule();
+  };
 
   /** Writes a group and has it synced and acknowledged, or rejects all of it. */
-  #store(version: number, accepted: readonly Waiting[], written: occ.WrittenGroup): void {
+  #store(version: number, { accepted, buffers, written }: Judged<Waiting>): void {
     let failure: EngineUnavailable | undefined;
     try {
       this.#views.beforeCommit(this.#nowMs());
-      const buffers = accepted.map(({ tx }) => tx.buffer);
-      const isBySingleKeys = buffers.every(({ cleared }) => cleared.length === 0);
+      const isBySingleKeys = written.ranges.length === 0;
       this.#file.commit(version, (change) => applyGroup(change, buffers), isBySingleKeys);
       this.#version = version;
     } catch (cause) {
@@ -381,7 +386,7 @@ class SqliteEngine implements Engine {
 
   #oldestReadVersion(): number {
     let oldest = this.#views.oldestVersion(this.#version);
-    for (const { tx } of this.#queue) oldest = Math.min(oldest, tx.readsAt ?? oldest);
+    for (const { tx } of this.#queue) oldest = Math.min(oldest, tx.reading.readsAt ?? oldest);
     return oldest;
   }
 

@@ -10,10 +10,9 @@ import { openRecentValues } from "./recent_values.ts";
 import { giveUpSums } from "./pages/page_notes.ts";
 import { dropForeignSums, removePageSums } from "./pages/page_sums.ts";
 import { redoPathsOf, refuseLogAlone } from "./redo_log.ts";
-import { STORE_TABLES } from "./row_checksum.ts";
-import { prepareChange } from "./change.ts";
+import { STORE_TABLES } from "./check_file.ts";
 import { lockStore } from "./lock.ts";
-import { preparePairs, type StoredPairs } from "./pairs.ts";
+import { prepareChange, preparePairs, type StoredPairs } from "./pairs.ts";
 import { SQLITE_SIZES, type SqliteSizes } from "./sizes.ts";
 import { openSqliteWriter, type SqliteWriter } from "./writer.ts";
 import { prepareMoment } from "./store_row.ts";
@@ -158,14 +157,14 @@ function prepareSchema(db: DatabaseSync, path: string): void {
 
 function buildFile(
   db: DatabaseSync,
-  { path, sizes, syncLog = (log) => log.syncData(), onUnnoted: tell }: SqliteFileOptions,
+  { path, sizes, syncLog, onUnnoted: tell }: SqliteFileOptions,
   hasLeftLog: boolean,
   lock: { release(): void },
 ): SqliteFile {
   const pairs = preparePairs(db);
   const version = db.prepare("SELECT version FROM store");
   const pages = db.prepare("PRAGMA page_count");
-  const recent = openRecentValues();
+  const recent = openRecentValues(pairs.get);
   const readVersion = () => (version.get() as { version: number }).version;
   const bounds = { ...SQLITE_SIZES, ...sizes };
   let isTold = false;
@@ -190,7 +189,7 @@ function buildFile(
     bounds,
     onUnnoted,
     scan: pairs.scan,
-    get: (key, hash) => recent.get(key, hash) ?? recent.keep(key, hash, pairs.get(key, hash)),
+    get: recent.get,
     readVersion,
     openReader: () => openReader(path),
     databasePages: () => (pages.get() as { page_count: number }).page_count,

@@ -34,10 +34,10 @@ export interface RedoLog {
   /** Bytes of the records in the file that is written now. */
   readonly bytes: number;
   /**
-   * Writes a record, which is durable only when `file` is synced. If this throws, no record is
-   * written.
+   * Writes a record, which is durable only when `file` is synced. Writes nothing if it throws, or
+   * if it returns false because the record is longer than `bytesMax`.
    */
-  append(record: RedoRecord): void;
+  append(record: RedoRecord, bytesMax?: number): boolean;
   /** The file that is written now. */
   readonly file: Deno.FsFile;
   /** Takes back the record that was appended last, on disk as well. */
@@ -89,58 +89,53 @@ export function createRedoLog(storePath: string, id: Bytes): RedoLog {
 }
 
 function openFiles(files: readonly Deno.FsFile[], id: Bytes): RedoLog {
+  const [first, second] = files as readonly [Deno.FsFile, Deno.FsFile];
   const seed = seedOf(id);
   let buffer = new Uint8Array(BUFFER_BYTES);
-  let current = 0;
-  let [turns, released] = [0, 0];
-  let bytes = 0;
+  let released = 0;
   /** Where the last record begins, counted from the end of the file head. */
   let last = 0;
 
   function moveTo(offset: number): void {
-    files[current]!.seekSync(FILE_HEAD_BYTES + offset, Deno.SeekMode.Start);
-    bytes = last = offset;
+    log.file.seekSync(FILE_HEAD_BYTES + offset, Deno.SeekMode.Start);
+    log.bytes = last = offset;
   }
 
-  return {
-    get file() {
-      return files[current]!;
-    },
-    get bytes() {
-      return bytes;
-    },
-    get turns() {
-      return turns;
-    },
+  const log: { -readonly [Part in keyof RedoLog]: RedoLog[Part] } = {
+    file: first,
+    bytes: 0,
+    turns: 0,
     get isOtherFree() {
-      return released === turns;
+      return released === log.turns;
     },
-    append(record) {
+    append(record, bytesMax = Infinity) {
       const length = recordBytes(record);
+      if (length > bytesMax) return false;
       if (length > buffer.length) buffer = new Uint8Array(2 * length);
       encodeRedoRecord(record, seed, buffer, length);
       try {
-        writeAll(files[current]!, buffer.subarray(0, length));
+        writeAll(log.file, buffer.subarray(0, length));
       } catch (error) {
-        moveTo(bytes);
+        moveTo(log.bytes);
         throw error;
       }
-      last = bytes;
-      bytes += length;
+      last = log.bytes;
+      log.bytes += length;
+      return true;
     },
     takeBack() {
-      files[current]!.truncateSync(FILE_HEAD_BYTES + last);
-      files[current]!.syncDataSync();
+      log.file.truncateSync(FILE_HEAD_BYTES + last);
+      log.file.syncDataSync();
       moveTo(last);
     },
     turn() {
-      turns++;
-      current = 1 - current;
+      log.turns++;
+      log.file = log.file === first ? second : first;
       moveTo(0);
     },
     release: (known) => void (released = Math.max(released, known)),
     restart() {
-      released = turns;
+      released = log.turns;
       moveTo(0);
     },
     empty() {
@@ -148,13 +143,14 @@ function openFiles(files: readonly Deno.FsFile[], id: Bytes): RedoLog {
         file.truncateSync(FILE_HEAD_BYTES);
         file.syncDataSync();
       }
-      released = turns;
+      released = log.turns;
       moveTo(0);
     },
     close() {
       for (const file of files) file.close();
     },
   };
+  return log;
 }
 
 function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {

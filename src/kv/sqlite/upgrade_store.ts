@@ -13,7 +13,7 @@ import type { Bytes } from "../engine.ts";
 import { removePageSums } from "./pages/page_sums.ts";
 import { redoPathsOf, removeRedoLog } from "./redo_log.ts";
 import { decodeRest, type RedoRecord } from "./redo_record.ts";
-import { rowChecksum } from "./row_checksum.ts";
+import { rowChecksum } from "./pairs.ts";
 
 /** The format of the stores of this build. */
 export const FORMAT = 6;

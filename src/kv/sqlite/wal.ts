@@ -46,8 +46,6 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
   const move = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
   const cut = db.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
   const file = Deno.openSync(`${path}-wal`, { read: true, write: true });
-  let isOpen = false;
-  let frames = 0;
 
   function endReading(): void {
     if (db.isTransaction) commit.run();
@@ -58,7 +56,7 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
       return (countFrames.get() as { log: number }).log;
     } catch {
       // The commit is done whatever this says, and the next one counts again.
-      return frames;
+      return log.frames;
     }
   }
 
@@ -70,53 +68,49 @@ export function openSqliteLog(db: DatabaseSync, path: string): SqliteLog {
     }
   }
 
-  frames = countLogFrames();
-  const wasMoved = hasMoved();
-  return {
+  const log: { -readonly [Part in keyof SqliteLog]: SqliteLog[Part] } = {
     file,
-    wasMoved,
-    get isOpen() {
-      return isOpen;
-    },
-    get frames() {
-      return frames;
-    },
+    wasMoved: hasMoved(),
+    isOpen: false,
+    frames: 0,
     beginReading: () => void begin.run(),
     endReading,
     startWriting() {
       // A new transaction sees whether all of the WAL was moved, and may then restart it.
       endReading();
       beginWrite.run();
-      isOpen = true;
+      log.isOpen = true;
     },
     endWriting() {
       commit.run();
-      isOpen = false;
+      log.isOpen = false;
       // Counted before the next read begins: during one, SQLite does not tell.
-      frames = countLogFrames();
+      log.frames = countLogFrames();
       begin.run();
     },
     rollBack() {
       if (db.isTransaction) db.exec("ROLLBACK");
-      isOpen = false;
+      log.isOpen = false;
     },
     moveAll() {
       try {
-        const { log, checkpointed } = move.get() as { log: number; checkpointed: number };
-        return checkpointed === log ? log : undefined;
+        const { log: all, checkpointed } = move.get() as { log: number; checkpointed: number };
+        return checkpointed === all ? all : undefined;
       } catch {
         return undefined;
       }
     },
     truncate() {
       try {
-        const { busy, log } = cut.get() as { busy: number; log: number };
-        if (busy !== 0 || log > 0) return false;
-        frames = 0;
+        const { busy, log: left } = cut.get() as { busy: number; log: number };
+        if (busy !== 0 || left > 0) return false;
+        log.frames = 0;
         return true;
       } catch {
         return false;
       }
     },
   };
+  log.frames = countLogFrames();
+  return log;
 }

@@ -17,8 +17,8 @@ import {
   refuseNewerLog,
   removeRedoLog,
 } from "./redo_log.ts";
-import { recordBytes, type RedoRecord } from "./redo_record.ts";
-import type { StoreChange } from "./change.ts";
+import type { RedoRecord } from "./redo_record.ts";
+import type { StoreChange } from "./pairs.ts";
 import { openSqliteLog, type SqliteLog } from "./wal.ts";
 import { prepareMoment, prepareRedoName, type RedoName } from "./store_row.ts";
 import type { SqliteSizes } from "./sizes.ts";
@@ -72,7 +72,8 @@ export interface SqliteWriterOptions {
   readonly change: StoreChange;
   /** Version of the last commit, as stored. */
   readonly readVersion: () => number;
-  readonly syncLog: (log: Deno.FsFile) => Promise<void>;
+  /** Replaces the sync of a log. */
+  readonly syncLog?: (log: Deno.FsFile) => Promise<void>;
   readonly sizes: SqliteSizes;
   readonly onUnnoted: (reason: string) => void;
   /** Called when recently read values may have been taken back. */
@@ -81,7 +82,7 @@ export interface SqliteWriterOptions {
 
 /** @throws {Error} when the redo log does not belong to the store. */
 export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions): SqliteWriter {
-  const { path, sizes, readVersion } = options;
+  const { path, sizes, readVersion, change, syncLog = syncData } = options;
   // Commits leave the fsync of the WAL to `sync`; checkpoints sync on their own connection.
   // Cleared data is overwritten with zeros, in free pages too: it may have been erased by law.
   db.exec("PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
@@ -96,6 +97,8 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
   let windowBytes = sizes.windowBytesAtFirst;
   /** Redo log size at which commits wait for the WAL instead; reached while its sync is slow. */
   const redoBytesMax = 2 * sizes.windowBytesMax;
+  /** Whether the commit in the making is in the redo log. */
+  let isAppended = false;
   /** The sync of the redo log that its last commit needs. */
   let syncing: Promise<void> | undefined;
 
@@ -114,7 +117,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     }
     log.startWriting();
     for (const record of records) {
-      putBack(record, options.change);
+      putBack(record, change);
       setVersion.run(record.version);
     }
     return true;
@@ -135,7 +138,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
       } catch {
         rollBack(false);
         for (const one of redoPathsOf(path)) {
-          syncing = joinSyncs(syncing, syncFile(one, options.syncLog));
+          syncing = joinSyncs(syncing, syncFile(one, syncLog));
         }
         return true;
       }
@@ -177,12 +180,12 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
   }
 
   /** Rolls back the open SQLite transaction, then replays its commits without the failed one. */
-  function rollBack(isAppended: boolean): void {
+  function rollBack(wasAppended: boolean): void {
     options.onRollback();
     // SQLite may have done what it reported as failed.
     isLogNext = true;
     try {
-      if (isAppended) redo!.takeBack();
+      if (wasAppended) redo!.takeBack();
       log.rollBack();
       replay();
     } catch (cause) {
@@ -206,32 +209,39 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     isLogNext = false;
     await redoing;
     if (!isOfLog) return;
-    await options.syncLog(log.file);
+    await syncLog(log.file);
     if (log.isOpen) return;
     if (redo === undefined) beginLog();
     else redo.restart();
   }
 
-  /** Has the record synced while its rows are set. */
-  function logged(into: RedoLog, version: number, onAppend: () => void): StoreChange {
-    return appendingChange(options.change, version, (record) => {
-      if (recordBytes(record) > sizes.recordBytesMax) return;
-      into.append(record);
-      onAppend();
-      syncing = joinSyncs(syncing, options.syncLog(into.file));
-    });
+  /** The change of a commit, which has its record synced while its rows are set. */
+  function logged(into: RedoLog, version: number): StoreChange {
+    const cleared: Bytes[] = [];
+    return {
+      ...change,
+      clear(key) {
+        cleared.push(key);
+        change.clear(key);
+      },
+      setAll(pairs) {
+        isAppended = into.append({ version, cleared, pairs }, sizes.recordBytesMax);
+        if (isAppended) syncing = joinSyncs(syncing, syncLog(into.file));
+        change.setAll(pairs);
+      },
+    };
   }
 
   function commit(
     ...[version, apply, isBySingleKeys]: Parameters<SqliteWriter["commit"]>
   ): void {
-    let isAppended = false;
+    isAppended = false;
     try {
       if (!log.isOpen) log.startWriting();
       const into = isBySingleKeys && redo !== undefined && redo.bytes < redoBytesMax
         ? redo
         : undefined;
-      apply(into === undefined ? options.change : logged(into, version, () => isAppended = true));
+      apply(into === undefined ? change : logged(into, version));
       setVersion.run(version);
       if (!isAppended) {
         log.endWriting();
@@ -243,18 +253,6 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
       rollBack(isAppended);
       throw error;
     }
-  }
-
-  function truncateLog(): boolean {
-    if (log.isOpen) return false;
-    log.endReading();
-    const isEmpty = log.truncate();
-    log.beginReading();
-    if (!isEmpty) return false;
-    // A redo log left over from a full disk still has what was cleared since, so begin a new one.
-    if (redo === undefined) beginLog();
-    else redo.empty();
-    return redo !== undefined;
   }
 
   const hasRecovered = orClose(log.file, recover);
@@ -270,10 +268,20 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     syncBehind() {
       if (redo === undefined || redo.isOtherFree) return undefined;
       const [behind, { turns }] = [redo, redo];
-      return options.syncLog(log.file).then(() => behind.release(turns));
+      return syncLog(log.file).then(() => behind.release(turns));
     },
     logFrames: () => log.frames,
-    truncateLog,
+    truncateLog() {
+      if (log.isOpen) return false;
+      log.endReading();
+      const isEmpty = log.truncate();
+      log.beginReading();
+      if (!isEmpty) return false;
+      // A redo log left over from a full disk still has what was cleared since; begin a new one.
+      if (redo === undefined) beginLog();
+      else redo.empty();
+      return redo !== undefined;
+    },
     async close() {
       const isClean = await closeWholly(db, log, name, options);
       redo?.close();
@@ -307,7 +315,7 @@ async function closeWholly(
   db: DatabaseSync,
   log: SqliteLog,
   name: RedoName,
-  { path, syncLog, onUnnoted }: SqliteWriterOptions,
+  { path, syncLog = syncData, onUnnoted }: SqliteWriterOptions,
 ): Promise<boolean> {
   const database = Deno.openSync(path, { read: true, write: true });
   let note: PageNote | undefined;
@@ -346,27 +354,11 @@ function orClose<T>(file: Deno.FsFile, open: () => T): T {
   }
 }
 
-/** A change that reports its record before its rows are set. */
-function appendingChange(
-  change: StoreChange,
-  version: number,
-  append: (record: RedoRecord) => void,
-): StoreChange {
-  const cleared: Bytes[] = [];
-  return {
-    ...change,
-    clear(key) {
-      cleared.push(key);
-      change.clear(key);
-    },
-    setAll(pairs) {
-      append({ version, cleared, pairs });
-      change.setAll(pairs);
-    },
-  };
+function syncData(log: Deno.FsFile): Promise<void> {
+  return log.syncData();
 }
 
-async function syncFile(path: string, sync: SqliteWriterOptions["syncLog"]): Promise<void> {
+async function syncFile(path: string, sync: typeof syncData): Promise<void> {
   using file = Deno.openSync(path, { read: true, write: true });
   await sync(file);
 }

@@ -61,12 +61,18 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
   // The rest is for the engines alone.
 
   get hasWrites(): boolean {
-    return hasWrites(this.buffer);
+    const { writes, cleared, stamped } = this.buffer;
+    return writes.entries.length > 0 || cleared.length > 0 || stamped.length > 0;
   }
 
   /** @throws {EngineLimitExceeded} when its writes and guards together are too large. */
   checkSize(): void {
-    checkTransactionBytes(countTransactionBytes(this.buffer, this.guards));
+    const count = countTransactionBytes(this.buffer, this.guards);
+    if (count <= kvLimits.transactionBytesMax) return;
+    throw new EngineLimitExceeded(
+      `The transaction has ${count} bytes of keys, values and guards; at most ` +
+        `${kvLimits.transactionBytesMax} fit`,
+    );
   }
 
   refuseOver(): void {
@@ -88,7 +94,7 @@ export function refuseEnded(isClosed: boolean): never {
 export const stampBytes = 10;
 
 /** Each write counts once for itself and once for the range it may conflict with. */
-export function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
+function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
   let count = 0;
   for (const { key, value, delta } of buffer.writes.entries) {
     const written = value !== undefined ? value.length : delta !== undefined ? 8 : key.length + 1;
@@ -126,15 +132,6 @@ export function checkValue(value: Bytes): void {
   if (count <= kvLimits.valueBytesMax) return;
   throw new EngineLimitExceeded(
     `A value has ${count} bytes; at most ${kvLimits.valueBytesMax} fit`,
-  );
-}
-
-/** @throws {EngineLimitExceeded} for a transaction whose writes and guards are too large. */
-export function checkTransactionBytes(count: number): void {
-  if (count <= kvLimits.transactionBytesMax) return;
-  throw new EngineLimitExceeded(
-    `The transaction has ${count} bytes of keys, values and guards; at most ` +
-      `${kvLimits.transactionBytesMax} fit`,
   );
 }
 
@@ -177,10 +174,6 @@ const freshMax = 100;
 
 export function emptyWriteBuffer(): WriteBuffer {
   return { writes: new KeyMap(), cleared: [], stamped: [], order: undefined };
-}
-
-export function hasWrites(buffer: WriteBuffer): boolean {
-  return buffer.writes.entries.length > 0 || buffer.cleared.length > 0 || buffer.stamped.length > 0;
 }
 
 /**

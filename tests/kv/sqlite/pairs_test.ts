@@ -5,8 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
 import { bytesOf, textOf } from "../../../src/kv/byte_text.ts";
 import type { RangeOptions } from "../../../src/kv/engine.ts";
-import { STORE_TABLES } from "../../../src/kv/sqlite/row_checksum.ts";
-import { preparePairs, type StoredPairs } from "../../../src/kv/sqlite/pairs.ts";
+import { STORE_TABLES } from "../../../src/kv/sqlite/check_file.ts";
+import { preparePairs, rowChecksum, type StoredPairs } from "../../../src/kv/sqlite/pairs.ts";
 
 type Pair = readonly [key: string, value: string];
 type ScanOptions = Required<RangeOptions>;
@@ -74,4 +74,18 @@ Deno.test("ranges of any length are whole where rows grow and shrink on the way"
       }
     });
   }
+});
+
+Deno.test("rowChecksum() tells each flip of a byte in a key or a value", () => {
+  const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 });
+  fc.assert(fc.property(bytes, bytes, fc.integer({ min: 1, max: 255 }), (key, value, mask) => {
+    const sum = rowChecksum(key, value);
+    for (const part of [key, value]) {
+      for (let at = 0; at < part.length; at++) {
+        part[at]! ^= mask;
+        assert.notEqual(rowChecksum(key, value), sum);
+        part[at]! ^= mask;
+      }
+    }
+  }));
 });

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "../../../src/kv/engine.ts";
-import { checkSqliteFile } from "../../../src/kv/sqlite/row_checksum.ts";
+import { checkSqliteFile } from "../../../src/kv/sqlite/check_file.ts";
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 
 const KILLED = new URL("../../golden/stores/format_4_killed/", import.meta.url);

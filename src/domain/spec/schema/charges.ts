@@ -7,7 +7,7 @@
  */
 
 import { _, type Ajv2020, type KeywordCxt, Name } from "ajv/dist/2020.js";
-import { type Budget, spend } from "../../budget.ts";
+import { type Budget, BudgetSpent, spend } from "../../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { ItemRecords } from "./evaluated_items.ts";
@@ -93,7 +93,7 @@ export function installCharges(ajv: Ajv2020, budget: Budget, items: ItemRecords)
     code: (cxt) => {
       starts.set(cxt.it, cxt.gen.const("_start", FAULT_COUNT));
       if (cxt.it.opts.unevaluated) startEvaluated(cxt);
-      chargeVisit(cxt, charge, items);
+      chargeVisit(cxt, budget, charge, items);
     },
   });
   ajv.addKeyword({
@@ -121,9 +121,8 @@ function startEvaluated({ gen, it }: KeywordCxt): void {
 }
 
 interface Charge {
-  readonly fixed: (units: number) => void;
-  /** `max`: the number of characters examined at most. */
-  readonly text: (value: JsonValue, units: number, perCharacter: number, max: number) => void;
+  /** Called when an inlined charge has used up the budget. */
+  readonly overdrawn: () => never;
   /** The additional cost of a host name. */
   readonly name: (value: JsonValue) => void;
   readonly keys: (value: JsonValue, units: number, rates: KeyRates) => void;
@@ -135,12 +134,10 @@ type KeyRates = readonly [perKey: number, within: number, perItem: number];
 
 function createCharge(budget: Budget): Charge {
   return {
-    fixed: (units) => spend(budget, units),
-    faults: (count) => spend(budget, UNITS_PER_FAULT * count),
-    text: (value, units, perCharacter, max) => {
-      if (typeof value === "string") units += perCharacter * Math.min(value.length, max);
-      spend(budget, units);
+    overdrawn: () => {
+      throw new BudgetSpent();
     },
+    faults: (count) => spend(budget, UNITS_PER_FAULT * count),
     name: (value) => {
       if (typeof value !== "string" || value.length > WRITTEN_CHARACTERS_MAX) return;
       if (!isPlainName(value)) spend(budget, UNITS_PER_NAME_CHARACTER * value.length);
@@ -158,20 +155,28 @@ function createCharge(budget: Budget): Charge {
   };
 }
 
-function chargeVisit(cxt: KeywordCxt, charge: Charge, { unitsPerItem }: ItemRecords): void {
+/** The charges that every visit makes are inlined, because a call costs more than they do. */
+function chargeVisit(
+  cxt: KeywordCxt,
+  budget: Budget,
+  charge: Charge,
+  { unitsPerItem }: ItemRecords,
+): void {
   const { gen, data, schema, it } = cxt;
   const parent = cxt.parentSchema as JsonObject;
   const { unevaluated } = it.opts;
   const { format } = parent;
+  const left = _`${gen.scopeValue("obj", { ref: budget })}.left`;
+  const overdrawn = _`${gen.scopeValue("func", { ref: charge.overdrawn })}()`;
   const readsLength = parent.minLength !== undefined || parent.maxLength !== undefined;
   const readsText = readsLength || format !== undefined;
   if (readsText) {
-    const text = gen.scopeValue("func", { ref: charge.text });
     const [perCharacter, max] = unitsOfText(format);
     if (NAME_FORMATS.has(format as string)) {
       gen.code(_`${gen.scopeValue("func", { ref: charge.name })}(${data})`);
     }
-    gen.code(_`${text}(${data}, ${schema}, ${perCharacter}, ${max})`);
+    const examined = _`(typeof ${data} == "string" ? Math.min(${data}.length, ${max}) : 0)`;
+    gen.if(_`(${left} -= ${schema} + ${perCharacter} * ${examined}) < 0`, overdrawn);
   }
   if (unevaluated || READS_KEYS.some((keyword) => Object.hasOwn(parent, keyword))) {
     const keys = gen.scopeValue("func", { ref: charge.keys });
@@ -179,7 +184,7 @@ function chargeVisit(cxt: KeywordCxt, charge: Charge, { unitsPerItem }: ItemReco
     const within = READS_KEYS.reduce((sum, keyword) => sum + countSchemas(parent[keyword]), 1);
     gen.code(_`${keys}(${data}, ${schema}, [${perKey}, ${within}, ${unitsPerItem}])`);
   } else if (!readsText) {
-    gen.code(_`${gen.scopeValue("func", { ref: charge.fixed })}(${schema})`);
+    gen.if(_`(${left} -= ${schema}) < 0`, overdrawn);
   }
 }
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { checkPages } from "../../../../src/kv/sqlite/pages/page_check.ts";
 import { pageSumsPath } from "../../../../src/kv/sqlite/pages/page_sums.ts";
-import { checkSqliteFile } from "../../../../src/kv/sqlite/row_checksum.ts";
+import { checkSqliteFile } from "../../../../src/kv/sqlite/check_file.ts";
 import { openSqliteEngine } from "../../../../src/kv/sqlite/engine.ts";
 import { createRandom, type Random } from "../../../crash/random.ts";
 import { SMALL_SIZES } from "../../../power_cut/store_program.ts";

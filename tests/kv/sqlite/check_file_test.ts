@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { inspect } from "node:util";
-import fc from "fast-check";
-import { checkSqliteFile, rowChecksum } from "../../../src/kv/sqlite/row_checksum.ts";
+import { checkSqliteFile } from "../../../src/kv/sqlite/check_file.ts";
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 
 /** Runs `body` with a closed file that holds `rows`; removes the folder afterwards. */
@@ -51,20 +50,6 @@ function contentOf(path: string): string | undefined {
     return undefined;
   }
 }
-
-Deno.test("rowChecksum() tells each flip of a byte in a key or a value", () => {
-  const bytes = fc.uint8Array({ minLength: 1, maxLength: 300 });
-  fc.assert(fc.property(bytes, bytes, fc.integer({ min: 1, max: 255 }), (key, value, mask) => {
-    const sum = rowChecksum(key, value);
-    for (const part of [key, value]) {
-      for (let at = 0; at < part.length; at++) {
-        part[at]! ^= mask;
-        assert.notEqual(rowChecksum(key, value), sum);
-        part[at]! ^= mask;
-      }
-    }
-  }));
-});
 
 Deno.test("checkSqliteFile() finds nothing in a sound file, also after rows were replaced", async () => {
   const rows = Array.from({ length: 300 }, (_, at) => [`key ${at % 90}`, 3 * at] as const);

@@ -1,17 +1,12 @@
 /**
- * The checksum that each row of the embedded store carries, and the check of all rows against
- * it. SQLite checks nothing inside a value; clusters check their pages themselves.
+ * The check of an embedded store's file: of its pages and tables, and of each row against its
+ * checksum. Clusters check their pages themselves.
  */
 
 import { DatabaseSync } from "node:sqlite";
-import { crc32 } from "node:zlib";
 import type { Bytes } from "../engine.ts";
 import { lockStore } from "./lock.ts";
-
-/** CRC-32 of the key and then the value: any burst of up to 32 flipped bits changes it. */
-export function rowChecksum(key: Bytes, value: Bytes): number {
-  return crc32(value, crc32(key));
-}
+import { rowChecksum } from "./pairs.ts";
 
 /** The tables of a store, in the order of their creation, as SQLite keeps their text. */
 export const STORE_TABLES = [

@@ -68,6 +68,8 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "for (const file of files) {\n        file.truncateSync(FILE_HEAD_BYTES);",
       "for (const file of files.slice(0, 1)) {\n        file.truncateSync(FILE_HEAD_BYTES);",
     ],
+  ]),
+  ...changesOf("src/kv/sqlite/left_redo_log.ts", REDO_LOG, [
     [
       "the first commit that only the log has is left out",
       "record.version > version)\n    .sort((a, b) => a.version - b.version);\n  const gap",
@@ -101,7 +103,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       WRITER,
     ],
   ]),
-  ...changesOf("src/kv/sqlite/redo_record.ts", REDO_LOG, [
+  ...changesOf("src/kv/sqlite/redo_log.ts", REDO_LOG, [
     [
       "a torn record is taken for a whole one",
       "crc32(bytes.subarray(at + VERSION_AT, end), seed) === bytes.readUInt32LE(at + SUM_AT)",

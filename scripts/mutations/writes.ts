@@ -39,13 +39,13 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/writes/append_writes.ts", WRITES, [
     [
       "writes of one transaction are all guarded by the length before it",
-      "const { length } = streams.get(target.key)!.head;",
-      "const { length } = streams.get(target.key)!.before;",
+      "const { length, tip } = streams.get(target.key)!.head;",
+      "const { length, tip } = streams.get(target.key)!.before;",
     ],
     [
       "only the first target of an atomic write is guarded",
-      "for (const target of write.targets) {\n    const { length }",
-      "for (const target of write.targets.slice(0, 1)) {\n    const { length }",
+      "for (const target of write.targets) {\n    const { length, tip }",
+      "for (const target of write.targets.slice(0, 1)) {\n    const { length, tip }",
     ],
     [
       "a stream that has moved since a module has judged it takes the write",
@@ -55,8 +55,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a cause that is gone has its effect",
-      "if (reading === false || isGone(write, reactions))",
-      "if (isGone(write, reactions))",
+      "if (reading === false || isGone)",
+      "if (isGone)",
       APPEND,
     ],
     [
@@ -135,8 +135,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "no snapshot is made of what has grown long",
-      "if (rebuildsDue(head.bytes) > rebuildsDue(before.bytes)) {",
-      "if (rebuildsDue(head.bytes) < rebuildsDue(before.bytes)) {",
+      "if (head.bytes >= (rebuilds + 1) * REBUILD_EVERY_BYTES) {",
+      "if (head.bytes < rebuilds * REBUILD_EVERY_BYTES) {",
       "tests/features/states/rebuild_snapshots_test.ts",
     ],
   ]),
@@ -187,13 +187,18 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "writes to a stream overtake one that does not fit beside those before it",
-      "taken.bytes = Infinity;\n      staying",
+      "taken.isFull = true;\n      staying",
       "staying",
     ],
     [
       "what waits behind a transaction is not looked at when that ends",
-      "if (sumWaiting(queues).writes > 0) schedule();",
+      "if (waiting.writes > 0) schedule();",
       "",
+    ],
+    [
+      "writes that were taken count as waiting",
+      "    waiting = sumWaiting(queues);\n  }\n\n  /** Where",
+      "  }\n\n  /** Where",
     ],
     [
       "what waits behind an outage waits as long again",
@@ -273,8 +278,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "streams are opened unguarded",
-      "const heads = await Promise.all(headKeys.map((key) => tx.get(key)));",
-      "const heads = await Promise.all(headKeys.map((key) => tx.unguarded.get(key)));",
+      "reads.push(tx.get(key));",
+      "reads.push(tx.unguarded.get(key));",
       "tests/contract/nodes_sqlite_test.ts",
     ],
     [

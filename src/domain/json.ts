@@ -17,3 +17,21 @@ export function describeKind(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
+
+/** Counts all keys of all objects in `value`, which nests at most `limits.jsonDepthMax` deep. */
+export function countKeys(value: JsonValue): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const element of value) {
+      if (typeof element === "object" && element !== null) count += countKeys(element);
+    }
+    return count;
+  }
+  for (const key in value) {
+    count++;
+    const member = value[key];
+    if (typeof member === "object" && member !== null) count += countKeys(member);
+  }
+  return count;
+}

@@ -5,7 +5,7 @@
  */
 
 import { limits } from "./limits.ts";
-import { accept, type Outcome, refuse } from "./refusal.ts";
+import { ACCEPTED, type Outcome, refuse } from "./refusal.ts";
 
 export interface ListPage<T> {
   readonly data: readonly T[];
@@ -56,7 +56,7 @@ export function cutPage<T>(
 
 /** Refuses a cursor that is longer than any in the list: looking it up could find nothing. */
 export function checkStart(start: string | undefined, charactersMax: number): Outcome<void> {
-  if (start === undefined || start.length <= charactersMax) return accept(undefined);
+  if (start === undefined || start.length <= charactersMax) return ACCEPTED;
   const message = `start must be at most ${charactersMax} characters`;
   return refuse({ kind: "bad_request", message, path: "start" });
 }

@@ -196,6 +196,9 @@ export function accept<T>(value: T): Outcome<T> {
   return { ok: true, value };
 }
 
+/** The outcome of a check that gives no value. */
+export const ACCEPTED = { ok: true, value: undefined } as const;
+
 export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
   return { ok: false, refusal };
 }

@@ -30,9 +30,11 @@ export function parseAddress(url: string): Address {
   const pathEnd = mark < 0 || mark > end ? end : mark;
   const slash = url.indexOf("/", hostStart);
   const pathStart = slash < 0 || slash > pathEnd ? pathEnd : slash;
+  const path = url.slice(pathStart + 1, pathEnd);
+  const authority = url.slice(hostStart, pathStart);
   return {
-    host: hostName(url.slice(hostStart, pathStart)),
-    segments: decodeSegments(url.slice(pathStart + 1, pathEnd)),
+    host: authority === lastAuthority ? lastHost : hostName(authority),
+    segments: path.includes("%") ? decodeSegments(path) : path.split("/"),
     query: pathEnd === end ? "" : url.slice(pathEnd + 1, end),
   };
 }
@@ -42,17 +44,14 @@ let lastAuthority = "";
 let lastHost = "";
 
 function hostName(authority: string): string {
-  if (authority === lastAuthority) return lastHost;
   lastHost = authority.toLowerCase().replace(/:[0-9]*$/, "").replace(/\.$/, "");
   lastAuthority = authority;
   return lastHost;
 }
 
 function decodeSegments(path: string): readonly string[] | undefined {
-  const segments = path.split("/");
-  if (!path.includes("%")) return segments;
   try {
-    return segments.map(decodeURIComponent);
+    return path.split("/").map(decodeURIComponent);
   } catch {
     return undefined;
   }
@@ -120,12 +119,15 @@ function newMatcher(path: PathRoutes): Matcher {
 export function createRouter(paths: readonly PathRoutes[]): Router {
   const matchers = paths.map(newMatcher);
   // Few paths share a first segment, so only few are compared.
-  const firsts = [undefined, ...new Set(matchers.map(({ parts }) => parts[0]))];
-  const byFirst = new Map(firsts.map((first) => [first, byLength(matchers.filter(fits(first)))]));
-  const others = byFirst.get(undefined)!;
+  const byFirst = new Map<string, Matchers>();
+  for (const { parts: [first] } of matchers) {
+    if (first !== undefined) byFirst.set(first, byLength(matchers.filter(fits(first))));
+  }
+  const others = byLength(matchers.filter(({ parts }) => parts[0] === undefined));
   return (segments) => {
-    const matchers = (byFirst.get(segments[0]) ?? others).get(segments.length) ?? [];
-    for (const { path, parts, places } of matchers) {
+    const [first = ""] = segments;
+    const matchers = byFirst.get(first) ?? (mayBeType(first) ? others : NO_MATCHERS);
+    for (const { path, parts, places } of matchers.get(segments.length) ?? []) {
       if (!fitsAll(parts, segments)) continue;
       const params: string[] = [];
       for (const place of places) params.push(segments[place]!);
@@ -135,16 +137,20 @@ export function createRouter(paths: readonly PathRoutes[]): Router {
   };
 }
 
-/** Whether a path with this first segment may match; undefined: one that no pattern names. */
-function fits(first: string | undefined): (matcher: Matcher) => boolean {
-  return ({ parts }) => parts[0] === undefined || parts[0] === first;
+/** Whether a path with this first segment may match. */
+function fits(first: string): (matcher: Matcher) => boolean {
+  return ({ parts }) => parts[0] === first || (parts[0] === undefined && mayBeType(first));
 }
 
-function byLength(matchers: readonly Matcher[]): ReadonlyMap<number, readonly Matcher[]> {
+type Matchers = ReadonlyMap<number, readonly Matcher[]>;
+
+const NO_MATCHERS: Matchers = new Map();
+
+function byLength(matchers: readonly Matcher[]): Matchers {
   return Map.groupBy(matchers, ({ parts }) => parts.length);
 }
 
-/** Whether the segments match the pattern, given that it has as many. */
+/** Whether the segments match the pattern, given that it has as many and the first one fits. */
 function fitsAll(
   parts: readonly (string | undefined)[],
   segments: readonly string[],
@@ -152,9 +158,7 @@ function fitsAll(
   for (let index = 0; index < parts.length; index++) {
     const part = parts[index];
     const segment = segments[index]!;
-    if (part !== undefined) {
-      if (part !== segment) return false;
-    } else if (segment === "" || (index === 0 && !mayBeType(segment))) return false;
+    if (part === undefined ? segment === "" : part !== segment) return false;
   }
   return true;
 }

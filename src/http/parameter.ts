@@ -7,7 +7,7 @@
 
 import { limits } from "../domain/limits.ts";
 import { nameHint } from "../domain/nearest_name.ts";
-import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../domain/refusal.ts";
 import { MILLISECONDS_FROM } from "../domain/write/metadata.ts";
 import { choice, type Schema, SECONDS } from "./openapi/schema.ts";
 
@@ -110,7 +110,7 @@ export function count(about: Schema): Parameter<number | undefined> {
   return {
     schema: { type: "integer", minimum: 1, ...about },
     decode(text, name) {
-      if (text === null) return accept(undefined);
+      if (text === null) return ACCEPTED;
       const count = DECIMAL.test(text) ? Number(text) : 0;
       return count >= 1 ? accept(count) : badQuery(name, "must be a positive integer");
     },
@@ -122,7 +122,7 @@ export function seconds(): Parameter<number | undefined> {
   return {
     schema: SECONDS,
     decode(text, name) {
-      if (text === null) return accept(undefined);
+      if (text === null) return ACCEPTED;
       const seconds = DECIMAL.test(text) ? Number(text) : NaN;
       if (!Number.isSafeInteger(seconds)) {
         return badQuery(name, "must be a non-negative integer (Unix seconds)");

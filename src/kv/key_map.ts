@@ -50,8 +50,14 @@ export class KeyMap<Entry extends Keyed> implements KnownKeys {
   /** Replaces the entry with the same key, if there is one, in its place. */
   put(entry: Entry): void {
     const place = this.#placeOf(entry.key, entry.hash);
-    if (place >= 0) this.#entries[place] = entry;
-    else this.#add(entry);
+    if (place >= 0) {
+      this.#entries[place] = entry;
+      return;
+    }
+    const count = this.#entries.push(entry);
+    if (count <= listedMax) return;
+    if (2 * count > this.#slots.length) this.#grow();
+    else this.#fill(count - 1);
   }
 
   /** Entries behind a removed one change their places. */
@@ -61,7 +67,7 @@ export class KeyMap<Entry extends Keyed> implements KnownKeys {
     this.entries = this.#entries = [];
     this.#slots = [];
     this.#slotBits = 0;
-    for (const entry of kept) this.#add(entry);
+    for (const entry of kept) this.put(entry);
   }
 
   /** -1 if the key is not there. */
@@ -81,13 +87,6 @@ export class KeyMap<Entry extends Keyed> implements KnownKeys {
       const entry = entries[place]!;
       if (entry.hash === hash && isSameKey(entry.key, key)) return place;
     }
-  }
-
-  #add(entry: Entry): void {
-    const count = this.#entries.push(entry);
-    if (count <= listedMax) return;
-    if (2 * count > this.#slots.length) this.#grow();
-    else this.#fill(count - 1);
   }
 
   #grow(): void {

@@ -159,7 +159,7 @@ function checkStreams(request: WriteRequest, spec: CompiledSpec): Outcome<Stream
       return refuse({ kind: "identifier_invalid", path: "key", message, ...where });
     }
     const key = streamKey(aggregateType, identifier.value);
-    if (hasStream(streams, index, key)) {
+    if (streams.some((one) => one.key === key)) {
       const message = `The aggregate '${key}' appears twice; put its events into one target`;
       const where = place(request.form, index);
       return refuse({ kind: "write_invalid", path: `targets.${index}`, message, ...where });
@@ -167,12 +167,6 @@ function checkStreams(request: WriteRequest, spec: CompiledSpec): Outcome<Stream
     streams[index] = { key, aggregateType, id: identifier.value };
   }
   return accept(streams);
-}
-
-/** Whether one of the first `count` streams has the key. */
-function hasStream(streams: readonly Stream[], count: number, key: StreamKey): boolean {
-  for (let index = 0; index < count; index++) if (streams[index]!.key === key) return true;
-  return false;
 }
 
 function checkGuards(

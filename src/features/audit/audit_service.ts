@@ -85,6 +85,6 @@ export function createAudit(
       const { public_key, created_at } = await platform.key();
       return { public_key, created_at };
     },
-    makeDueAnchors: (intervalMs, isStopping = () => false) => due.drain(intervalMs, isStopping),
+    makeDueAnchors: due.drain,
   };
 }

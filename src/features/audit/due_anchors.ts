@@ -14,7 +14,7 @@ import type { PlatformAnchorMaker } from "./platform_anchor.ts";
 
 export interface DueAnchors {
   /** Returns how many anchors were made. Stops early once `isStopping` returns true. */
-  drain(intervalMs: number, isStopping: () => boolean): Promise<number>;
+  drain(intervalMs: number, isStopping?: () => boolean): Promise<number>;
 }
 
 const INSTANCE_PAGE = 500;
@@ -44,7 +44,7 @@ export function createDueAnchors(
     return isOver(last, host.nowMs(), intervalMs);
   }
 
-  async function drain(intervalMs: number, isStopping: () => boolean): Promise<number> {
+  async function drain(intervalMs: number, isStopping = () => false): Promise<number> {
     if ((await share.held("anchor")).length === 0) return 0;
     let made = 0;
     let after: string | undefined;

@@ -52,7 +52,7 @@ export interface ErasureRunner {
    * Does some steps of each due erasure, for at most `limit` erasures, and returns the number
    * of steps. Stops early, between two steps, once `isStopping` returns true.
    */
-  drain(limit: number, isStopping: () => boolean): Promise<number>;
+  drain(limit: number, isStopping?: () => boolean): Promise<number>;
 }
 
 /** Steps of one erasure before the next erasure has its turn. */
@@ -65,7 +65,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
   const tenants = openTenantNumbers(engine);
   let last: ErasurePlace | undefined;
 
-  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+  async function drain(limit: number, isStopping = () => false): Promise<number> {
     const [lease] = await share.held("erasure");
     if (lease === undefined) return 0;
     const found = await nextErasures(limit);

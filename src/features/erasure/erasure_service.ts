@@ -54,7 +54,7 @@ export function createErasure(parts: ErasureParts): ErasureService {
     cancel: async (tenant, id) => view(await cancelErasure(parts, tenant, id)),
     read: (tenant, id) => showTombstone(engine, tenant, id),
     list: (tenant, page) => showTombstones(engine, tenant, page),
-    eraseDue: (limit, isStopping = () => false) => runner.drain(limit, isStopping),
+    eraseDue: runner.drain,
     close,
   };
 }

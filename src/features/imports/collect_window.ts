@@ -4,7 +4,7 @@ import { openPieces } from "../../domain/fairness/pieces.ts";
 import { checkImportedEvent, type ImportedEvent } from "../../domain/import/check_event.ts";
 import type { FilePlace } from "../../domain/import/progress.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
+import { ACCEPTED, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Host } from "../../host.ts";
 import { type ImportWindow, openWindow } from "./import_window.ts";
@@ -107,7 +107,7 @@ export async function checkLine(
 
 /** Whether this is the window of which a part is already stored. */
 export function isSameWindow({ end }: ImportWindow, known: FilePlace): Outcome<void> {
-  if (end.bytes === known.bytes && end.digest === known.digest) return accept(undefined);
+  if (end.bytes === known.bytes && end.digest === known.digest) return ACCEPTED;
   return refuseOtherFile();
 }
 

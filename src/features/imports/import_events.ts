@@ -11,7 +11,7 @@
 import type { ImportForm, ImportRecord } from "../../domain/import/progress.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import { limits } from "../../domain/limits.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import { formatUuid } from "../../domain/uuid.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
@@ -159,13 +159,13 @@ async function checkFile(
     if (!isSame.ok) return isSame;
     if (!isSame.value) return refuseOtherFile();
   }
-  if (known !== undefined && !known.isComplete) return accept(undefined);
+  if (known !== undefined && !known.isComplete) return ACCEPTED;
   const rest = await reader.next();
   if (!rest.ok) return rest;
   if (known === undefined && rest.value.count === 0) {
     return refuse({ kind: "bad_request", message: "Request body is empty" });
   }
-  return known !== undefined && rest.value.count > 0 ? refuseOtherFile() : accept(undefined);
+  return known !== undefined && rest.value.count > 0 ? refuseOtherFile() : ACCEPTED;
 }
 
 interface Claim {

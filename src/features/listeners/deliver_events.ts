@@ -42,7 +42,7 @@ export interface DeliveryRunner extends OwnLanes {
    * Looks for lanes with something due in this process's share and starts on them. Returns how
    * many it found; they continue in the background. Throws if the store is unavailable.
    */
-  drain(isStopping: () => boolean): Promise<number>;
+  drain(isStopping?: () => boolean): Promise<number>;
   /** Calls `wake` when a drain may find something. The returned function ends that. */
   follow(wake: () => void): () => Promise<void>;
   /** How an endpoint has answered this process; undefined if nothing is known. */
@@ -218,7 +218,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     return "fault";
   }
 
-  async function drain(isStopping: () => boolean): Promise<number> {
+  async function drain(isStopping = () => false): Promise<number> {
     const leases = await share.held("lane");
     isDriven = true;
     if (isEnding || isStopping()) return 0;

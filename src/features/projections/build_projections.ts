@@ -45,7 +45,7 @@ import {
 
 export interface ProjectionBuilder {
   /** Does one step of each kind of work that is due. Returns how much was done. */
-  drain(isStopping: () => boolean): Promise<number>;
+  drain(isStopping?: () => boolean): Promise<number>;
 }
 
 /** Ids or rows that one step looks at. */
@@ -55,7 +55,7 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
   const { engine, host, sets } = parts;
   const versions = createVersionSwitch(parts);
 
-  async function drain(isStopping: () => boolean): Promise<number> {
+  async function drain(isStopping = () => false): Promise<number> {
     const leases = await share.held("view");
     const shards = new Set(leases.map(({ shard }) => shard));
     if (shards.size === 0) return 0;

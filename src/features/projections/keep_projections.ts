@@ -29,7 +29,7 @@ import { forgetProjectionTenant, settleProjections } from "./settle_projections.
 
 export interface ProjectionKeeper {
   /** Returns how many commits it has processed. Stops early once `isStopping` returns true. */
-  drain(limit: number, isStopping: () => boolean): Promise<number>;
+  drain(limit: number, isStopping?: () => boolean): Promise<number>;
 }
 
 /** Rows of one projection that a change refreshes at once; more rows are refreshed step by step. */
@@ -43,7 +43,7 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
    */
   let firstShard = 0;
 
-  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+  async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("view");
     if (leases.length === 0) return 0;
     const shards = leases.map(({ shard }) => shard);

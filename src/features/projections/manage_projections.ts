@@ -7,7 +7,7 @@ import { canonicalJson } from "../../domain/canonical_json.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
@@ -116,7 +116,7 @@ export async function deleteProjection(
     return true;
   });
   sets.forget(tenant);
-  if (isFound) return accept(undefined);
+  if (isFound) return ACCEPTED;
   return refuse({ kind: "not_found", message: "There is no such projection" });
 }
 

@@ -71,8 +71,8 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
     readRow: (tenant, request) => readRow(working, tenant, request),
     listRows: (tenant, name, page, stale) => listRows(working, tenant, { name, page, stale }),
     exportCsv: (tenant, request) => exportProjection({ engine, host }, tenant, request, lines),
-    keepProjections: (limit, isStopping = () => false) => keeper.drain(limit, isStopping),
-    buildProjections: (isStopping = () => false) => builder.drain(isStopping),
+    keepProjections: keeper.drain,
+    buildProjections: builder.drain,
     followCommits: (wake) => followCommits(engine, host, wake),
   };
 }

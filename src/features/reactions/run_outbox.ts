@@ -70,7 +70,7 @@ export interface OutboxRunner {
    * turn. Returns how many it processed. Repeated calls cycle through the shards. Throws if the
    * store is unavailable.
    */
-  drain(limit: number, isStopping: () => boolean): Promise<number>;
+  drain(limit: number, isStopping?: () => boolean): Promise<number>;
   readonly sagas: SagaLanes;
   /** Resolves when none of it is running any more. */
   settle(): Promise<void>;
@@ -227,7 +227,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     if (isParked) countErrors(combiner.counters, [record]);
   }
 
-  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+  async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("outbox");
     await paused.ready();
     const nowMs = host.nowMs();

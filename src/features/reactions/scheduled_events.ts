@@ -5,7 +5,7 @@
 
 import { limits } from "../../domain/limits.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { ScheduledPage, ScheduledView } from "../../domain/reaction/scheduled.ts";
 import { splitStreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -129,6 +129,6 @@ export async function cancelSchedule(
     const record = await findPending(tx, tenant.number, id);
     if (record === undefined) return refuseSchedule();
     removeSchedule(tx, tenant.number, record);
-    return accept(undefined);
+    return ACCEPTED;
   });
 }

@@ -27,7 +27,7 @@ interface DueSnapshot {
 export interface SnapshotKeeper {
   add(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
   /** Saves up to `limit` waiting states, fewer once `isStopping` returns true. Returns how many. */
-  drain(limit: number, isStopping: () => boolean): Promise<number>;
+  drain(limit: number, isStopping?: () => boolean): Promise<number>;
   /** Drops all waiting states, because some may come from events that were erased. */
   clear(): void;
 }
@@ -48,7 +48,7 @@ export function createSnapshotKeeper(
     waiting.set(`${tenant}/${stream}`, { tenant, stream, foldHash, state });
   }
 
-  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+  async function drain(limit: number, isStopping = () => false): Promise<number> {
     let done = 0;
     for (; done < limit && !isStopping(); done++) {
       const oldest = waiting.pop();

@@ -10,7 +10,7 @@ import type { StoredEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../../domain/reading.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
-import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -144,7 +144,7 @@ export function createAggregateReader(
     const read = await foldFrom(cached, { tenant, stream, type }, options);
     if (!read.ok) return read;
     const { head, stateJson, bytesRead } = read.value;
-    if (head.length === 0) return accept(undefined);
+    if (head.length === 0) return ACCEPTED;
     if (cached !== undefined) noteSeen(cached, head, version);
     return accept({ view: viewOf(stateJson, head, type.foldHash), bytesRead });
   }
@@ -312,7 +312,7 @@ export function createAggregateReader(
         }
       }
       if (await wasRewritten(engine, tenant, stream, head)) return undefined;
-      if (seen.length === 0) return accept(undefined);
+      if (seen.length === 0) return ACCEPTED;
       if (!dataJson.ok) return dataJson;
       return accept({ view: { dataJson: dataJson.value, ...seen }, bytesRead: head.bytes });
     });

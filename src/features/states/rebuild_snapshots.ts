@@ -44,7 +44,7 @@ export interface Rebuilder {
    * found. Stops early, between two chunks, once `isStopping` returns true; unfinished work
    * stays listed.
    */
-  rebuild(limit: number, isStopping: () => boolean): Promise<number>;
+  rebuild(limit: number, isStopping?: () => boolean): Promise<number>;
 }
 
 /** Works on this process's shards. Rebuilding a stream twice is wasteful but harmless. */
@@ -55,7 +55,7 @@ export function createRebuilder(
 ): Rebuilder {
   const { engine, host } = tools;
 
-  async function rebuild(limit: number, isStopping: () => boolean): Promise<number> {
+  async function rebuild(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("rebuild");
     const waiting = await engine.snapshot((tx) => listShards(tx, leases, limit));
     for (const { lease, work } of waiting) {

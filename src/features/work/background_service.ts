@@ -60,16 +60,16 @@ export interface BackgroundParts {
 export function backgroundCalls(parts: BackgroundParts): BackgroundService {
   const { engine, host, share, rebuilder, keeper, errors, outbox, timers, deliveries } = parts;
   return {
-    rebuildSnapshots: (limit, isStopping = () => false) => rebuilder.rebuild(limit, isStopping),
+    rebuildSnapshots: rebuilder.rebuild,
     sweep: createSweeper(engine, host, share).sweep,
-    async saveMemory(limit, isStopping = () => false) {
+    async saveMemory(limit, isStopping) {
       const saved = await errors.saveWaiting(limit);
       return saved + await keeper.drain(limit, isStopping);
     },
-    drainOutbox: (limit, isStopping = () => false) => outbox.drain(limit, isStopping),
+    drainOutbox: outbox.drain,
     followOutbox: (wake) => followOutbox(engine, host, wake),
-    drainTimers: (limit, isStopping = () => false) => timers.drain(limit, isStopping),
-    drainDeliveries: (isStopping = () => false) => deliveries.drain(isStopping),
+    drainTimers: timers.drain,
+    drainDeliveries: deliveries.drain,
     followDeliveries: deliveries.follow,
     deliveriesIdle: deliveries.idle,
     timerPauseMs: timers.pauseMs,

@@ -48,7 +48,7 @@ export interface TimerRunner {
    * there are more, it also takes up to as many again of other tenants. Returns how many it
    * tried.
    */
-  drain(limit: number, isStopping: () => boolean): Promise<number>;
+  drain(limit: number, isStopping?: () => boolean): Promise<number>;
   /**
    * For how many milliseconds nothing known can be due, capped so that timers set by other
    * processes are not missed.
@@ -85,7 +85,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
    */
   const looked = new Map<number, Timer>();
 
-  async function drain(limit: number, isStopping: () => boolean): Promise<number> {
+  async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("timer");
     await paused.ready();
     const returned = leases.length === 0 ? 0 : await returnTimers(engine, paused);

@@ -67,7 +67,8 @@ export async function readReactionState(
   reader: WatchedTypesReader,
 ): Promise<ReactionState> {
   const reads = reader.read(tx, tenant);
-  const isDrawing = writes.some(({ root }) => root !== undefined);
+  let isDrawing = false;
+  for (const { root } of writes) if (root !== undefined) isDrawing = true;
   const [watched, claims] = isDrawing
     ? await Promise.all([reads, readRootClaims(tx, tenant, writes)])
     : [await reads, undefined];

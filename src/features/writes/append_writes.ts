@@ -30,6 +30,7 @@ import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveri
 import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
 import {
+  type Cause,
   NOTHING_WRITTEN,
   type PreparedTarget,
   type PreparedWrite,
@@ -72,21 +73,25 @@ export async function appendWrites(
   { directStreams = NO_STREAMS, lanes = NO_OWN_LANES, turns }: AppendOptions = {},
 ): Promise<Outcome<Written>[]> {
   // All reads share one promise: a rejection that nobody awaits would end the process.
-  const [streams, direct, epoch, reactions, meter, readings] = await Promise.all([
-    openByKey(tx, tenant, streamsOf(writes)),
-    directStreams.size === 0 ? new Map() : openByKey(tx, tenant, directStreams),
+  const [own, implied, epoch, reactions, meter, readings] = await Promise.all([
+    openStreams(tx, tenant, [...streamsOf(writes)]),
+    directStreams.size === 0 ? [] : openStreams(tx, tenant, [...directStreams]),
     readEpoch(tx, tenant),
     readReactionState(tx, tenant, writes, watched),
     openMeter(tx, tenant, writes),
     readForWrites(tx, tenant, writes),
   ]);
-  const opened = [...streams.values(), ...direct.values()];
+  const [streams, direct]: [Streams, Streams] = [new Map(), new Map()];
+  for (const stream of own) streams.set(stream.key, stream);
+  for (const stream of implied) direct.set(stream.key, stream);
+  const opened = [...own, ...implied];
   const state = { streams, direct, reactions, meter, lanes };
   const long = turns === undefined ? [] : longAppends(writes, streams);
   for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
-  const outcomes = writes.map((write, index) =>
-    appendWrite(tx, tenant, write, readings[index], state)
-  );
+  const outcomes: Outcome<Written>[] = [];
+  for (let index = 0; index < writes.length; index++) {
+    outcomes.push(appendWrite(tx, tenant, writes[index]!, readings[index], state));
+  }
   const spent = reactions.claims === undefined
     ? []
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
@@ -133,8 +138,11 @@ function readForWrites(
   tenant: number,
   writes: readonly PreparedWrite[],
 ): readonly WriteReading[] | Promise<WriteReading[]> {
-  const isRead = writes.some(({ idempotency, cause }) => (idempotency ?? cause) !== undefined);
-  return isRead ? Promise.all(writes.map((write) => readForWrite(tx, tenant, write))) : [];
+  for (const { idempotency, cause } of writes) {
+    if (idempotency === undefined && cause === undefined) continue;
+    return Promise.all(writes.map((write) => readForWrite(tx, tenant, write)));
+  }
+  return [];
 }
 
 function readForWrite(
@@ -180,16 +188,6 @@ function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
   return keys;
 }
 
-async function openByKey(
-  tx: Transaction,
-  tenant: number,
-  keys: ReadonlySet<StreamKey>,
-): Promise<Streams> {
-  const streams: Streams = new Map();
-  for (const stream of await openStreams(tx, tenant, [...keys])) streams.set(stream.key, stream);
-  return streams;
-}
-
 function appendWrite(
   tx: Transaction,
   tenant: number,
@@ -198,20 +196,20 @@ function appendWrite(
   { streams, direct, reactions, meter, lanes }: WriteState,
 ): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount } = write;
-  if (reading === false || isGone(write, reactions)) return accept(NOTHING_WRITTEN);
+  const isGone = cause !== undefined && isCauseGone(cause, reactions);
+  if (reading === false || isGone) return accept(NOTHING_WRITTEN);
   const entry = typeof reading === "object" ? reading : undefined;
   const now = Math.floor(write.nowMs / MS_PER_SECOND);
   const recorded = idempotency && answerRepeated(tx, tenant, idempotency, entry, now);
   if (recorded !== undefined) return recorded;
+  let isMoved = false;
   for (const target of write.targets) {
-    const { length } = streams.get(target.key)!.head;
+    const { length, tip } = streams.get(target.key)!.head;
     if (!meetsExpectedLength(length, target.expected)) {
       return refuseConflict(form, target, length);
     }
+    if (target.takenAt !== undefined && target.takenAt.tip !== tip) isMoved = true;
   }
-  const isMoved = write.targets.some(({ key, takenAt }) =>
-    takenAt !== undefined && takenAt.tip !== streams.get(key)!.head.tip
-  );
   if (isMoved) return accept(STREAM_MOVED);
   const exceeded = meter.refuse(write);
   if (exceeded !== undefined) return exceeded;
@@ -262,8 +260,7 @@ function appendWrite(
 }
 
 /** Whether an earlier write of the same transaction has done or cancelled the cause. */
-function isGone({ cause }: PreparedWrite, { gone, moved }: ReactionState): boolean {
-  if (cause === undefined) return false;
+function isCauseGone(cause: Cause, { gone, moved }: ReactionState): boolean {
   return gone.has(cause.subject) || (cause.rules?.some((rule) => moved.has(rule)) ?? false);
 }
 
@@ -323,7 +320,8 @@ async function openMeter(
   const [first] = writes;
   assert(first !== undefined, "a transaction has a write");
   const month = monthOf(first.nowMs);
-  const isLimited = writes.some(({ allocation }) => allocation !== undefined);
+  let isLimited = false;
+  for (const { allocation } of writes) if (allocation !== undefined) isLimited = true;
   let used = isLimited ? await readUsage(tx.unguarded, tenant, month) : 0;
   let noted = 0;
 

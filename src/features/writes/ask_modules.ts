@@ -11,7 +11,7 @@ import {
   type ModuleQuestion,
   questionKey,
 } from "../../domain/reaction/module_question.ts";
-import { accept, type Outcome } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome } from "../../domain/refusal.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Host } from "../../host.ts";
 import type { ModuleRunner } from "../modules/run_modules.ts";
@@ -83,7 +83,7 @@ export function createModuleAsker(host: Host, modules: ModuleRunner): ModuleAske
         answers.set(questionKey(asked[index]!), outcome.value);
       }
     }
-    return accept(undefined);
+    return ACCEPTED;
   }
 
   return { prepare, answer };

@@ -78,16 +78,15 @@ export function createCombiner(
 ): Combiner {
   const watched = openWatchedTypes();
   const queues = new Map<number, Queue>();
+  /** What waits in all of them. */
+  let waiting: Waits = { writes: 0, bytes: 0 };
   /** By tenant: until when (monotonic time) implied events are left to the outbox. */
   const directPauses = new Map<number, number>();
   const { isShared } = engine.capabilities;
-  const gathering = isShared ? NO_GATHERING : openGathering(() => host.monotonicMs());
+  const gathering = isShared ? NO_GATHERING : openGathering(host.monotonicMs);
   let isScheduled = false;
   // A line of its own: a transaction has five seconds, so its slices wait for no other long work.
-  const turns: Turns = {
-    monotonicMs: () => host.monotonicMs(),
-    yieldTurn: () => host.yieldTurn(),
-  };
+  const turns: Turns = { monotonicMs: host.monotonicMs, yieldTurn: host.yieldTurn };
 
   const judged = judging && createJudge(judging, combine);
 
@@ -101,18 +100,14 @@ export function createCombiner(
 
   function combine(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     if (write.targets.length > 1) return commitAlone(tenant, write);
-    const queue = queues.get(tenant) ?? openQueue(tenant);
-    const stream = write.targets[0]!.key;
-    return new Promise((resolve, reject) => {
-      queue.waiting.push({ stream, write, resolve, reject });
-      schedule();
-    });
-  }
-
-  function openQueue(tenant: number): Queue {
-    const queue: Queue = { busy: new Set(), waiting: [] };
-    queues.set(tenant, queue);
-    return queue;
+    let queue = queues.get(tenant);
+    if (queue === undefined) queues.set(tenant, queue = { busy: new Set(), waiting: [] });
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome<Written>>();
+    queue.waiting.push({ stream: write.targets[0]!.key, write, resolve, reject });
+    waiting.writes++;
+    waiting.bytes += write.bytes;
+    schedule();
+    return promise;
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
@@ -148,7 +143,7 @@ export function createCombiner(
   }
 
   function look(): void {
-    const next = gathering.look(sumWaiting(queues));
+    const next = gathering.look(waiting);
     if (next === "next_turn") {
       host.yieldBriefly().then(look);
       return;
@@ -166,11 +161,12 @@ export function createCombiner(
       }
       if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     }
+    waiting = sumWaiting(queues);
   }
 
   /** Where implied events may go, for each group; undefined for nowhere. */
   function directStreams(tenant: number, queue: Queue, groups: readonly Group[]) {
-    if (!groups.some(({ writes }) => writes.some(isDirect))) return undefined;
+    if (!hasDirect(groups)) return undefined;
     const untilMs = directPauses.get(tenant);
     if (untilMs !== undefined) {
       if (host.monotonicMs() < untilMs) return undefined;
@@ -193,7 +189,7 @@ export function createCombiner(
     for (const stream of direct) queue.busy.delete(stream);
     if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     // Other writes may have waited for this group.
-    if (sumWaiting(queues).writes > 0) schedule();
+    if (waiting.writes > 0) schedule();
   }
 
   async function commitGroup(
@@ -202,18 +198,22 @@ export function createCombiner(
     group: Group,
     direct: ReadonlySet<StreamKey> = NO_STREAMS,
   ): Promise<void> {
-    const writes = group.writes.map(({ write }) => write);
+    const writes: PreparedWrite[] = [];
+    for (const { write } of group.writes) writes.push(write);
     let runs = 0;
     try {
+      let outcomes: Outcome<Written>[];
       gathering.begin(writes.length);
-      const outcomes = await engine.transact((tx) =>
-        appendWrites(tx, tenant, writes, watched, {
-          directStreams: runs++ === 0 ? direct : NO_STREAMS,
-          lanes,
-          turns,
-        }), { owner: tenant }).finally(() =>
-          gathering.end(writes.length, sumWaiting(queues).writes)
-        );
+      try {
+        outcomes = await engine.transact((tx) =>
+          appendWrites(tx, tenant, writes, watched, {
+            directStreams: runs++ === 0 ? direct : NO_STREAMS,
+            lanes,
+            turns,
+          }), { owner: tenant });
+      } finally {
+        gathering.end(writes.length, waiting.writes);
+      }
       noteWritten(tenant, writes, outcomes);
       if (direct.size > 0 && runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
@@ -227,6 +227,7 @@ export function createCombiner(
       const { streams } = group;
       if (streams.length === 1 || isAway) {
         const behind = isAway ? takeBehind(queue, direct.union(new Set(streams))) : [];
+        waiting = sumWaiting(queues);
         for (const { reject } of [...group.writes, ...behind]) reject(error);
         return;
       }
@@ -241,11 +242,21 @@ export function createCombiner(
   return { submit, watched, counters };
 }
 
-function isDirect({ write }: Waiting): boolean {
-  return write.directStreams !== undefined;
+/** Whether a write has implied events that may be written with it. */
+function hasDirect(groups: readonly Group[]): boolean {
+  for (const { writes } of groups) {
+    for (const { write } of writes) if (write.directStreams !== undefined) return true;
+  }
+  return false;
 }
 
-function sumWaiting(queues: ReadonlyMap<number, Queue>): { writes: number; bytes: number } {
+/** How many writes wait, and the stored size of their events. */
+interface Waits {
+  writes: number;
+  bytes: number;
+}
+
+function sumWaiting(queues: ReadonlyMap<number, Queue>): Waits {
   const sum = { writes: 0, bytes: 0 };
   for (const { waiting } of queues.values()) {
     sum.writes += waiting.length;
@@ -275,13 +286,14 @@ function takenStreams(queue: Queue, groups: readonly Group[]): Set<StreamKey> {
 
 /** The writes to one stream that can start now. */
 interface Taken {
+  readonly stream: StreamKey;
   readonly waiting: Waiting[];
-  /** Infinity once the stream is full. */
   bytes: number;
+  isFull: boolean;
 }
 
-function hasRoom({ waiting, bytes }: Taken, write: PreparedWrite): boolean {
-  if (waiting.length === GROUP_WRITES_MAX) return false;
+function hasRoom({ waiting, bytes, isFull }: Taken, write: PreparedWrite): boolean {
+  if (isFull || waiting.length === GROUP_WRITES_MAX) return false;
   return bytes === 0 || bytes + write.bytes <= GROUP_BYTES_MAX;
 }
 
@@ -298,36 +310,35 @@ function takeGroups(queue: Queue): Group[] {
     if (queue.busy.has(stream)) {
       staying.push(waiting);
     } else if (taken === undefined) {
-      byStream.set(stream, { waiting: [waiting], bytes: write.bytes });
+      byStream.set(stream, { stream, waiting: [waiting], bytes: write.bytes, isFull: false });
     } else if (hasRoom(taken, write)) {
       taken.waiting.push(waiting);
       taken.bytes += write.bytes;
     } else {
       // A full stream takes no later write either, because that would change their order.
-      taken.bytes = Infinity;
+      taken.isFull = true;
       staying.push(waiting);
     }
   }
   queue.waiting = staying;
-  return joinStreams([...byStream.values()].map(({ waiting }) => waiting));
+  return joinStreams(byStream.values());
 }
 
 /** Joins the writes of several streams while they fit into one group. */
-function joinStreams(streams: readonly Waiting[][]): Group[] {
+function joinStreams(streams: Iterable<Taken>): Group[] {
   const groups: Group[] = [];
   let room = { streams: 0, writes: 0, bytes: 0 };
-  for (const stream of streams) {
-    const bytes = stream.reduce((sum, { write }) => sum + write.bytes, 0);
-    const fits = room.streams > 0 && room.writes >= stream.length && room.bytes >= bytes;
+  for (const { stream, waiting, bytes } of streams) {
+    const fits = room.streams > 0 && room.writes >= waiting.length && room.bytes >= bytes;
     if (!fits) {
       room = { streams: GROUP_STREAMS_MAX, writes: GROUP_WRITES_MAX, bytes: GROUP_BYTES_MAX };
       groups.push({ writes: [], streams: [] });
     }
     const group = groups.at(-1)!;
-    group.writes.push(...stream);
-    group.streams.push(stream[0]!.stream);
+    group.writes.push(...waiting);
+    group.streams.push(stream);
     room.streams--;
-    room.writes -= stream.length;
+    room.writes -= waiting.length;
     room.bytes -= bytes;
   }
   return groups;

@@ -68,7 +68,8 @@ export function* prepareWriteSteps(
   const { form, requestId, idempotency } = request;
   const { actor, target, timestamp = Math.floor(nowMs / MS_PER_SECOND) } = write.metadata;
   const metadata = { actor, target, timestamp, idempotency_key: idempotency?.key };
-  const eventCount = write.targets.reduce((sum, { events }) => sum + events.length, 0);
+  let eventCount = 0;
+  for (const { events } of write.targets) eventCount += events.length;
   const isMany = eventCount > 1;
   const root = undefined;
   const shared = { host, spec, nowMs, ownWaitMs, requestId, depth: 0, isDirect, root, answers };
@@ -76,12 +77,15 @@ export function* prepareWriteSteps(
     ? openReactionPlan({ ...shared, isRootSpent: false, isMany })
     : undefined;
   const targets: PreparedTarget[] = [];
+  let bytes = 0;
   for (const valid of write.targets) {
-    targets.push(yield* prepareTarget(spec, plan, valid, metadata));
+    const target = yield* prepareTarget(spec, plan, valid, metadata);
+    targets.push(target);
+    bytes += target.bytes;
   }
   if (plan !== undefined) requireAnswers(plan);
   const impliedCount = plan?.actions ?? 0;
-  const bytes = targets.reduce((sum, prepared) => sum + prepared.bytes, plan?.bytes ?? 0);
+  if (plan !== undefined) bytes += plan.bytes;
   const exceeded = exceededLimit(bytes, impliedCount);
   if (exceeded !== undefined) return refuse({ kind: "payload_too_large", ...exceeded });
   return accept({

@@ -11,7 +11,7 @@ import type { ModuleAnswers } from "../../domain/reaction/module_question.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { validateWriteSteps, type ValidWrite } from "../../domain/write/validate_write.ts";
+import { validateWriteSteps } from "../../domain/write/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
@@ -106,7 +106,7 @@ export function createWriter(
     let prepared: Outcome<PreparedWrite>;
     let outcome: Outcome<Written>;
     try {
-      prepared = await check({ tenant, spec, request, nowMs, enter });
+      prepared = await prepare({ tenant, spec, request, nowMs, enter });
       if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
       if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
       // A heavy write is placed without a pause: no two of them in one turn of the event loop.
@@ -121,21 +121,21 @@ export function createWriter(
     return outcome;
   }
 
-  async function check(arrival: Arrival): Promise<Outcome<PreparedWrite>> {
-    const { tenant, spec, request, enter } = arrival;
-    const checking = validateWriteSteps(request, spec, tenant.environment);
-    const valid = await runInPieces(checking, host, enter);
-    return valid.ok ? await prepare(arrival, valid.value) : valid;
-  }
-
+  /** Checks a write and makes its bytes. */
   async function prepare(
     { tenant, spec, request, nowMs, enter }: Arrival,
-    valid: ValidWrite,
   ): Promise<Outcome<PreparedWrite>> {
+    const checking = validateWriteSteps(request, spec, tenant.environment);
+    const valid = await runInPieces(checking, host, enter);
+    if (!valid.ok) return valid;
     const ownWaitMs = outbox.ownWaitMs(tenant.number);
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
     const prepareWrite = (answers?: ModuleAnswers) =>
-      runInPieces(prepareWriteSteps(host, spec, request, valid, moment, answers), host, enter);
+      runInPieces(
+        prepareWriteSteps(host, spec, request, valid.value, moment, answers),
+        host,
+        enter,
+      );
     if (spec.moduleCalls.length === 0) return await prepareWrite();
     const asked = await asker.prepare(tenant.number, spec, prepareWrite);
     return asked.ok ? asked.value : asked;

@@ -8,7 +8,7 @@ import { canonicalHash, canonicalHashInPieces } from "../../domain/canonical_jso
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { IdempotencyClaim } from "../../domain/write/write.ts";
 
 const PRINTABLE_ASCII = /^[\x20-\x7e]*$/;
@@ -36,7 +36,7 @@ export async function decodeLongIdempotency(
 }
 
 function decodeKey(header: string | null): Outcome<string | undefined> {
-  if (header === null) return accept(undefined);
+  if (header === null) return ACCEPTED;
   const message = findKeyFault(header);
   if (message !== undefined) return refuse({ kind: "idempotency_key_invalid", message });
   return accept(header);

@@ -8,7 +8,7 @@
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Turns } from "../../domain/fairness/pieces.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import { holdForBody, readBody, type Sender, type Sink } from "./body_bytes.ts";
 import { parseJsonText } from "./json_text.ts";
 
@@ -70,16 +70,14 @@ function textSink(): Sink<string> {
   let isValid = true;
   let decoder: TextDecoder | undefined;
 
-  function decode(block: Uint8Array<ArrayBuffer>, isLast: boolean): string {
-    if (isLast && decoder === undefined) return utf8.decode(block);
-    decoder ??= new TextDecoder("utf-8", STRICT);
-    return decoder.decode(block, { stream: !isLast });
-  }
-
   return {
     add(block, isLast) {
       try {
-        text += decode(block, isLast);
+        if (isLast && decoder === undefined) text = utf8.decode(block);
+        else {
+          decoder ??= new TextDecoder("utf-8", STRICT);
+          text += decoder.decode(block, { stream: !isLast });
+        }
       } catch {
         isValid = false;
       }
@@ -103,7 +101,7 @@ function badRequest(message: string) {
 
 /** Accepts `application/json` with any parameters, but no charset other than UTF-8. */
 export function checkContentType(header: string | null): Outcome<void> {
-  if (header === JSON_TYPE) return accept(undefined);
+  if (header === JSON_TYPE) return ACCEPTED;
   const [type = "", ...parameters] = (header ?? "").split(";");
   if (type.trim().toLowerCase() !== JSON_TYPE) {
     return badRequest(`Content-Type must be ${JSON_TYPE}`);
@@ -116,5 +114,5 @@ export function checkContentType(header: string | null): Outcome<void> {
       return badRequest("Content-Type charset must be utf-8");
     }
   }
-  return accept(undefined);
+  return ACCEPTED;
 }

@@ -81,7 +81,7 @@ export function readBody<T>(
   if (declared !== undefined && declared > bytesMax) return Promise.resolve(tooLarge(bytesMax));
   const isSmall = declared !== undefined && declared <= BYTES_AT_ONCE_MAX;
   return new Promise((resolve) => {
-    const stopping: Stopping = { stop() {} };
+    const stopping: Stopping = {};
     let endDeadline: (() => void) | undefined;
     // Most bodies arrive long before they are late, so they need only one of the two timers.
     const endLateness = latenesses.start(() => {
@@ -98,7 +98,7 @@ export function readBody<T>(
       endDeadline?.();
       endDeadline = undefined;
       resolve(outcome);
-      stopping.stop();
+      stopping.stop?.();
     }
     const reading = isSmall
       ? readAtOnce(request, sink, bytesMax)
@@ -109,7 +109,7 @@ export function readBody<T>(
 
 /** Stops reading a body whose result is no longer needed. */
 interface Stopping {
-  stop(): void;
+  stop?: () => void;
 }
 
 async function readAtOnce<T>(
@@ -147,7 +147,7 @@ async function readBlocks<T>(
     if (bytes > bytesMax) return tooLarge(bytesMax);
     if (!done && filled < block.length) continue;
     if (!sink.add(block.subarray(0, filled), done) || done) {
-      if (done) stopping.stop = () => {};
+      if (done) stopping.stop = undefined;
       return sink.end();
     }
     const taken = holdForBody(sender, BLOCK_BYTES);

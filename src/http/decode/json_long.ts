@@ -6,11 +6,11 @@
  * and the values in a text are counted before memory is spent on them.
  */
 
-import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { countKeys, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
-import { closingQuote, countKeys, isDigit, isNumberCharacter, nextQuote } from "./json_survey.ts";
+import { closingQuote, isDigit, isNumberCharacter, nextQuote } from "./json_characters.ts";
 
 /**
  * The size of a group that is parsed at once; also how far the scan goes between checks of the

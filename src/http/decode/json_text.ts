@@ -6,15 +6,18 @@
  * docs/reference/writing.md.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { countKeys, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { closingQuote, isDigit, QUOTE } from "./json_characters.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { openLong, stepLong } from "./json_long.ts";
-import { countKeys, surveyText } from "./json_survey.ts";
 
 const BYTE_ORDER_MARK = 0xfeff;
+const COLON = 0x3a;
+/** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
+const SAFE_NUMBER_CHARACTERS = 15;
 
 /** Longer texts are parsed in time slices. */
 export const SHORT_CHARACTERS_MAX = 64 * 1024;
@@ -102,4 +105,45 @@ function refuseNoRoom() {
 
 function badRequest(message: string, path?: string) {
   return refuse({ kind: "bad_request", message, path });
+}
+
+/** The facts that one pass over a JSON text yields without parsing it. */
+export interface TextSurvey {
+  /** Colons outside strings: the number of keys, including repeated ones. */
+  readonly keys: number;
+  readonly depth: number;
+  /** Whether a number is so long, or has an exponent, that a double may not hold it. */
+  readonly doubtfulNumber: boolean;
+}
+
+/** Exact for valid JSON. For any other text the numbers mean nothing, but the pass still ends. */
+export function surveyText(text: string): TextSurvey {
+  let keys = 0;
+  let open = 0;
+  let depth = 0;
+  let doubtfulNumber = false;
+  const end = text.length;
+  const hasEscapes = text.includes("\\");
+  for (let at = 0; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      const close = hasEscapes ? closingQuote(text, at) : text.indexOf('"', at + 1);
+      at = close < 0 ? end : close;
+    } else if (code === COLON) {
+      keys++;
+    } else if (code >= 0x30 && code <= 0x39) {
+      const start = at;
+      let next = text.charCodeAt(at + 1);
+      while ((next >= 0x30 && next <= 0x39) || next === 0x2e) next = text.charCodeAt(++at + 1);
+      if (at - start >= SAFE_NUMBER_CHARACTERS) doubtfulNumber = true;
+    } else if (code === 0x7b || code === 0x5b) {
+      if (++open > depth) depth = open;
+    } else if (code === 0x7d || code === 0x5d) {
+      open--;
+    } else if (code === 0x65 || code === 0x45) {
+      // An exponent follows a digit; the letter e of `true` and `false` does not.
+      if (isDigit(text.charCodeAt(at - 1))) doubtfulNumber = true;
+    }
+  }
+  return { keys, depth, doubtfulNumber };
 }

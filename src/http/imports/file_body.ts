@@ -6,7 +6,7 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import { deadlinesOf, openBody } from "../decode/body_bytes.ts";
 
 const NDJSON_TYPE = "application/x-ndjson";
@@ -28,7 +28,7 @@ export function checkFileHeaders(headers: Headers): Outcome<void> {
   }
   if (headers.has("transfer-encoding")) return badRequest(UNSIZED);
   const length = Number(headers.get("content-length") ?? 0);
-  return length > limits.importBytesMax ? tooLarge() : accept(undefined);
+  return length > limits.importBytesMax ? tooLarge() : ACCEPTED;
 }
 
 const PIECE_BYTES = 64 * 1024;

@@ -7,7 +7,7 @@
 import type { Instance } from "../../domain/access/access.ts";
 import { count } from "../../domain/measures/counters.ts";
 import { type RateKind, type RateVerdict, UNLIMITED } from "../../domain/limits/plan.ts";
-import { accept, type Outcome, type RateScope, refuse } from "../../domain/refusal.ts";
+import { ACCEPTED, type Outcome, type RateScope, refuse } from "../../domain/refusal.ts";
 import { type Call, type Edge, peerAddress, type RateHeaders } from "../call.ts";
 import { errorTypeOf } from "../reply.ts";
 
@@ -25,7 +25,7 @@ export async function limitInstance(
   const { tier } = instance;
   if (tier === "unlimited") {
     call.rate = WITHOUT_LIMIT;
-    return accept(undefined);
+    return ACCEPTED;
   }
   const net = limitAddress(edge, call, tier);
   const limited = net.ok
@@ -41,7 +41,7 @@ export async function limitInstance(
 export function limitAddress(edge: Edge, call: Caller, tier?: string): Outcome<void> {
   const peer = peerAddress(call);
   // A local socket or a request made in process has no address to count.
-  if (peer === "") return accept(undefined);
+  if (peer === "") return ACCEPTED;
   const forwardedFor = call.request.headers.get("x-forwarded-for");
   const verdict = edge.addressNet.take(peer, forwardedFor, edge.host.monotonicMs());
   return judge(edge, call, "ip", verdict, tier);
@@ -56,7 +56,7 @@ function judge(
 ): Outcome<void> {
   const { isAdmitted, limit, remaining, retryAfterMs } = verdict;
   call.rate = { scope, limit, remaining, tier };
-  if (isAdmitted) return accept(undefined);
+  if (isAdmitted) return ACCEPTED;
   count(requests.rateLimited, scope);
   return refuse({ kind: "rate_limited", scope, limit, tier, retryAfterMs });
 }

@@ -1,6 +1,6 @@
 /** `GET /metrics`, for Prometheus. Answers even if the store is unavailable, and reports that. */
 
-import { accept, type Outcome } from "../../domain/refusal.ts";
+import { ACCEPTED, type Outcome } from "../../domain/refusal.ts";
 import type { Call, Edge } from "../call.ts";
 import { checkUnrestricted, open } from "../endpoint.ts";
 import type { MetricsView } from "../metrics/definitions.ts";
@@ -40,7 +40,7 @@ async function authenticateScraper(edge: Edge, call: Call): Promise<Outcome<unkn
   const { headers } = call.request;
   const header = headers.get("authorization");
   const isOpen = edge.options.opensMetricsLocally === true && header === null;
-  if (isOpen && isLocalScrape(headers, call.connection)) return accept(undefined);
+  if (isOpen && isLocalScrape(headers, call.connection)) return ACCEPTED;
   const caller = await authenticateCaller(edge.service.access, header);
   return caller.ok ? checkUnrestricted(caller.value) : caller;
 }

@@ -3,32 +3,53 @@
  * It is two files beside the store. SQLite writes whole pages, and each commit alone would need
  * one or two of them. A record here is only as long as its content, and one SQLite transaction
  * then serves thousands of commits, which touch the same pages. Whoever opens the store after a
- * kill finds here what that transaction had.
+ * kill finds here what that transaction had (`left_redo_log.ts`).
  *
  * Records are appended to one file. When the SQLite transaction has ended, the next records go
  * to the other file, from its beginning, while the WAL is synced; then the first file is free.
- * Behind the newest records of a file there may be older ones, of versions that the store has.
+ * Behind the newest records of a file there may be older ones, of versions that the store has. No
+ * record is written before the one before it is on disk, so only the newest may be torn, and that
+ * one was never acknowledged.
  *
- * No record is written before the one before it is on disk. So only the newest may be torn, and
- * that one was never acknowledged. A bad record followed by a whole one of a later version is
- * damage, and refused. The store names its log by the log's id, from before the first record to
- * the end of a clean close. So a log that is missing, or of another store, is refused too.
+ * Every checksum begins with the log's id, which is random and new each time a store is opened.
+ * So no bytes that a client has stored, and none of another log, can be taken for a record.
+ *
+ * Little-endian. A file: magic, 8 bytes; id, 16; CRC-32 of both, 4; then records. A record: the
+ * first bytes of the id, 4; length of the rest, 4; CRC-32 of id, version and rest, 4; version,
+ * 8; then the rest. The rest: number of cleared keys, 4; each of them after its length, 2; then
+ * the pairs, each after the lengths of its key, 2, and value, 4.
  */
 
+import { Buffer } from "node:buffer";
 import { dirname } from "node:path";
+import { crc32 } from "node:zlib";
 import type { Bytes } from "../engine.ts";
-import {
-  encodeFileHead,
-  encodeRedoRecord,
-  FILE_HEAD_BYTES,
-  findRecords,
-  idOfFile,
-  isFileOf,
-  recordBytes,
-  type RedoRecord,
-  seedOf,
-} from "./redo_record.ts";
 import { syncFolder } from "./synced_folder.ts";
+
+/** What one commit did to single keys. */
+export interface RedoRecord {
+  readonly version: number;
+  /** Keys that were cleared before the pairs were set. */
+  readonly cleared: readonly Bytes[];
+  /** Keys and values, alternating. */
+  readonly pairs: readonly Bytes[];
+}
+
+export const REDO_ID_BYTES = 16;
+const MAGIC = new TextEncoder().encode("DBKREDO2");
+/** Length of the head of a file, in bytes. */
+export const FILE_HEAD_BYTES = MAGIC.length + REDO_ID_BYTES + 4;
+
+const MARK_BYTES = 4;
+const LENGTH_AT = MARK_BYTES;
+const SUM_AT = LENGTH_AT + 4;
+const VERSION_AT = SUM_AT + 4;
+const REST_AT = VERSION_AT + 8;
+/** For the number of cleared keys and for the length of a value. */
+const LONG_BYTES = 4;
+/** For the length of a key. */
+const SHORT_BYTES = 2;
+const RECORD_BYTES_MIN = REST_AT + LONG_BYTES;
 
 export interface RedoLog {
   /** Bytes of the records in the file that is written now. */
@@ -157,89 +178,6 @@ function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length;) at += file.writeSync(bytes.subarray(at));
 }
 
-/**
- * The commits after a version, from the log that the store names.
- * @throws {Error} when the log is missing, damaged, or of another moment than the store.
- */
-export function readRedoLog(storePath: string, id: Bytes, version: number): RedoRecord[] {
-  const paths = redoPathsOf(storePath);
-  const files = paths.map((path) => readLogFile(storePath, path, id));
-  const seed = seedOf(id);
-  const records = files.flatMap((file) => [...findRecords(file, seed)])
-    .filter((record) => record.version > version)
-    .sort((a, b) => a.version - b.version);
-  const gap = records.findIndex((record, index) => record.version !== version + 1 + index);
-  if (gap < 0) return records;
-  throw new Error(
-    `The store ${storePath} has commits up to ${version}. Its redo log, ${paths.join(" and ")}, ` +
-      `lacks commit ${version + 1 + gap} and goes on with ${records[gap]!.version}: the log is ` +
-      `damaged, or the files are not of one moment. ${WHAT_TO_DO}`,
-  );
-}
-
-const WHAT_TO_DO =
-  "Nothing was changed. Restore the store with all files that begin with its name from one copy, " +
-  "and start again";
-
-function readLogFile(storePath: string, path: string, id: Bytes): Uint8Array {
-  const file = readIfThere(path);
-  if (file === undefined) {
-    throw new Error(
-      `The store ${storePath} was not closed, and ${path}, a part of its redo log, is missing: ` +
-        `the newest commits would be lost. ${WHAT_TO_DO}`,
-    );
-  }
-  if (isFileOf(id, file)) return file;
-  throw new Error(
-    `The store ${storePath} was not closed, and ${path} is not its redo log: it is damaged or of ` +
-      `another store. ${WHAT_TO_DO}`,
-  );
-}
-
-function readIfThere(path: string): Uint8Array | undefined {
-  try {
-    return Deno.readFileSync(path);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-}
-
-/**
- * Looks at files of a log that the store does not name. A clean close that was cut off leaves
- * them, with nothing that the store lacks. Anything more in them means that the store is not the
- * newest.
- * @throws {Error} in that case.
- */
-export function refuseNewerLog(storePath: string, version: number): void {
-  for (const path of redoPathsOf(storePath)) {
-    const file = readIfThere(path);
-    const id = file && idOfFile(file);
-    if (file === undefined || id === undefined) continue;
-    for (const record of findRecords(file, seedOf(id))) {
-      if (record.version <= version) continue;
-      throw new Error(
-        `The store ${storePath} has commits up to ${version} and names no redo log, but ${path} ` +
-          `has commit ${record.version}: the files are not of one moment. ${WHAT_TO_DO}`,
-      );
-    }
-  }
-}
-
-/**
- * @throws {Error} when a store is to be created where a redo log already is: the other files of
- * its store are missing.
- */
-export function refuseLogAlone(storePath: string): void {
-  for (const path of redoPathsOf(storePath)) {
-    if ((readIfThere(path)?.length ?? 0) === 0) continue;
-    throw new Error(
-      `There is no store in ${storePath}, but ${path} belongs to one: its files are missing. ` +
-        WHAT_TO_DO,
-    );
-  }
-}
-
 /** Removes the files of a log that the store no longer names. */
 export function removeRedoLog(storePath: string): void {
   for (const path of redoPathsOf(storePath)) {
@@ -250,4 +188,113 @@ export function removeRedoLog(storePath: string): void {
     }
   }
   syncFolder(dirname(storePath));
+}
+
+/** The head of a file of the log with this id. */
+export function encodeFileHead(id: Bytes): Bytes {
+  const head = new Uint8Array(FILE_HEAD_BYTES);
+  head.set(MAGIC);
+  head.set(id, MAGIC.length);
+  const sumAt = FILE_HEAD_BYTES - 4;
+  new DataView(head.buffer).setUint32(sumAt, crc32(head.subarray(0, sumAt)), true);
+  return head;
+}
+
+/** Whether a file begins like those of the log with this id. */
+export function isFileOf(id: Bytes, file: Uint8Array): boolean {
+  return Buffer.compare(file.subarray(0, FILE_HEAD_BYTES), encodeFileHead(id)) === 0;
+}
+
+/** The id of the log that a file belongs to; undefined if it belongs to none. */
+export function idOfFile(file: Uint8Array): Bytes | undefined {
+  const id = file.slice(MAGIC.length, MAGIC.length + REDO_ID_BYTES) as Bytes;
+  return id.length === REDO_ID_BYTES && isFileOf(id, file) ? id : undefined;
+}
+
+/** The length of an encoded record. */
+export function recordBytes({ cleared, pairs }: RedoRecord): number {
+  let length = RECORD_BYTES_MIN;
+  for (const key of cleared) length += SHORT_BYTES + key.length;
+  for (const part of pairs) length += part.length;
+  return length + pairs.length / 2 * (SHORT_BYTES + LONG_BYTES);
+}
+
+/** Writes a record of that length to the beginning of `into`. `seed` is from {@link seedOf}. */
+export function encodeRedoRecord(
+  { version, cleared, pairs }: RedoRecord,
+  { id, seed }: RedoSeed,
+  into: Uint8Array,
+  length: number,
+): void {
+  const view = new DataView(into.buffer);
+  into.set(id.subarray(0, MARK_BYTES));
+  view.setUint32(LENGTH_AT, length - REST_AT, true);
+  view.setBigUint64(VERSION_AT, BigInt(version), true);
+  view.setUint32(REST_AT, cleared.length, true);
+  let at = RECORD_BYTES_MIN;
+  for (const key of cleared) {
+    view.setUint16(at, key.length, true);
+    into.set(key, at + SHORT_BYTES);
+    at += SHORT_BYTES + key.length;
+  }
+  for (let pair = 0; pair < pairs.length; pair += 2) {
+    const [key, value] = [pairs[pair]!, pairs[pair + 1]!];
+    view.setUint16(at, key.length, true);
+    view.setUint32(at + SHORT_BYTES, value.length, true);
+    at += SHORT_BYTES + LONG_BYTES;
+    into.set(key, at);
+    into.set(value, at + key.length);
+    at += key.length + value.length;
+  }
+  view.setUint32(SUM_AT, crc32(into.subarray(VERSION_AT, length), seed), true);
+}
+
+/** The id of a log, and the value that its checksums begin with. */
+export interface RedoSeed {
+  readonly id: Bytes;
+  readonly seed: number;
+}
+
+export function seedOf(id: Bytes): RedoSeed {
+  return { id, seed: crc32(id) };
+}
+
+/**
+ * Every whole record in the file, wherever it stands, also behind bytes that are no record.
+ * Records do not overlap: bytes within the values of one are never taken for a record.
+ */
+export function* findRecords(file: Uint8Array, { id, seed }: RedoSeed): Generator<RedoRecord> {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.length);
+  const mark = id.subarray(0, MARK_BYTES);
+  for (let at = FILE_HEAD_BYTES;;) {
+    at = bytes.indexOf(mark, at);
+    if (at < 0 || at + RECORD_BYTES_MIN > bytes.length) return;
+    const end = at + REST_AT + bytes.readUInt32LE(at + LENGTH_AT);
+    const isWhole = end >= at + RECORD_BYTES_MIN && end <= bytes.length &&
+      crc32(bytes.subarray(at + VERSION_AT, end), seed) === bytes.readUInt32LE(at + SUM_AT);
+    if (isWhole) {
+      const version = Number(bytes.readBigUInt64LE(at + VERSION_AT));
+      yield { version, ...decodeRest(file.subarray(at + REST_AT, end)) };
+    }
+    at = isWhole ? end : at + 1;
+  }
+}
+
+/** Cleared keys and pairs, as both formats of the log store them. */
+export function decodeRest(rest: Uint8Array): Pick<RedoRecord, "cleared" | "pairs"> {
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.length);
+  const [cleared, pairs]: [Bytes[], Bytes[]] = [[], []];
+  let at = LONG_BYTES;
+  const take = (length: number) => rest.slice(at, at += length) as Bytes;
+  for (let left = view.getUint32(0, true); left > 0; left--) {
+    const length = view.getUint16(at, true);
+    at += SHORT_BYTES;
+    cleared.push(take(length));
+  }
+  while (at < rest.length) {
+    const [key, value] = [view.getUint16(at, true), view.getUint32(at + SHORT_BYTES, true)];
+    at += SHORT_BYTES + LONG_BYTES;
+    pairs.push(take(key), take(value));
+  }
+  return { cleared, pairs };
 }

@@ -3,7 +3,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Bytes } from "../engine.ts";
 import type { StoreMoment } from "./pages/page_sums.ts";
-import { REDO_ID_BYTES } from "./redo_record.ts";
+import { REDO_ID_BYTES } from "./redo_log.ts";
 import type { SqliteLog } from "./wal.ts";
 
 /** The returned function throws if the row is not one that a store can have. */

@@ -11,8 +11,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "../engine.ts";
 import { removePageSums } from "./pages/page_sums.ts";
-import { redoPathsOf, removeRedoLog } from "./redo_log.ts";
-import { decodeRest, type RedoRecord } from "./redo_record.ts";
+import { decodeRest, redoPathsOf, type RedoRecord, removeRedoLog } from "./redo_log.ts";
 import { rowChecksum } from "./pairs.ts";
 
 /** The format of the stores of this build. */

@@ -9,15 +9,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Bytes } from "../engine.ts";
 import { giveUpSums, openPageNotes, type PageNote } from "./pages/page_notes.ts";
+import { readRedoLog, refuseNewerLog } from "./left_redo_log.ts";
 import {
   createRedoLog,
-  readRedoLog,
   type RedoLog,
   redoPathsOf,
-  refuseNewerLog,
+  type RedoRecord,
   removeRedoLog,
 } from "./redo_log.ts";
-import type { RedoRecord } from "./redo_record.ts";
 import type { StoreChange } from "./pairs.ts";
 import { openSqliteLog, type SqliteLog } from "./wal.ts";
 import { prepareMoment, prepareRedoName, type RedoName } from "./store_row.ts";

@@ -78,6 +78,7 @@ const FORMAT = 2;
 const PLACED = 1;
 const TAILED = 2;
 const TIP_OFFSET = 45;
+const PEAKS_OFFSET = TIP_OFFSET + NODE_BYTES;
 const TIP_CHARACTERS = 64;
 const NODE_CHARACTERS = 2 * NODE_BYTES;
 
@@ -113,7 +114,7 @@ export function decodeHead(bytes: Bytes | undefined): StreamHead {
   if (bytes === undefined) return EMPTY_HEAD;
   const kind = bytes[0]! - FORMAT;
   const isKnown = kind >= 0 && kind <= PLACED + TAILED;
-  assert(isKnown && bytes.length >= headBytes(0), "a stream head has its format");
+  assert(isKnown && bytes.length >= PEAKS_OFFSET, "a stream head has its format");
   const view = viewOf(bytes);
   const length = view.getFloat64(1);
   const count = peakCount(length);
@@ -152,7 +153,7 @@ export function tailOf(bytes: Bytes | undefined, head: StreamHead): Bytes {
 }
 
 function headBytes(peaks: number): number {
-  return TIP_OFFSET + NODE_BYTES * (1 + peaks);
+  return PEAKS_OFFSET + NODE_BYTES * peaks;
 }
 
 /** One event of a stream as the store keeps it. */

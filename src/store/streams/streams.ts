@@ -94,11 +94,20 @@ export async function openStreams(
   tenant: number,
   streams: readonly StreamKey[],
 ): Promise<StreamAppender[]> {
-  const headKeys = streams.map((stream) => keys.head(tenant, stream));
-  const heads = await Promise.all(headKeys.map((key) => tx.get(key)));
-  return streams.map((stream, index) =>
-    appenderTo({ tx, tenant, stream }, headKeys[index]!, heads[index])
-  );
+  const headKeys: Bytes[] = [];
+  const reads: Promise<Bytes | undefined>[] = [];
+  for (const stream of streams) {
+    const key = keys.head(tenant, stream);
+    headKeys.push(key);
+    reads.push(tx.get(key));
+  }
+  const heads = await Promise.all(reads);
+  const appenders: StreamAppender[] = [];
+  for (let index = 0; index < heads.length; index++) {
+    const write = { tx, tenant, stream: streams[index]! };
+    appenders.push(appenderTo(write, headKeys[index]!, heads[index]));
+  }
+  return appenders;
 }
 
 /**
@@ -168,7 +177,8 @@ function appenderTo(
       const { type, id } = splitStreamKey(stream);
       indexAggregate(tx, tenant, type, id);
     }
-    if (rebuildsDue(head.bytes) > rebuildsDue(before.bytes)) {
+    const rebuilds = Math.floor(before.bytes / REBUILD_EVERY_BYTES);
+    if (head.bytes >= (rebuilds + 1) * REBUILD_EVERY_BYTES) {
       enqueueStreamRebuild(tx, tenant, stream);
     }
     if (before.place !== head.place) {
@@ -277,8 +287,4 @@ function cutIntoSegments(events: readonly ChainedEvent[]): (readonly ChainedEven
   }
   segments.push(events.slice(from));
   return segments;
-}
-
-function rebuildsDue(bytes: number): number {
-  return Math.floor(bytes / REBUILD_EVERY_BYTES);
 }

@@ -1,7 +1,12 @@
-/** Golden cases of `src/http/data/write.ts`, and the largest of its answers. */
+/** Golden cases of `src/http/data/write.ts`, and the largest of its requests and answers. */
 
 import assert from "node:assert/strict";
-import { sendWritten, writtenBody } from "../../../src/http/data/write.ts";
+import {
+  decodeAtomic,
+  decodeBatch,
+  sendWritten,
+  writtenBody,
+} from "../../../src/http/data/write.ts";
 import { testGoldenCases } from "../golden_cases.ts";
 
 testGoldenCases("write");
@@ -27,4 +32,33 @@ Deno.test("sendWritten() replays with the header and request id of the write tha
   assert.equal(replay.headers.get("x-idempotency-replayed"), "true");
   const landed = sendWritten("first", { ...written, replayed: false });
   assert.equal(landed.headers.get("x-idempotency-replayed"), null);
+});
+
+function events(count: number) {
+  return Array.from({ length: count }, () => ({ type: "was_placed", data: {} }));
+}
+
+function target(count: number) {
+  return { aggregate_type: "order", id: "global", events: events(count) };
+}
+
+Deno.test("decodeBatch() takes 10,000 events and refuses 10,001 with 422", () => {
+  assert.ok(decodeBatch({ events: events(10_000), metadata: {} }, ["order", "global"]).ok);
+  const outcome = decodeBatch({ events: events(10_001), metadata: {} }, ["order", "global"]);
+  assert.ok(!outcome.ok && outcome.refusal.kind === "write_invalid");
+  assert.equal(outcome.refusal.path, "events");
+});
+
+Deno.test("decodeAtomic() takes 10 targets of 10,000 events in all and refuses one event more", () => {
+  const nine = Array.from({ length: 9 }, () => target(1_000));
+  assert.ok(decodeAtomic({ targets: [...nine, target(1_000)], metadata: {} }).ok);
+  const outcome = decodeAtomic({ targets: [...nine, target(1_001)], metadata: {} });
+  assert.ok(!outcome.ok && outcome.refusal.kind === "write_invalid");
+  assert.equal(outcome.refusal.path, "targets");
+});
+
+Deno.test("decodeAtomic() tells an absent previous_length from 0", () => {
+  const outcome = decodeAtomic({ targets: [target(1), { ...target(1), previous_length: 0 }] });
+  assert.ok(outcome.ok);
+  assert.deepEqual(outcome.value.targets.map((each) => each.previousLength), [undefined, 0]);
 });

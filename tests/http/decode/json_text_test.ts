@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { parseJsonObject, parseJsonText } from "../../../src/http/decode/json_text.ts";
+import { countKeys, type JsonObject } from "../../../src/domain/json.ts";
+import { parseJsonObject, parseJsonText, surveyText } from "../../../src/http/decode/json_text.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 
 function refusalOf(text: string) {
@@ -127,3 +128,20 @@ Deno.test("parseJsonText() asks for memory as values come, and stops where there
   assert.ok(!outcome.ok && outcome.refusal.kind === "no_room");
   assert.ok(held < 300_000, `${held} of 400,000 values were asked for`);
 });
+
+Deno.test("surveyText() counts the keys and the depth of any JSON that countKeys() and a walk find", () => {
+  fc.assert(
+    fc.property(fc.json({ maxDepth: 8 }), (json) => {
+      const value = { a: JSON.parse(json) };
+      const survey = surveyText(JSON.stringify(value));
+      assert.equal(survey.keys, countKeys(value));
+      assert.equal(survey.depth, depthOf(value));
+    }),
+  );
+});
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const inner = Object.values(value as JsonObject).map(depthOf);
+  return 1 + Math.max(0, ...inner);
+}

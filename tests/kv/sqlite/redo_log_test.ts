@@ -4,19 +4,17 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { Bytes } from "../../../src/kv/engine.ts";
+import { readRedoLog } from "../../../src/kv/sqlite/left_redo_log.ts";
 import {
   createRedoLog,
-  readRedoLog,
-  type RedoLog,
-  redoPathsOf,
-  removeRedoLog,
-} from "../../../src/kv/sqlite/redo_log.ts";
-import {
   encodeRedoRecord,
   recordBytes,
+  type RedoLog,
+  redoPathsOf,
   type RedoRecord,
+  removeRedoLog,
   seedOf,
-} from "../../../src/kv/sqlite/redo_record.ts";
+} from "../../../src/kv/sqlite/redo_log.ts";
 
 const ID = Uint8Array.from({ length: 16 }, (_, index) => index);
 const OTHER_ID = Uint8Array.from({ length: 16 }, (_, index) => 100 + index);

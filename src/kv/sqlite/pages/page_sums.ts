@@ -19,7 +19,7 @@ import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "../../engine.ts";
 import { readAllAt, writeAllAt } from "./file_ranges.ts";
-import { REDO_ID_BYTES } from "../redo_record.ts";
+import { REDO_ID_BYTES } from "../redo_log.ts";
 import { syncFolder } from "../synced_folder.ts";
 
 const MAGIC = new TextEncoder().encode("DBKPAGE1");

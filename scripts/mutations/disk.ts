@@ -394,7 +394,8 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...changesOf("src/kv/sqlite/commit_group.ts", COMMIT_GROUP, [
-    ["a group has no limit in rows", "rows + one.rows > GROUP_ROWS_MAX", "false"],
+    ["a group has no limit in weight", "weight + one.weight > GROUP_WEIGHT_MAX", "false"],
+    ["bytes do not weigh", "+ Math.floor(bytes / BYTES_PER_WEIGHT)", ""],
     ["a large transaction goes with others", "!isLarge(one)", "true"],
     [
       "every group may be a large one",

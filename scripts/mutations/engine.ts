@@ -87,8 +87,14 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a transaction may be of any size",
-      "if (count <= kvLimits.transactionBytesMax) return;",
-      "if (count > 0) return;",
+      "if (count <= kvLimits.transactionBytesMax) return count;",
+      "if (count > 0) return count;",
+    ],
+    [
+      "a transaction whose keys were ordered ahead lacks the stamped ones",
+      "for (let place = order.length; place < entries.length; place++) {",
+      "for (let place = entries.length; place < entries.length; place++) {",
+      "tests/kv/sqlite/commit_group_test.ts",
     ],
     [
       "what is cleared is set to nothing",

@@ -62,8 +62,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "the ledger is not written with the events",
     path: "src/features/writes/append_writes.ts",
-    find: "if (idempotency !== undefined) recordInLedger(",
-    put: "if (idempotency !== undefined && write.nowMs < 0) recordInLedger(",
+    find: "recordInLedger(tx, tenant, idempotency, { used, written });",
+    put: "void used;",
     suite: HISTORY,
   },
   {

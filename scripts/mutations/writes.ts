@@ -49,9 +49,15 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a stream that has moved since a module has judged it takes the write",
-      "if (isMoved) return accept(STREAM_MOVED);",
-      "",
+      "isMoved ? accept(STREAM_MOVED) : meter.refuse(write)",
+      "isMoved && write.nowMs < 0 ? accept(STREAM_MOVED) : meter.refuse(write)",
       "tests/features/writes/judge_writes_test.ts",
+    ],
+    [
+      "what a long write sets off is added in one piece",
+      "turns === undefined ? runAtOnce(steps) : runInPieces(steps, turns)",
+      "turns === undefined ? runAtOnce(steps) : runAtOnce(steps)",
+      APPEND,
     ],
     [
       "a cause that is gone has its effect",

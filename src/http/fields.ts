@@ -4,12 +4,8 @@ import type { JsonObject, JsonValue } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { didYouMean } from "../domain/nearest_name.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
-import {
-  findUnknownKey,
-  type JsonSender,
-  readJsonBody,
-  readOptionalJsonBody,
-} from "./decode/body.ts";
+import { findUnknownKey, readJsonBody, readOptionalJsonBody } from "./decode/body.ts";
+import type { Sender } from "./decode/body_bytes.ts";
 import type { FieldSchemas, Schema } from "./openapi/schema.ts";
 
 /** Only these types are checked here; what else a schema says is judged by the feature. */
@@ -34,7 +30,7 @@ export interface FieldsForm {
 
 /** Reads the body as an object with exactly these fields. */
 export async function readFields<F extends FieldSchemas>(
-  sender: JsonSender,
+  sender: Sender,
   fields: F,
   { bodyForm, bytesMax = limits.operatorBodyBytesMax, hint }: FieldsForm = {},
 ): Promise<Outcome<Fields<F>>> {

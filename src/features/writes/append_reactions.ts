@@ -15,8 +15,9 @@ import type {
   SagasEntry,
   WaitingEntry,
 } from "../../domain/reaction/outbox_entry.ts";
+import type { Steps } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/stream_key.ts";
-import type { Transaction } from "../../kv/engine.ts";
+import type { Bytes, Transaction } from "../../kv/engine.ts";
 import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
 import {
   findCancelled,
@@ -131,7 +132,7 @@ function readMarks(tx: Transaction, state: ReactionState, rules: readonly Cancel
   return reading;
 }
 
-/** What the events of one target have set off, as far as it has to be done or counted. */
+/** What the events of a write have set off, as far as it has to be done or counted. */
 export interface AppendedReactions {
   /** Entries put into the outbox. */
   readonly works: readonly OutboxWork[];
@@ -143,52 +144,72 @@ export interface AppendedReactions {
   readonly scheduled: number;
 }
 
-const NO_REACTIONS: AppendedReactions = {
+export const NO_REACTIONS: AppendedReactions = {
   works: [],
   direct: 0,
   isRootSpent: false,
   scheduled: 0,
 };
 
+/** Events, entries or schedules of one step. */
+const ADDED_PER_STEP = 64;
+
+/** Whether the events of a write may set something off, or cancel what waits. */
+export function setsOff({ targets }: PreparedWrite, { watched }: ReactionState): boolean {
+  if (watched.cancels.size + watched.sagas.size > 0) return true;
+  for (const { reactions } of targets) if (reactions !== undefined) return true;
+  return false;
+}
+
 /**
- * Appends what the events of one target set off. `direct` holds the streams to which implied
- * events may be appended directly.
+ * Appends what the events of a write set off, step by step. `firsts` holds the index of the first
+ * event of each target, and `direct` the streams to which implied events may be appended directly.
  */
-export function appendReactions(
+export function* appendReactionSteps(
   tx: Transaction,
   state: ReactionState,
   write: PreparedWrite,
-  target: PreparedTarget,
-  first: number,
+  firsts: readonly number[],
   direct: DirectStreams,
-): AppendedReactions {
-  const { reactions, key: stream } = target;
-  const { cancels, sagas } = state.watched;
-  if (reactions === undefined && cancels.size + sagas.size === 0) return NO_REACTIONS;
+): Steps<AppendedReactions> {
   const works: OutboxWork[] = [];
-  let directCount = 0;
-  let scheduled = 0;
-  let isRootSpent = false;
-  for (const [offset, { type }] of target.events.entries()) {
-    const { watched } = state;
-    const place = { tenant: state.tenant, stream, index: first + offset, number: 0 };
-    const own = claimed(state, write, reactions?.get(offset));
-    if (own?.isRootSpent) isRootSpent = true;
-    const watchedName = `${target.aggregateType}.${type}`;
-    if (watched.cancels.has(watchedName)) {
-      cancelPending(tx, state, { key: stream, eventType: type });
+  let [directCount, scheduled, isRootSpent] = [0, 0, false];
+  for (const [at, { key: stream, aggregateType, events, reactions }] of write.targets.entries()) {
+    for (const [offset, { type }] of events.entries()) {
+      const { watched } = state;
+      const place = { tenant: state.tenant, stream, index: firsts[at]! + offset, number: 0 };
+      const own = claimed(state, write, reactions?.get(offset));
+      if (own?.isRootSpent) isRootSpent = true;
+      const watchedName = `${aggregateType}.${type}`;
+      if (watched.cancels.has(watchedName)) {
+        cancelPending(tx, state, { key: stream, eventType: type });
+      }
+      const entries: PreparedEntry[] = [];
+      for (const entry of own?.entries ?? []) {
+        if (appendDirect(direct, watched, place, entry)) directCount++;
+        else entries.push(entry);
+        if (isStepOver(entries.length + directCount)) yield;
+      }
+      for (const [number, entry] of entries.entries()) {
+        works.push(putReady(tx, { ...place, number }, entry));
+        if (isStepOver(works.length)) yield;
+      }
+      if (watched.sagas.has(watchedName)) {
+        works.push(putSagas(tx, write, { ...place, number: entries.length }, type));
+      }
+      for (const schedule of own?.schedules ?? []) {
+        addSchedule(tx, state, schedule, place, type);
+        if (isStepOver(++scheduled)) yield;
+      }
+      if (isStepOver(offset + 1)) yield;
     }
-    const entries = (own?.entries ?? []).filter((entry) =>
-      !appendDirect(direct, watched, place, entry)
-    );
-    directCount += (own?.entries.length ?? 0) - entries.length;
-    const sagaType = watched.sagas.has(watchedName) && type;
-    putEntries(tx, write, place, entries, sagaType, works);
-    for (const schedule of own?.schedules ?? []) addSchedule(tx, state, schedule, place, type);
-    scheduled += own?.schedules.length ?? 0;
   }
   if (write.ownWaitMs === 0 && works.length > 0) signalOutbox(tx);
   return { works, direct: directCount, isRootSpent, scheduled };
+}
+
+function isStepOver(added: number): boolean {
+  return added % ADDED_PER_STEP === 0;
 }
 
 /**
@@ -204,35 +225,29 @@ function claimed(
   return claimReactions(claims!, write, own);
 }
 
-/**
- * Adds to `works` what it puts. `sagaType` is the type of the event if it has to be shown to
- * sagas, else false.
- */
-function putEntries(
+function putReady(
+  tx: Transaction,
+  place: OutboxPlace,
+  { entry, sinceMs, waitMs, tries, value: ready }: WaitingEntry & { readonly value?: Bytes },
+): OutboxWork {
+  const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries };
+  const value = ready ?? encodeEntry(waiting);
+  putEntry(tx, place, value);
+  return { place, bytes: value.length, ...waiting };
+}
+
+/** Puts the entry that shows an event of this type to sagas. */
+function putSagas(
   tx: Transaction,
   write: PreparedWrite,
-  first: OutboxPlace,
-  entries: readonly PreparedEntry[],
-  sagaType: string | false,
-  works: OutboxWork[],
-): void {
-  for (const [number, { entry, sinceMs, waitMs, tries, value: ready }] of entries.entries()) {
-    const place = { ...first, number };
-    const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries };
-    const value = ready ?? encodeEntry(waiting);
-    putEntry(tx, place, value);
-    works.push({ place, bytes: value.length, ...waiting });
-  }
-  if (sagaType === false) return;
+  place: OutboxPlace,
+  eventType: string,
+): OutboxWork {
   const { nowMs: sinceMs, ownWaitMs: waitMs, requestId } = write;
   const root = write.kept ?? (write.impliedCount > 1 ? { first: write.impliedCount } : undefined);
-  const plain = { kind: "sagas", eventType: sagaType, requestId } as const;
+  const plain = { kind: "sagas", eventType, requestId } as const;
   const entry: SagasEntry = root === undefined ? plain : { ...plain, root };
-  const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries: 0 };
-  const value = encodeEntry(waiting);
-  const place = { ...first, number: entries.length };
-  putEntry(tx, place, value);
-  works.push({ place, bytes: value.length, ...waiting });
+  return putReady(tx, place, { entry, sinceMs, waitMs, tries: 0 });
 }
 
 /** The subject under which a scheduled event is recorded as fired or cancelled. */

@@ -6,9 +6,8 @@
 
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
-import { runInPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { runAtOnce, runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
-import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
@@ -27,7 +26,14 @@ import {
 import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
-import { appendReactions, type ReactionState, readReactionState } from "./append_reactions.ts";
+import {
+  type AppendedReactions,
+  appendReactionSteps,
+  NO_REACTIONS,
+  type ReactionState,
+  readReactionState,
+  setsOff,
+} from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
 import {
   type Cause,
@@ -53,7 +59,10 @@ export interface AppendOptions {
   readonly directStreams?: ReadonlySet<StreamKey>;
   /** The delivery lanes that this process works on. */
   readonly lanes?: OwnLanes;
-  /** With them, a long write is hashed in time slices, between which others run (`pieces.ts`). */
+  /**
+   * With them, the events of a long write are hashed in time slices, and so is added what it sets
+   * off. Others run between the slices (`pieces.ts`).
+   */
   readonly turns?: Turns;
 }
 
@@ -89,8 +98,21 @@ export async function appendWrites(
   const long = turns === undefined ? [] : longAppends(writes, streams);
   for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
   const outcomes: Outcome<Written>[] = [];
-  for (let index = 0; index < writes.length; index++) {
-    outcomes.push(appendWrite(tx, tenant, writes[index]!, readings[index], state));
+  for (const [index, write] of writes.entries()) {
+    const refused = refuseAppend(tx, tenant, write, readings[index], state);
+    if (refused !== undefined) {
+      outcomes.push(refused);
+      continue;
+    }
+    /** The index of the first event of each target. */
+    const firsts: number[] = [];
+    for (const { key, events } of write.targets) {
+      firsts.push(streams.get(key)!.append(events, write.timestamp));
+    }
+    const appended = setsOff(write, reactions)
+      ? await runHere(appendReactionSteps(tx, reactions, write, firsts, direct), turns)
+      : NO_REACTIONS;
+    outcomes.push(settleWrite(tx, tenant, write, firsts, appended, state));
   }
   const spent = reactions.claims === undefined
     ? []
@@ -101,6 +123,10 @@ export async function appendWrites(
   if (logged.size > 0) logStreams(tx, tenant, logged, opened);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
+}
+
+function runHere<T>(steps: Steps<T>, turns: Turns | undefined): T | Promise<T> {
+  return turns === undefined ? runAtOnce(steps) : runInPieces(steps, turns);
 }
 
 /** The first events of each stream, where hashing them takes longer than a moment. */
@@ -188,73 +214,75 @@ function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
   return keys;
 }
 
-function appendWrite(
+/** Why the write is not appended, or the answer that it has had before; else undefined. */
+function refuseAppend(
   tx: Transaction,
   tenant: number,
   write: PreparedWrite,
   reading: WriteReading,
-  { streams, direct, reactions, meter, lanes }: WriteState,
-): Outcome<Written> {
-  const { form, requestId, idempotency, cause, impliedCount } = write;
+  { streams, reactions, meter }: WriteState,
+): Outcome<Written> | undefined {
+  const { idempotency, cause } = write;
   const isGone = cause !== undefined && isCauseGone(cause, reactions);
   if (reading === false || isGone) return accept(NOTHING_WRITTEN);
-  const entry = typeof reading === "object" ? reading : undefined;
-  const now = Math.floor(write.nowMs / MS_PER_SECOND);
-  const recorded = idempotency && answerRepeated(tx, tenant, idempotency, entry, now);
-  if (recorded !== undefined) return recorded;
+  if (idempotency !== undefined) {
+    const entry = typeof reading === "object" ? reading : undefined;
+    const now = Math.floor(write.nowMs / MS_PER_SECOND);
+    const recorded = answerRepeated(tx, tenant, idempotency, entry, now);
+    if (recorded !== undefined) return recorded;
+  }
   let isMoved = false;
   for (const target of write.targets) {
     const { length, tip } = streams.get(target.key)!.head;
     if (!meetsExpectedLength(length, target.expected)) {
-      return refuseConflict(form, target, length);
+      return refuseConflict(write.form, target, length);
     }
     if (target.takenAt !== undefined && target.takenAt.tip !== tip) isMoved = true;
   }
-  if (isMoved) return accept(STREAM_MOVED);
-  const exceeded = meter.refuse(write);
-  if (exceeded !== undefined) return exceeded;
-  const outbox: OutboxWork[] = [];
-  let directCount = 0;
-  let scheduledCount = 0;
-  let isRootSpent = false;
-  const targets = new Array<Written["targets"][number]>(write.targets.length);
+  return isMoved ? accept(STREAM_MOVED) : meter.refuse(write);
+}
+
+/** Appends what belongs to the events of a write, and makes its answer. */
+function settleWrite(
+  tx: Transaction,
+  tenant: number,
+  write: PreparedWrite,
+  firsts: readonly number[],
+  { works: outbox, direct, scheduled, isRootSpent }: AppendedReactions,
+  { reactions, meter, lanes }: WriteState,
+): Outcome<Written> {
+  const { form, requestId, idempotency, cause, impliedCount, root, kept } = write;
   let eventCount = 0;
-  for (let index = 0; index < targets.length; index++) {
-    const target = write.targets[index]!;
-    const { key, events } = target;
-    const stream = streams.get(key)!;
-    const first = stream.append(events, write.timestamp);
-    const appended = appendReactions(tx, reactions, write, target, first, direct);
-    for (const work of appended.works) outbox.push(work);
-    directCount += appended.direct;
-    scheduledCount += appended.scheduled;
-    if (appended.isRootSpent) isRootSpent = true;
-    if (target.deliveries !== undefined) {
-      appendDeliveries(tx, tenant, target, first, lanes);
-    }
-    eventCount += events.length;
-    targets[index] = { key, first, count: events.length };
+  const targets: Written["targets"][number][] = [];
+  for (const [index, target] of write.targets.entries()) {
+    const first = firsts[index]!;
+    const { key, events: { length: count } } = target;
+    if (target.deliveries !== undefined) appendDeliveries(tx, tenant, target, first, lanes);
+    eventCount += count;
+    targets.push({ key, first, count });
   }
   for (const error of write.errors) storeErrorRecord(tx, tenant, error);
-  const { root, kept } = write;
-  if (root === undefined && kept !== undefined && outbox.length + scheduledCount > 0) {
+  if (root === undefined && kept !== undefined && outbox.length + scheduled > 0) {
     const record = { count: impliedCount, changedMs: write.nowMs };
     createRoot(tx, tenant, kept.of!, record);
   }
   const written: Written = { form, targets, impliedCount, replayed: false, requestId };
-  const plan = meter.note(write, eventCount + directCount);
-  if (idempotency !== undefined) recordInLedger(tx, tenant, idempotency, { used: now, written });
+  const plan = meter.note(write, eventCount + direct);
+  if (idempotency !== undefined) {
+    const used = Math.floor(write.nowMs / MS_PER_SECOND);
+    recordInLedger(tx, tenant, idempotency, { used, written });
+  }
   if (cause !== undefined) {
     cause.settle(tx, written);
     reactions.gone.add(cause.subject);
   }
-  const isPlain = outbox.length + directCount === 0 && !isRootSpent;
+  const isPlain = outbox.length + direct === 0 && !isRootSpent;
   if (isPlain && plan === undefined) return accept(written);
   return accept({
     ...written,
     plan,
     outbox: outbox.length > 0 ? outbox : undefined,
-    direct: directCount > 0 ? directCount : undefined,
+    direct: direct > 0 ? direct : undefined,
     ...(isRootSpent && { isRootSpent }),
   });
 }

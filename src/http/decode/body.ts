@@ -7,7 +7,6 @@
 
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import type { Turns } from "../../domain/fairness/pieces.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import { holdForBody, readBody, type Sender, type Sink } from "./body_bytes.ts";
 import { parseJsonText } from "./json_text.ts";
@@ -20,17 +19,12 @@ const JSON_TYPE = "application/json";
 /** The approximate memory of one value of a long body. */
 const NODE_BYTES = 40;
 
-/** A sender whose body may take long to parse; parsing then yields to other work. */
-export interface JsonSender extends Sender {
-  readonly host: Turns;
-}
-
 /**
  * 400 if the body is not a JSON object, 413 if it is too large, 408 if it arrives too slowly,
  * 503 if other bodies hold all the memory set aside for bodies.
  */
 export async function readJsonBody(
-  sender: JsonSender,
+  sender: Sender,
   bytesMax: number,
   secondsMax: number = limits.requestBodySecondsMax,
 ): Promise<Outcome<JsonObject>> {
@@ -46,7 +40,7 @@ export async function readJsonBody(
 
 /** As {@link readJsonBody}, but the body may be absent and is then an object without fields. */
 export async function readOptionalJsonBody(
-  sender: JsonSender,
+  sender: Sender,
   bytesMax: number,
 ): Promise<Outcome<JsonObject>> {
   const text = await readBody(sender, textSink(), bytesMax);
@@ -57,7 +51,7 @@ export async function readOptionalJsonBody(
 
 function parse(
   text: Outcome<string>,
-  sender: JsonSender,
+  sender: Sender,
 ): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
   if (!text.ok) return text;
   const hold = (nodes: number) => holdForBody(sender, nodes * NODE_BYTES);

@@ -5,14 +5,17 @@
  * So are the time, and the memory that all bodies of the process hold together.
  */
 
+import type { Turns } from "../../domain/fairness/pieces.ts";
 import { limits } from "../../domain/limits.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Host } from "../../host.ts";
 import { type ByteRoom, openByteRoom, type Share } from "../byte_room.ts";
 import { type Deadlines, openDeadlines } from "../deadlines.ts";
 
 /** A request with a body, and the owner of the body. */
 export interface Sender {
   readonly request: Request;
+  readonly host: Turns & Pick<Host, "admit">;
   /** The party charged for the memory: an instance, an operator or an address. */
   owner: string;
   /** The memory held by the body; returned when the request has been answered. */
@@ -150,6 +153,9 @@ async function readBlocks<T>(
       if (done) stopping.stop = undefined;
       return sink.end();
     }
+    // Bodies that arrive as fast as they are read keep the loop busy, as requests sent ahead do.
+    const poll = sender.host.admit();
+    if (poll !== undefined) await poll;
     const taken = holdForBody(sender, BLOCK_BYTES);
     if (taken !== true && !await taken) return noRoom();
     if (block.length < BLOCK_BYTES) block = new Uint8Array(BLOCK_BYTES);

@@ -5,7 +5,7 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import { runInPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { runInPieces } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { readBody, type Sender, type Sink } from "../decode/body_bytes.ts";
 import { type FormPart, formPartsSteps } from "./multipart_parts.ts";
@@ -26,9 +26,7 @@ export interface UploadForm {
 const TEXT_FIELDS = ["name", "environment", "instance_id"] as const;
 
 /** 400 for any other form; 413 for a file or body that is too large. */
-export async function readUploadForm(
-  sender: Sender & { readonly host: Turns },
-): Promise<Outcome<UploadForm>> {
+export async function readUploadForm(sender: Sender): Promise<Outcome<UploadForm>> {
   const contentType = sender.request.headers.get("content-type") ?? "";
   if (!MULTIPART.test(contentType)) {
     return bad("Content-Type must be multipart/form-data, with the fields name and file");

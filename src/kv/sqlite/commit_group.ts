@@ -2,27 +2,32 @@
  * The commit groups of the embedded engine: which waiting transactions are in a group, which of
  * those may commit, and the one change of the store that they become.
  *
- * Setting the rows of a group runs on the request thread without a pause, so a group has a limit in
- * rows, and owners take turns in it. A transaction above that limit goes alone, and at most every
- * second group is such a one. So whoever writes little waits for one large transaction and one
- * group, however much the others have queued.
+ * Setting the rows of a group runs on the request thread without a pause, and all of its writes
+ * wait until its bytes are on disk. So a group has a limit in weight, and owners take turns in it.
+ * A transaction above that limit goes alone, and at most every second group is such a one. So
+ * whoever writes little waits for one large transaction and one group, however much is queued.
  */
 
 import type { Bytes } from "../engine.ts";
 import { compareKeys, KeyMap } from "../key_map.ts";
-import { addToCounter, type Write, type WriteBuffer } from "../transaction/buffered_transaction.ts";
+import {
+  addToCounter,
+  orderOf,
+  type Write,
+  type WriteBuffer,
+} from "../transaction/buffered_transaction.ts";
 import * as occ from "../transaction/conflict_log.ts";
 import type { StoreChange } from "./pairs.ts";
 import type { SqliteTransaction } from "./transaction.ts";
 
-/** Rows that one group sets; a single transaction may set more. */
-export const GROUP_ROWS_MAX = 2_000;
+/** What one group weighs at most; a single transaction may weigh more. */
+export const GROUP_WEIGHT_MAX = 2_000;
 /** The commit stamp has two bytes for the order within a group. */
 export const GROUP_TRANSACTIONS_MAX = 10_000;
 
 export interface Queued {
-  /** How many rows the transaction sets or clears one by one. */
-  readonly rows: number;
+  /** See {@link weightOf}. */
+  readonly weight: number;
   /** Whose turn it uses; those without an owner share one. */
   readonly owner: number | undefined;
 }
@@ -30,6 +35,16 @@ export interface Queued {
 export interface GroupChooser<T extends Queued> {
   /** Removes the next group from `queue`. What stays keeps its order. Empty only for no queue. */
   take(queue: T[]): T[];
+}
+
+const BYTES_PER_WEIGHT = 1024;
+
+/**
+ * What a transaction of so many bytes adds to its group. A row that it sets or clears weighs one,
+ * and so does each KiB.
+ */
+export function weightOf({ writes, stamped }: WriteBuffer, bytes: number): number {
+  return writes.entries.length + stamped.length + Math.floor(bytes / BYTES_PER_WEIGHT);
 }
 
 export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
@@ -43,14 +58,14 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
   function takeInTurns(queue: T[]): T[] {
     const taken = new Set<T>();
     let lines = linesOf(queue);
-    let rows = 0;
+    let weight = 0;
     // Bounded: by the queue, which has the transactions of requests and background work under way.
     for (let round = 0; lines.length > 0; round++) {
       lines = lines.filter((line) => {
         const one = line[round];
-        if (one === undefined || rows + one.rows > GROUP_ROWS_MAX) return false;
+        if (one === undefined || weight + one.weight > GROUP_WEIGHT_MAX) return false;
         if (taken.size === GROUP_TRANSACTIONS_MAX) return false;
-        rows += one.rows;
+        weight += one.weight;
         taken.add(one);
         return true;
       });
@@ -65,10 +80,10 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
 
   return {
     take(queue) {
-      let rows = 0;
+      let weight = 0;
       // Bounded: by the queue, as in `takeInTurns`.
-      for (const one of queue) rows += one.rows;
-      if (rows <= GROUP_ROWS_MAX && queue.length <= GROUP_TRANSACTIONS_MAX) {
+      for (const one of queue) weight += one.weight;
+      if (weight <= GROUP_WEIGHT_MAX && queue.length <= GROUP_TRANSACTIONS_MAX) {
         isLargeNext = false;
         return queue.splice(0);
       }
@@ -77,8 +92,8 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
   };
 }
 
-function isLarge({ rows }: Queued): boolean {
-  return rows > GROUP_ROWS_MAX;
+function isLarge({ weight }: Queued): boolean {
+  return weight > GROUP_WEIGHT_MAX;
 }
 
 /** The transactions of each owner in their order, without the large ones. */
@@ -136,13 +151,18 @@ export function judgeGroup<T extends { readonly tx: SqliteTransaction }>(
  */
 export function applyGroup(change: StoreChange, buffers: readonly WriteBuffer[]): void {
   if (buffers.length === 1) {
-    const [{ cleared, writes }] = buffers as [WriteBuffer];
-    for (const range of cleared) change.clearRange(range);
+    const [buffer] = buffers as [WriteBuffer];
+    for (const range of buffer.cleared) change.clearRange(range);
     const net: Write[] = [];
-    for (const write of writes.entries) {
+    const { entries } = buffer.writes;
+    // A large transaction has found its order before.
+    const inKeyOrder = buffer.order === undefined
+      ? entries.toSorted(inOrder)
+      : orderOf(buffer).map((place) => entries[place]!);
+    for (const write of inKeyOrder) {
       net.push(write.delta === undefined ? write : summed(change, write, undefined));
     }
-    putNet(change, net);
+    putInOrder(change, net);
     return;
   }
   let net = new KeyMap<Write>();
@@ -171,17 +191,21 @@ function summed(change: StoreChange, write: Write, before: Write | undefined): W
 
 /** Writes the final value of each key. */
 function putNet(change: StoreChange, net: readonly Write[]): void {
+  putInOrder(change, net.toSorted(inOrder));
+}
+
+function inOrder(a: Write, b: Write): number {
+  return compareKeys(a.key, b.key);
+}
+
+/** Keys in order are neighbours in the tree, so the same pages are found in the cache again. */
+function putInOrder(change: StoreChange, net: readonly Write[]): void {
   if (net.length === 0) return;
   const pairs: Bytes[] = [];
-  // Keys in order are neighbours in the tree, so the same pages are found in the cache again.
-  for (const { key, hash, value } of net.toSorted(inOrder)) {
+  for (const { key, hash, value } of net) {
     change.note(key, hash, value);
     if (value === undefined) change.clear(key);
     else pairs.push(key, value);
   }
   change.setAll(pairs);
-}
-
-function inOrder(a: Write, b: Write): number {
-  return compareKeys(a.key, b.key);
 }

@@ -26,13 +26,15 @@ import { CAPABILITIES } from "../capabilities.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
 import {
   applyGroup,
+  GROUP_WEIGHT_MAX,
   type Judged,
   judgeGroup,
   openGroupChooser,
   type Queued,
+  weightOf,
 } from "./commit_group.ts";
 import * as occ from "../transaction/conflict_log.ts";
-import { refuseExpired } from "../transaction/buffered_transaction.ts";
+import { orderAhead, refuseExpired } from "../transaction/buffered_transaction.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./file.ts";
 import {
   type SqliteReading,
@@ -151,6 +153,8 @@ class SqliteEngine implements Engine {
         let isSubmitted = false;
         try {
           const value = await body(tx);
+          const rows = tx.buffer.writes.entries.length;
+          if (rows > GROUP_WEIGHT_MAX) await orderAhead(tx.buffer, this.#nowMs, this.#yieldBriefly);
           tx.end();
           if (!tx.isExpired) {
             isSubmitted = true;
@@ -175,9 +179,8 @@ class SqliteEngine implements Engine {
         }
         if (this.#nowMs() - startedMs > conflictsMaxMs) {
           const seconds = conflictsMaxMs / 1000;
-          const message =
-            `The transaction lost against others ${attempt} times in ${seconds} seconds`;
-          throw new EngineUnavailable(message);
+          const times = `${attempt} times in ${seconds} seconds`;
+          throw new EngineUnavailable(`The transaction lost against others ${times}`);
         }
         endTurn = await this.#turns.take(conflict);
       }
@@ -241,9 +244,9 @@ class SqliteEngine implements Engine {
   #commit(tx: SqliteTransaction, owner: number | undefined): Promise<Conflict> | undefined {
     // A transaction that only read has seen one version, which is also its place in the order.
     if (!tx.hasWrites) return undefined;
-    tx.checkSize();
+    const weight = weightOf(tx.buffer, tx.checkSize());
     const { promise, resolve, reject } = Promise.withResolvers<Conflict>();
-    this.#queue.push({ tx, rows: tx.rows, owner, resolve, reject });
+    this.#queue.push({ tx, weight, owner, resolve, reject });
     this.#schedule();
     return promise;
   }

@@ -223,11 +223,6 @@ export class SqliteTransaction extends own.BufferedTransaction<TransactionHome>
 
   // The rest is for the engine alone.
 
-  /** Rows that the commit sets or clears one by one. */
-  get rows(): number {
-    return this.buffer.writes.entries.length + this.buffer.stamped.length;
-  }
-
   /** Whether a read was refused as expired, or its commit would be. */
   get isExpired(): boolean {
     return this.reading.isRefused || (this.hasWrites && this.reading.isTooOld);

@@ -17,6 +17,7 @@ import { textAfter, textOf, type TextRange } from "../byte_text.ts";
 import type { Guards } from "./conflict_log.ts";
 import { compareKeys, compareWithText, hashOf, isWithin, type Keyed, KeyMap } from "../key_map.ts";
 import { newBytes, viewOf } from "../slab.ts";
+import { openSlices, sortInSlices } from "./sort_in_slices.ts";
 
 export abstract class BufferedTransaction<Home extends { readonly isClosed: boolean }> {
   readonly guards: Guards = { keys: new KeyMap(), ranges: [] };
@@ -65,10 +66,13 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
     return writes.entries.length > 0 || cleared.length > 0 || stamped.length > 0;
   }
 
-  /** @throws {EngineLimitExceeded} when its writes and guards together are too large. */
-  checkSize(): void {
+  /**
+   * Returns the bytes of its writes and guards together.
+   * @throws {EngineLimitExceeded} when they are too many.
+   */
+  checkSize(): number {
     const count = countTransactionBytes(this.buffer, this.guards);
-    if (count <= kvLimits.transactionBytesMax) return;
+    if (count <= kvLimits.transactionBytesMax) return count;
     throw new EngineLimitExceeded(
       `The transaction has ${count} bytes of keys, values and guards; at most ` +
         `${kvLimits.transactionBytesMax} fit`,
@@ -275,8 +279,23 @@ export function addToCounter(value: Bytes | undefined, delta: bigint): Bytes {
   return sum;
 }
 
-/** A body that reads ranges between its writes adds few keys each time, so they are inserted. */
-function orderOf(buffer: WriteBuffer): number[] {
+/** Finds the order of the writes in time slices, for {@link orderOf} to have it ready. */
+export async function orderAhead(
+  buffer: WriteBuffer,
+  nowMs: () => number,
+  nextTurn: () => Promise<void>,
+): Promise<void> {
+  const { entries } = buffer.writes;
+  const places = Array.from(entries.keys());
+  const compare = (a: number, b: number) => compareKeys(entries[a]!.key, entries[b]!.key);
+  buffer.order = await sortInSlices(places, compare, openSlices(nowMs, nextTurn));
+}
+
+/**
+ * The places of the writes in the order of their keys. A body that reads ranges between its writes
+ * adds few keys each time, so they are inserted.
+ */
+export function orderOf(buffer: WriteBuffer): number[] {
   const { entries } = buffer.writes;
   const { order } = buffer;
   if (order === undefined || entries.length - order.length > freshMax) {

@@ -7,7 +7,11 @@ import assert from "node:assert/strict";
 import { appendWrites } from "../../../src/features/writes/append_writes.ts";
 import { scheduleCause } from "../../../src/features/work/fire_schedule.ts";
 import { prepareEmission } from "../../../src/features/writes/prepare_write.ts";
-import type { Cause, PreparedWrite } from "../../../src/features/writes/prepared_write.ts";
+import type {
+  Cause,
+  PreparedReactions,
+  PreparedWrite,
+} from "../../../src/features/writes/prepared_write.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import type { Emission } from "../../../src/domain/reaction/action.ts";
@@ -204,7 +208,29 @@ const LONG_WRITES = [
   { what: "many events", writes: () => [withEvents(5_000, 100)] },
   { what: "many events behind another", writes: () => [cancelling(), withEvents(5_000, 100)] },
   { what: "large events", writes: () => [withEvents(10, 50_000)] },
+  { what: "many implied events", writes: () => [withReactions({ entries: 2_000 })] },
+  { what: "many scheduled events", writes: () => [withReactions({ schedules: 2_000 })] },
+  {
+    what: "implied and scheduled events behind another",
+    writes: () => [cancelling(), withReactions({ entries: 700, schedules: 700 })],
+  },
 ];
+
+/** A write of one event that sets off so many others. */
+function withReactions({ entries = 0, schedules = 0 }): PreparedWrite {
+  const write = prepared(emissionOf("global", "was_paid"));
+  const [target] = write.targets;
+  const own: PreparedReactions = {
+    entries: Array.from({ length: entries }, (_, n) => {
+      const emission = emissionOf(uuid(n), "was_paid");
+      const actor = { type: "user", id: "global" };
+      const by = { actor, eventType: "was_paid", depth: 1, requestId: "r" };
+      return { entry: { kind: "emit", emission, ...by }, sinceMs: 0, waitMs: 0, tries: 0 };
+    }),
+    schedules: Array.from({ length: schedules }, (_, n) => recordOf(n)),
+  };
+  return { ...write, targets: [{ ...target!, reactions: new Map([[0, own]]) }] };
+}
 
 function withEvents(count: number, bytes: number): PreparedWrite {
   const write = cancelling();

@@ -10,6 +10,7 @@ import {
   type Sender,
   type Sink,
 } from "../../../src/http/decode/body_bytes.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 
 const BLOCK = 64 * 1024;
 
@@ -18,7 +19,7 @@ function post(body: BodyInit, headers: Record<string, string> = {}): Request {
 }
 
 function from(request: Request, owner = "a"): Sender {
-  return { request, owner };
+  return { request, owner, host: fakeHost() };
 }
 
 /** Sums up the bytes and counts the blocks. */
@@ -78,6 +79,33 @@ Deno.test("where others of its owner hold all that it may, a body is refused wit
   assert.ok((await readBody(others, counting(), 1_000_000)).ok);
   for (const sender of [first, second, others]) sender.body?.leave();
   assert.equal(bodyBytesHeld(), 0);
+});
+
+Deno.test("a body that arrives as fast as it is read waits for each poll that is due", async () => {
+  const polls: string[] = [];
+  let isDue = false;
+  const admit = () => {
+    isDue = !isDue;
+    if (!isDue) return undefined;
+    polls.push("due");
+    return new Promise<void>((resolve) =>
+      setTimeout(() => {
+        polls.push("done");
+        resolve();
+      }, 1)
+    );
+  };
+  const request = post(inPieces(8, BLOCK));
+  const sender: Sender = { request, owner: "a", host: { ...fakeHost(), admit } };
+  const sink: Sink<void> = {
+    add: () => polls.push("block") > 0,
+    end: () => accept(undefined),
+  };
+  assert.ok((await readBody(sender, sink, 1_000_000)).ok);
+  const waited = ["block", "due", "done", "block"];
+  // The first block is a quarter of the others, and the last one may be empty.
+  assert.deepEqual(polls.slice(0, 12), [...waited, ...waited, ...waited]);
+  sender.body?.leave();
 });
 
 Deno.test("a sink that cannot go on ends the reading", async () => {

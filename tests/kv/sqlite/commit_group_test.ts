@@ -9,30 +9,31 @@ import { bytesOf, textOf, type TextRange } from "../../../src/kv/byte_text.ts";
 import { hashOf } from "../../../src/kv/key_map.ts";
 import {
   applyGroup,
-  GROUP_ROWS_MAX,
   GROUP_TRANSACTIONS_MAX,
+  GROUP_WEIGHT_MAX,
   openGroupChooser,
   type Queued,
+  weightOf,
 } from "../../../src/kv/sqlite/commit_group.ts";
 import type { StoreChange } from "../../../src/kv/sqlite/pairs.ts";
 import * as own from "../../../src/kv/transaction/buffered_transaction.ts";
 
-const LARGE = GROUP_ROWS_MAX + 1;
+const LARGE = GROUP_WEIGHT_MAX + 1;
 
-/** Rows of a transaction of owner 1, or rows and owner. */
-type Given = number | readonly [rows: number, owner: number];
+/** Weight of a transaction of owner 1, or weight and owner. */
+type Given = number | readonly [weight: number, owner: number];
 
 function queued(given: Given): Queued {
-  const [rows, owner] = typeof given === "number" ? [given, 1] : given;
-  return { rows, owner };
+  const [weight, owner] = typeof given === "number" ? [given, 1] : given;
+  return { weight, owner };
 }
 
-/** The rows of the groups in which these are committed, where nothing arrives meanwhile. */
+/** The weights of the groups in which these are committed, where nothing arrives meanwhile. */
 function groupsOf(given: readonly Given[]): number[][] {
   const chooser = openGroupChooser();
   const queue = given.map(queued);
   const groups: number[][] = [];
-  while (queue.length > 0) groups.push(chooser.take(queue).map(({ rows }) => rows));
+  while (queue.length > 0) groups.push(chooser.take(queue).map(({ weight }) => weight));
   return groups;
 }
 
@@ -75,8 +76,17 @@ Deno.test("commit groups: an owner waits for one group and one large transaction
     queue.push(...[LARGE, 1_900, 1_900].map(queued), other);
     const groups = [chooser.take(queue), chooser.take(queue)];
     assert.ok(groups.flat().includes(other));
-    assert.equal(groups.flat().filter(({ rows }) => rows === LARGE).length, 1);
+    assert.equal(groups.flat().filter(({ weight }) => weight === LARGE).length, 1);
   }
+});
+
+Deno.test("commit groups: a row weighs one, and so does a KiB", () => {
+  const buffer = own.emptyWriteBuffer();
+  for (const text of ["a", "b"]) own.putWrite(buffer, bytesOf(text), bytesOf(text));
+  buffer.stamped.push({ prefix: bytesOf("c"), suffix: bytesOf(""), value: bytesOf("") });
+  assert.equal(weightOf(buffer, 1_023), 3);
+  assert.equal(weightOf(buffer, 1_024), 4);
+  assert.equal(weightOf(buffer, 8 * 1024 * 1024), 3 + 8_192);
 });
 
 Deno.test("commit groups: a group has no more transactions than its stamps can count", () => {
@@ -85,15 +95,19 @@ Deno.test("commit groups: a group has no more transactions than its stamps can c
 });
 
 Deno.test("commit groups: each transaction is taken once, within the limit or alone", () => {
-  const rows = fc.oneof(fc.nat(50), fc.nat(GROUP_ROWS_MAX), fc.integer({ min: 2_001, max: 9_000 }));
-  const given = fc.array(fc.tuple(rows, fc.nat(4)), { maxLength: 60 });
+  const weight = fc.oneof(
+    fc.nat(50),
+    fc.nat(GROUP_WEIGHT_MAX),
+    fc.integer({ min: 2_001, max: 9_000 }),
+  );
+  const given = fc.array(fc.tuple(weight, fc.nat(4)), { maxLength: 60 });
   fc.assert(fc.property(given, (given) => {
     const groups = groupsOf(given);
-    const all = given.map(([rows]) => rows);
+    const all = given.map(([weight]) => weight);
     assert.deepEqual(groups.flat().toSorted((a, b) => a - b), all.toSorted((a, b) => a - b));
     for (const group of groups) {
       const sum = group.reduce((total, one) => total + one, 0);
-      assert.ok(group.length > 0 && (group.length === 1 || sum <= GROUP_ROWS_MAX));
+      assert.ok(group.length > 0 && (group.length === 1 || sum <= GROUP_WEIGHT_MAX));
     }
   }));
 });
@@ -180,5 +194,24 @@ Deno.test("a group leaves what its members leave one after the other, each key w
       },
     ),
     { numRuns: 1000 },
+  );
+});
+
+Deno.test("a transaction whose keys were ordered ahead is set in order, with what came behind", async () => {
+  const anyKeys = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3, unit: anyText }), {
+    maxLength: 80,
+  });
+  await fc.assert(
+    fc.asyncProperty(anyKeys, fc.nat(80), async (keys, ahead) => {
+      const buffer = own.emptyWriteBuffer();
+      const put = (text: string) => own.putWrite(buffer, bytesOf(text), bytesOf(text));
+      keys.slice(0, ahead).forEach(put);
+      await own.orderAhead(buffer, () => 0, () => Promise.resolve());
+      // Stamped keys are complete only at the commit.
+      keys.slice(ahead).forEach(put);
+      const stored: Pairs = new Map();
+      applyGroup(changing(stored, new Map()), [buffer]);
+      assert.deepEqual([...stored.keys()], keys.toSorted());
+    }),
   );
 });

@@ -56,8 +56,11 @@ export function emptyConflictLog(): ConflictLog {
   return { groups: [], keyCount: 0, floor: 0 };
 }
 
+/** Never changed: the first member brings its own map. */
+const NO_KEYS = new KeyMap<Keyed>();
+
 export function openWrittenGroup(): WrittenGroup {
-  return { keys: new KeyMap(), ranges: [], members: 0 };
+  return { keys: NO_KEYS, ranges: [], members: 0 };
 }
 
 /** Notes everything that a transaction writes. Its map must not be changed afterwards. */

@@ -1,4 +1,7 @@
-/** Ranges of an SQLite file match a sorted list, however long they and their rows are. */
+/**
+ * Ranges of an SQLite file match a sorted list, however long they and their rows are. The checksum
+ * of a row tells each change of its bytes.
+ */
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";

@@ -123,6 +123,7 @@ Deno.test("a rotated key signs, and the older one is still told", async () => {
     const before = (await send("GET", "/_audit/signing-key")).body.public_key;
     const rotated = await send("POST", "/_admin/signing-keys", { token: operator, body: {} });
     assert.equal(rotated.status, 201);
+    assert.equal((await send("GET", "/_audit/signing-key")).body.keys, undefined);
     const { public_key, keys } = (await send("GET", "/_audit/signing-key?all")).body;
     assert.equal(public_key, rotated.body.public_key);
     const told = keys.map((key: { public_key: string }) => key.public_key);

@@ -167,6 +167,23 @@ Deno.test("an export has a header row and all rows as CSV, or the columns that a
   });
 });
 
+Deno.test("an export leaves formulas as they are, or marks them as texts where that is asked for", async () => {
+  await withShop(async (world) => {
+    const { send } = world;
+    await furnish(world);
+    await write(world, `/customer/${uuid(12)}/was_registered`, { name: "=HYPERLINK(0)" });
+    await write(world, `/order/${uuid(3)}/was_placed`, { customer: uuid(12) });
+    await settleProjections(world.service);
+    const path = "/_projections/orders_seen/export.csv?columns=customer";
+    const lineOf = (text: string) => text.split("\r\n").find((line) => line.startsWith(uuid(3)));
+    assert.equal(lineOf((await send("GET", path)).text), `${uuid(3)},=HYPERLINK(0)`);
+    const marked = await send("GET", `${path}&formulas=text`);
+    assert.equal(lineOf(marked.text), `${uuid(3)},'=HYPERLINK(0)`);
+    const unknown = await send("GET", `${path}&formulas=html`);
+    assert.deepEqual([unknown.status, unknown.body.path], [400, "formulas"]);
+  });
+});
+
 Deno.test("an export that cannot wait for the latest writes says how many it lacks", async () => {
   await withShop(async (world) => {
     const { send, host } = world;

@@ -157,6 +157,10 @@ Deno.test("many orders at once: every saga ends, the stock is even", async () =>
       const { body } = await world.send("GET", `/_sagas?state=${state}&limit=200`);
       assert.equal(body.data.length, count, `${state}`);
     }
+    for (const [name, count] of [["fulfilment", 40], ["fulfilments", 0]]) {
+      const { body } = await world.send("GET", `/_sagas?name=${name}&limit=200`);
+      assert.equal(body.data.length, count, `${name}`);
+    }
   }, { spec });
 });
 

@@ -177,6 +177,11 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ]),
   ...changesOf("src/features/writes/combine.ts", COMBINE, [
     [
+      "what waits beside a long transaction waits for its end",
+      "else if (!isTimed) lookLater();",
+      "",
+    ],
+    [
       "each write of a transaction has the answer of the first",
       "resolve(outcomes[index]!);",
       "resolve(outcomes[0 * index]!);",

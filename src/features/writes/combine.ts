@@ -18,7 +18,7 @@ import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
 import { appendWrites } from "./append_writes.ts";
 import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
-import { NO_GATHERING, openGathering } from "./gather_writes.ts";
+import { CHANGE_MS_MAX, NO_GATHERING, openGathering } from "./gather_writes.ts";
 import type { SceneParts } from "./judge_scene.ts";
 import { createJudge } from "./judge_writes.ts";
 import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_write.ts";
@@ -85,6 +85,8 @@ export function createCombiner(
   const { isShared } = engine.capabilities;
   const gathering = isShared ? NO_GATHERING : openGathering(host.monotonicMs);
   let isScheduled = false;
+  /** Whether a timer will look. */
+  let isTimed = false;
   // A line of its own: a transaction has five seconds, so its slices wait for no other long work.
   const turns: Turns = { monotonicMs: host.monotonicMs, yieldTurn: host.yieldTurn };
 
@@ -150,6 +152,16 @@ export function createCombiner(
     }
     isScheduled = false;
     if (next === "commit") startGroups();
+    else if (!isTimed) lookLater();
+  }
+
+  /** In case neither a write nor the end of a transaction causes a look before. */
+  function lookLater(): void {
+    isTimed = true;
+    host.startTimer(CHANGE_MS_MAX, () => {
+      isTimed = false;
+      if (waiting.writes > 0) schedule();
+    });
   }
 
   function startGroups(): void {

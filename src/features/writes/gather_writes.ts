@@ -16,7 +16,8 @@ export interface Gathering {
   end(writes: number, waiting: number): void;
   /**
    * Called in a turn of the event loop. Answers whether to commit the waiting writes, to look
-   * again in the next turn, or to look again when a write is submitted or a transaction ends.
+   * again in the next turn, or to look again when a write is submitted, a transaction ends or
+   * {@link CHANGE_MS_MAX} have passed.
    */
   look(waiting: Waiting): "commit" | "next_turn" | "next_change";
 }
@@ -45,7 +46,7 @@ const IDLE_TURNS_MAX = 300;
  * Milliseconds that writes wait for running transactions to end. There may always be one running:
  * other tenants' are counted too, and some are large.
  */
-const CHANGE_MS_MAX = 10;
+export const CHANGE_MS_MAX = 10;
 /**
  * The most commits that skip waiting. After 1, 2, 3 waits in vain in a row, 1, 3, 7 commits
  * skip it, and so on.

@@ -146,11 +146,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "nothing of the old events is left",
   },
   {
-    place: "src/store/streams/stream_walk.ts",
-    test: "tests/features/checks/check_store_test.ts",
-    reason: "the walk of the check of a store",
-  },
-  {
     place: "src/features/checks/check_erasures.ts",
     test: "tests/features/checks/check_store_test.ts",
     reason: "part of the check of a store",
@@ -221,11 +216,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what a body may be, seen by clients",
   },
   {
-    place: "src/http/imports/told_progress.ts",
-    test: "tests/end_to_end/imports_test.ts",
-    reason: "lines of an answer, seen by clients",
-  },
-  {
     place: "src/http/imports/imports.ts",
     test: "tests/end_to_end/imports_test.ts",
     reason: "a few lines for each call, seen by clients",
@@ -249,11 +239,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/http/middleware/rate_limit.ts",
     test: "tests/end_to_end/rate_limits_test.ts",
     reason: "what it puts on answers, by its exact value",
-  },
-  {
-    place: "src/http/operators/multipart.ts",
-    test: "tests/http/operators/blobs_test.ts",
-    reason: "its only caller, with bodies made by hand",
   },
   {
     place: "src/features/writes/prepare_write.ts",

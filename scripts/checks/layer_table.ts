@@ -45,7 +45,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "src/runners": { imports: [] },
   "src/wasm": {
     imports: ["src/domain", "src/runners"],
-    packages: { "node:vm": ["src/wasm/time_limit.ts"] },
+    packages: { "node:vm": ["src/wasm/call_module.ts"] },
   },
   "src/sql": {
     imports: ["src/domain", "src/runners"],

@@ -230,7 +230,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "numbers that a double does not hold are taken",
-    path: "src/http/decode/number_text.ts",
+    path: "src/http/decode/json_fault.ts",
     find: `if (isSame(sent, kept) || isSmallFraction(sent)) return undefined;`,
     put: `if (sent.digits !== "" || isSmallFraction(kept)) return undefined;`,
     suite: "tests/fuzz/json_fuzz_test.ts",
@@ -314,7 +314,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "two schemas of the document have one name",
-    path: "src/http/openapi/component_names.ts",
+    path: "src/http/openapi/shown_types.ts",
     find: "if (count === 1) return plain;",
     put: "return plain;",
     suite: "tests/http/openapi/generators_test.ts",

@@ -126,7 +126,7 @@ function afterDisplacement(job: Job, usedMs: number): TurnEnd {
 /**
  * Ends a turn whose runner was killed because it was late, or ended by itself. The latter has
  * two causes: the interruption came at the moment at which the call ended (see
- * `time_limit.ts`), or the platform failed.
+ * `call_module.ts`), or the platform failed.
  */
 function afterLoss(job: Job, { timeoutMs }: Turn, usedMs: number): TurnEnd {
   if (timeoutMs === undefined) {

@@ -356,7 +356,7 @@ Deno.test("a fold in which an event does not end names that event, also of a pro
 Deno.test("a call that ends in the moment in which its time is over is ok or a timeout", async () => {
   await withPool(async (pool) => {
     // Takes half a millisecond to one and a half, by the length of the event: see
-    // time_limit.ts.
+    // call_module.ts.
     const source = returning('{"state":{"a":1}}').replace(
       "(result i64)",
       `(result i64) (local $i i32) (local.set $i (i32.mul (i32.const 1000) (local.get $length)))

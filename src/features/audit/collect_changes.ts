@@ -17,7 +17,7 @@ import {
   readAtCut,
   type StreamAtCut,
 } from "../../store/streams/audit_cuts.ts";
-import { listHeads } from "../../store/streams/head_pages.ts";
+import { listHeads } from "../../store/streams/stream_walk.ts";
 import { StreamRewritten } from "../../store/streams/stream_events.ts";
 import { isGeneration } from "../../store/streams/streams.ts";
 import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/streams/tiles.ts";

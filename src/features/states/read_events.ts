@@ -1,4 +1,7 @@
-/** Reads one page of a stream's events, always oldest first. See docs/reference/reading.md. */
+/**
+ * Reads one page of an aggregate's events, always oldest first, or only their number. See
+ * docs/reference/reading.md.
+ */
 
 import { eventId, parseEventId } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
@@ -98,4 +101,24 @@ function page(
   if (!truncated) return { entries, truncated };
   const truncatedBy = events.length === count ? "count" : "bytes";
   return { entries, truncated, truncatedBy, nextStart: eventId(edge!.index) };
+}
+
+interface AggregateName {
+  readonly aggregateType: string;
+  readonly id: string;
+}
+
+/** The number of events, from one small read: 0 for an aggregate without any. */
+export async function readLength(
+  engine: Engine,
+  specs: SpecCache,
+  tenant: Tenant,
+  { aggregateType, id }: AggregateName,
+): Promise<Outcome<number>> {
+  const spec = await specs.current(tenant.number);
+  const located = locateStream(spec, aggregateType, id);
+  if (!located.ok) return located;
+  const { key } = located.value;
+  const head = await engine.snapshot((tx) => readHead(tx, tenant.number, key));
+  return accept(head.length);
 }

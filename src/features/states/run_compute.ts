@@ -1,7 +1,9 @@
 /**
  * Runs work too heavy for the request thread in processes: folds and rows of projections.
  *
- * It names the instance that each job belongs to, and turns failed jobs into refusals.
+ * It names the instance that each job belongs to, and turns failed jobs into refusals. A text of
+ * tens of megabytes is never converted in one go, so other work gets the thread between its
+ * slices.
  */
 
 import {
@@ -21,7 +23,6 @@ import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
-import { slicesOfText, textOfSlices } from "../base/long_text.ts";
 
 /** A fold to run in a process. */
 export interface FoldOrder {
@@ -178,4 +179,37 @@ function refusalOf(
       return { kind: "fold_budget_exceeded", message, bytes, limit };
     }
   }
+}
+
+/** Converting a slice takes less than a millisecond. */
+const SLICE_CHARACTERS = 128 * 1024;
+
+/** The UTF-8 bytes of a text, in slices that never split a character. */
+function* slicesOfText(text: string): Generator<Uint8Array<ArrayBuffer>> {
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + SLICE_CHARACTERS);
+    // Half of a surrogate pair has no UTF-8 encoding of its own.
+    if (end < text.length && isFirstHalf(text.charCodeAt(end - 1))) end--;
+    yield encoder.encode(text.slice(at, end));
+    at = end;
+  }
+}
+
+function isFirstHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+/** `rest`: yields the thread to other work if its time slice is over. */
+async function textOfSlices(
+  bytes: Uint8Array,
+  rest: () => Promise<void> | undefined,
+): Promise<string> {
+  const decoder = new TextDecoder();
+  if (bytes.length <= SLICE_CHARACTERS) return decoder.decode(bytes);
+  const slices: string[] = [];
+  for (let at = 0; at < bytes.length; at += SLICE_CHARACTERS) {
+    await rest();
+    slices.push(decoder.decode(bytes.subarray(at, at + SLICE_CHARACTERS), { stream: true }));
+  }
+  return slices.join("");
 }

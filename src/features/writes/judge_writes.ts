@@ -5,7 +5,8 @@
  * exactly the state that it follows. See docs/reference/modules.md.
  *
  * Writes to one stream are judged one after the other, each on the state that the writes before
- * it will leave, and are written together. Writes to types without modules do not come here.
+ * it will leave, and are written together. A write to several streams waits for its turn on all
+ * of them. Writes to types without modules do not come here.
  */
 
 import { type Outcome, refuse } from "../../domain/refusal.ts";
@@ -18,7 +19,6 @@ import {
   STREAM_MOVED,
   type Submit,
 } from "./prepared_write.ts";
-import { openStreamTurns } from "../base/stream_turns.ts";
 
 /** Writes to one stream that are judged before the first of them is written. */
 const GROUP_MAX = 200;
@@ -136,4 +136,31 @@ function mayTryAgain(waiting: Waiting): boolean {
   const message = "Others write to this aggregate faster than its handlers can judge";
   waiting.resolve(refuse({ kind: "modules_unavailable", message, retryAfterMs: RETRY_AFTER_MS }));
   return false;
+}
+
+/** Serializes work on streams within this process. */
+interface StreamTurns {
+  /** Runs `body` while nobody else has a turn on any of these names. */
+  take(names: readonly string[], body: () => Promise<void>): Promise<void>;
+}
+
+export function openStreamTurns(): StreamTurns {
+  /** By name: the end of the last turn that was requested. */
+  const ends = new Map<string, Promise<void>>();
+
+  async function take(names: readonly string[], body: () => Promise<void>): Promise<void> {
+    // All are requested at once, so two turns that want the same names cannot deadlock.
+    const before = names.map((name) => ends.get(name));
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    for (const name of names) ends.set(name, end);
+    try {
+      await Promise.all(before);
+      await body();
+    } finally {
+      for (const name of names) if (ends.get(name) === end) ends.delete(name);
+      resolve();
+    }
+  }
+
+  return { take };
 }

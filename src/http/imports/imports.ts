@@ -28,7 +28,7 @@ import { findNamedTenant, TENANT_FIELDS, TENANT_QUERY } from "../operator_tenant
 import { badQuery, flag, PAGE_QUERY, type Parameter } from "../parameter.ts";
 import { describeRefusal, sendOutcome, sendRefusal } from "../reply.ts";
 import { checkFileHeaders, readPieces } from "./file_body.ts";
-import { tellProgress } from "./told_progress.ts";
+import type { Host } from "../../host.ts";
 
 type Request = Parameters<ImportService["run"]>[1];
 type Done = Awaited<ReturnType<ImportService["run"]>>;
@@ -248,3 +248,48 @@ export const readImport = operator({
     return sendOk(call.requestId, { import: found.value });
   },
 });
+
+const NDJSON_TYPE = "application/x-ndjson";
+const TELL_EVERY_MS = 1_000;
+
+type Tell = (progress: JsonObject) => void;
+
+/**
+ * Reports the progress of a long call as lines of JSON, at most one a second. The last line holds
+ * what would have been the whole answer, with its status. A call that ends before its first
+ * progress gets an ordinary answer. `run` returns the answer and must never throw.
+ */
+async function tellProgress(
+  host: Pick<Host, "monotonicMs">,
+  requestId: string,
+  run: (tell: Tell) => Promise<Response>,
+): Promise<Response> {
+  const begun = Promise.withResolvers<undefined>();
+  const lines = new TransformStream<string, string>();
+  const writer = lines.writable.getWriter();
+  let nextMs = -Infinity;
+
+  // The client may have gone; that does not stop the work.
+  const write = (line: object) => writer.write(`${JSON.stringify(line)}\n`).catch(() => {});
+
+  const answered = run((progress) => {
+    const nowMs = host.monotonicMs();
+    if (nowMs < nextMs) return;
+    nextMs = nowMs + TELL_EVERY_MS;
+    begun.resolve(undefined);
+    write({ progress: true, ...progress });
+  });
+  const first = await Promise.race([answered, begun.promise]);
+  if (first !== undefined) return first;
+  answered.then(async (response) => {
+    write({ ...await response.json() as JsonObject, status: response.status });
+    writer.close().catch(() => {});
+  });
+  return new Response(lines.readable.pipeThrough(new TextEncoderStream()), {
+    headers: {
+      "content-type": NDJSON_TYPE,
+      "x-request-id": requestId,
+      "access-control-allow-origin": "*",
+    },
+  });
+}

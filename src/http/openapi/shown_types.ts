@@ -1,15 +1,16 @@
 /**
  * Names and examples for the types of a deployed spec in the document.
  *
- * The names are those of schemas and operations; the examples are bodies that write each event.
+ * The names are those of schemas and operations, and no code generator confuses one with another.
+ * The examples are bodies that write each event.
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import type { Naming } from "../../domain/spec/schema/embed.ts";
 import { sampleObject } from "../../domain/spec/schema/sample.ts";
 import { SCHEMAS } from "./components.ts";
-import { createNames } from "./component_names.ts";
 import { ERROR_SCHEMAS } from "./error_schemas.ts";
+import { ref } from "./schema.ts";
 
 export interface NamedType {
   readonly type: string;
@@ -76,4 +77,34 @@ export function writableEvents(definition: JsonValue): string[] {
 export function eventsOf(definition: JsonValue): JsonObject {
   const events = isJsonObject(definition) ? definition.events : undefined;
   return isJsonObject(events) ? events : {};
+}
+
+/**
+ * Returns none of the names in `taken`, and none that generators would take for one of them: they
+ * turn names into types, and ignore case, dots and underscores.
+ */
+export function createNames(taken: Iterable<string>): Naming {
+  /** The form of a name that generators see, and how often it was requested. */
+  const counts = new Map<string, number>();
+  for (const name of taken) counts.set(seen(name), 1);
+
+  function claim(wanted: string): string {
+    const plain = wanted.replaceAll(/[^A-Za-z0-9._-]/g, "_");
+    // Each iteration raises a count, so their total is small.
+    for (;;) {
+      const count = (counts.get(seen(plain)) ?? 0) + 1;
+      counts.set(seen(plain), count);
+      if (count === 1) return plain;
+      const next = `${plain}_${count}`;
+      if (counts.has(seen(next))) continue;
+      counts.set(seen(next), 1);
+      return next;
+    }
+  }
+
+  return { claim, refTo: (name) => ref(name).$ref as string };
+}
+
+function seen(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9]/g, "").toLowerCase();
 }

@@ -1,13 +1,18 @@
-/** `GET /metrics`, for Prometheus. Answers even if the store is unavailable, and reports that. */
+/**
+ * `GET /metrics`, for Prometheus. Answers even if the store is unavailable, and reports that.
+ *
+ * A program on the same machine may read it without a token, if the settings say so. See
+ * docs/reference/monitoring.md.
+ */
 
 import { ACCEPTED, type Outcome } from "../../domain/refusal.ts";
-import type { Call, Edge } from "../call.ts";
+import type { Call, Connection, Edge } from "../call.ts";
 import { checkUnrestricted, open } from "../endpoint.ts";
 import type { MetricsView } from "../metrics/definitions.ts";
 import { createExposition, type Exposition } from "../metrics/exposition.ts";
 import { authenticateCaller } from "../middleware/authenticate.ts";
-import { isLocalScrape } from "../middleware/local_scrape.ts";
 import { sendRefusal } from "../reply.ts";
+import ipaddr from "ipaddr.js";
 
 /** The registry of each edge, made at its first request. */
 const expositions = new WeakMap<Edge, Exposition>();
@@ -60,4 +65,38 @@ async function takeView({ service, host, requests, loadGate }: Edge): Promise<Me
     process: host.measureProcess(),
     eventLoopLagSeconds: (host.monotonicMs() - beganMs) / MS_PER_SECOND,
   };
+}
+
+/** Headers added by proxies, or by browsers to a request from a page of another origin. */
+const MARKS = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+  "origin",
+] as const;
+
+/**
+ * Whether the request comes from a program on this machine. A server that listens on a loopback
+ * address may stand behind a proxy, and any web page can make a browser on the machine send a
+ * request. Both leave marks in the headers. Without the address of the peer in `connection`, the
+ * answer is false.
+ */
+export function isLocalScrape(headers: Headers, connection: Connection): boolean {
+  const peer = connection?.remoteAddr;
+  if (peer === undefined || !("hostname" in peer) || !isLoopback(peer.hostname)) return false;
+  if (MARKS.some((name) => headers.has(name))) return false;
+  // The host must be loopback by name: DNS rebinding would use another name that points here.
+  return isLoopback(hostOf(headers.get("host") ?? ""));
+}
+
+function hostOf(header: string): string {
+  return header.replace(/:[0-9]*$/, "").replace(/^\[(.*)\]$/, "$1");
+}
+
+function isLoopback(host: string): boolean {
+  if (host.toLowerCase() === "localhost") return true;
+  return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
 }

@@ -1,6 +1,6 @@
 /**
- * Walks all streams of an environment as they are stored, for `fsck`. That includes what a
- * rewrite is building, or has not removed yet.
+ * Walks all streams of an environment in the order of their keys: everything that is stored, for
+ * `fsck`, or only the heads, for anchors.
  */
 
 import type { StreamKey } from "../../domain/stream_key.ts";
@@ -8,7 +8,13 @@ import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys, streamPart } from "../keys.ts";
 import { wholeValue } from "../large_value.ts";
-import { decodeHead, decodeSegment, type StreamHead, tailOf } from "./stream_head.ts";
+import {
+  decodeHead,
+  decodeSegment,
+  type HeadOfStream,
+  type StreamHead,
+  tailOf,
+} from "./stream_head.ts";
 import { type IndexedEvent, indexTail } from "./stream_events.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
@@ -24,7 +30,10 @@ export type StreamPart =
   | { readonly kind: "head"; readonly stream: StreamKey; readonly head: StreamHead }
   | { readonly kind: "unreadable"; readonly stream: StreamKey; readonly reason: string };
 
-/** About `bytesMax` bytes of all streams, after the key `after`; events come before their head. */
+/**
+ * About `bytesMax` bytes of all streams, after the key `after`; events come before their head. That
+ * includes what a rewrite is building, or has not removed yet.
+ */
 export async function walkStreams(
   tx: Reads,
   tenant: number,
@@ -57,4 +66,45 @@ export async function walkStreams(
     }
   }
   return { parts, last: pairs.at(-1)?.key };
+}
+
+/** Bytes of events and heads that one page passes. */
+const PAGE_BYTES = 128 * 1024;
+
+interface HeadPage {
+  /** By key, byte-wise. */
+  readonly heads: readonly HeadOfStream[];
+  /** Where the next page begins; undefined after the last one. */
+  readonly last: StreamKey | undefined;
+}
+
+/**
+ * The heads of the streams after `after`, by key; at least one, if there are any. A head is the
+ * last part of its stream, so reading through passes events too. Those of short streams cost less
+ * than a read for each head; those of long streams are skipped.
+ */
+export async function listHeads(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+  after: StreamKey | undefined,
+): Promise<HeadPage> {
+  const { begin, end } = keys.allStreams(tenant);
+  const from = after === undefined ? begin : keyAfter(keys.head(tenant, after));
+  const pairs = await tx.getRange({ begin: from, end }, { bytesMax: PAGE_BYTES });
+  // The first key of the range is the prefix that all keys share, and one byte.
+  const common = begin.length - 1;
+  const heads: HeadOfStream[] = [];
+  let last: StreamKey | undefined;
+  let isHead = true;
+  for (const { key, value } of pairs) {
+    const [stream, part] = unpack(key.subarray(common)) as [StreamKey, number];
+    last = stream;
+    isHead = part === streamPart.head;
+    if (isHead) heads.push({ stream, head: decodeHead(value) });
+  }
+  if (last === undefined || isHead) return { heads, last };
+  // The page ended in the middle of a stream: the rest of its events is skipped.
+  const head = await tx.get(keys.head(tenant, last));
+  if (head !== undefined) heads.push({ stream: last, head: decodeHead(head) });
+  return { heads, last };
 }

@@ -1,7 +1,7 @@
 /**
  * A handler judges a write against the current state and may refuse it. Whatever races, each
- * stored event was accepted on the state that it follows. See docs/reference/handlers.md and
- * docs/reference/modules.md.
+ * stored event was accepted on the state that it follows. No two turns overlap on a stream, and
+ * nobody waits forever. See docs/reference/handlers.md and docs/reference/modules.md.
  */
 
 import assert from "node:assert/strict";
@@ -20,6 +20,8 @@ import {
   TRAPS,
   withModules,
 } from "../../support/wasm/module_world.ts";
+import fc from "fast-check";
+import { openStreamTurns } from "../../../src/features/writes/judge_writes.ts";
 
 const SEATS = { was_booked: { wasm: "seats" } };
 const SOLD_OUT = {
@@ -244,4 +246,35 @@ Deno.test("two nodes that write to one aggregate at once take no more than its h
       await other.close();
     }
   });
+});
+
+Deno.test("whatever turns are asked for, none overlaps on a name, and all come", async () => {
+  const names = fc.uniqueArray(fc.constantFrom("a", "b", "c", "d"), { minLength: 1 });
+  const wish = fc.record({ names, waits: fc.nat(3), fails: fc.boolean() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(wish, { maxLength: 20 }), async (wishes) => {
+      const turns = openStreamTurns();
+      const held = new Set<string>();
+      let done = 0;
+      const results = await Promise.allSettled(
+        wishes.map(({ names, waits, fails }) =>
+          turns.take(names, async () => {
+            for (const name of names) {
+              assert(!held.has(name), `${name} is held twice`);
+              held.add(name);
+            }
+            for (let wait = 0; wait < waits; wait++) await Promise.resolve();
+            for (const name of names) held.delete(name);
+            done++;
+            if (fails) throw new Error("of the body");
+          })
+        ),
+      );
+      assert.equal(done, wishes.length);
+      assert.deepEqual(
+        results.map(({ status }) => status === "rejected"),
+        wishes.map(({ fails }) => fails),
+      );
+    }),
+  );
 });

@@ -1,6 +1,7 @@
 /**
  * The FoundationDB engine when its cluster fails: lost replies, conflicts, old versions,
- * silence. Over a client in memory, because a real one does not fail on demand.
+ * silence. Over a client in memory, because a real one does not fail on demand. Also which cluster
+ * files are valid, and the messages about invalid ones.
  */
 
 import assert from "node:assert/strict";
@@ -11,7 +12,7 @@ import {
   EngineUnavailable,
   type Transaction,
 } from "../../../src/kv/engine.ts";
-import { openFoundationdbEngine } from "../../../src/kv/foundationdb/binding.ts";
+import { findClusterFile, openFoundationdbEngine } from "../../../src/kv/foundationdb/binding.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
 import { bytes, counter, read, write } from "../../contract/engine_fixture.ts";
 import { fakeHost } from "../../support/fake_host.ts";
@@ -22,6 +23,7 @@ import {
   type MemoryDatabase,
   memoryDatabase,
 } from "../../support/memory_foundationdb.ts";
+import { join } from "node:path";
 
 interface World {
   readonly engine: Engine;
@@ -407,4 +409,26 @@ Deno.test("measure() tells how many commits have lost, and no sizes: the store i
     await engine.transact(addOne);
     assert.deepEqual(await engine.measure(), { conflicts: 2 });
   });
+});
+
+Deno.test("findClusterFile() takes all forms that FoundationDB takes", async () => {
+  const directory = await Deno.makeTempDir({ prefix: "daybook_" });
+  const path = join(directory, "fdb.cluster");
+  const texts = [
+    "docker:docker@10.0.0.1:4500",
+    "# a comment\n\nmy_cluster:a1B2c3@127.0.0.1:4500\n",
+    "c:i@10.0.0.1:4500,10.0.0.2:4500,10.0.0.3:4500\n",
+    "c:i@10.0.0.1:4500:tls,10.0.0.2:4500:tls\n",
+    "c:i@[::1]:4500\n",
+    "c:i@fdb-0.fdb.svc.cluster.local:4500\n",
+  ];
+  for (const text of texts) {
+    await Deno.writeTextFile(path, text);
+    assert.equal(await findClusterFile(path), path, text);
+  }
+  await Deno.remove(directory, { recursive: true });
+});
+
+Deno.test("findClusterFile() names the places where it looked", async () => {
+  await assert.rejects(findClusterFile("/not/there"), /at \/not\/there\. Set FDB_CLUSTER_FILE/);
 });

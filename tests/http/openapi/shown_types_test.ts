@@ -1,7 +1,7 @@
 /** Component names that client generators can tell apart. */
 
 import assert from "node:assert/strict";
-import { createNames } from "../../../src/http/openapi/component_names.ts";
+import { createNames } from "../../../src/http/openapi/shown_types.ts";
 
 Deno.test("claim() gives a plain name as it is, and others without what is not plain", () => {
   const { claim } = createNames([]);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
 import type { Bytes, Engine, KeyRange, RangeOptions } from "../../../src/kv/engine.ts";
-import { listHeads } from "../../../src/store/streams/head_pages.ts";
+import { listHeads } from "../../../src/store/streams/stream_walk.ts";
 import { openStreams } from "../../../src/store/streams/streams.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 

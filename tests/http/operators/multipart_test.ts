@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
-import { formPartsSteps } from "../../../src/http/operators/multipart_parts.ts";
+import { formPartsSteps } from "../../../src/http/operators/multipart.ts";
 
 const TYPE = "multipart/form-data; boundary=XX";
 const encoder = new TextEncoder();

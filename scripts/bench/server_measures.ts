@@ -10,6 +10,7 @@ import {
   requestBuilder,
   streamId,
 } from "./requests.ts";
+import { limits } from "../../src/domain/limits.ts";
 
 export const STREAMS = 5_000;
 /** The time until the write path is fully compiled; before, a write costs half as much more. */
@@ -112,7 +113,7 @@ export async function measureBatches(
   { port, requests }: Target,
   events: number,
 ): Promise<number> {
-  const body = batchBody(10_000);
+  const body = batchBody(limits.batchEventsMax);
   async function append(count: number): Promise<number> {
     let left = count;
     const { seconds } = await runWork({
@@ -123,10 +124,10 @@ export async function measureBatches(
     });
     return seconds;
   }
-  const batches = events / 10_000;
+  const batches = events / limits.batchEventsMax;
   const early = Math.floor(batches * WARMUP_SHARE);
   await append(early);
-  return (batches - early) * 10_000 / await append(batches - early);
+  return (batches - early) * limits.batchEventsMax / await append(batches - early);
 }
 
 export async function measureAggregates(

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 
-Deno.test("limits holds the numbers of the reference", () => {
+Deno.test("the limits that clients build on have these numbers", () => {
   assert.equal(limits.eventDataBytesMax, 102_400);
   assert.equal(limits.batchEventsMax, 10_000);
   assert.equal(limits.specBytesMax, 1_048_576);

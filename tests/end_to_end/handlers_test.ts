@@ -5,6 +5,7 @@
  */
 
 import assert from "node:assert/strict";
+import { OPERATION_NAMES } from "../../src/domain/handler/operations.ts";
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import { START, withWorld } from "./world.ts";
 import { METADATA } from "./world_spec.ts";
@@ -355,6 +356,11 @@ for (const { name, handler, before = {}, data = {}, after } of [...ROWS, ...pred
       }
     }, { spec }));
 }
+
+Deno.test("handlers: each operation has a row here", () => {
+  const text = JSON.stringify([...ROWS, ...predicateRows].map(({ handler }) => handler));
+  for (const name of OPERATION_NAMES) assert.ok(text.includes(`{"${name}":`), `a row of ${name}`);
+});
 
 /** Sorts the keys, because the order of keys in a state means nothing. */
 function sorted(value: JsonValue): JsonValue {

@@ -4,10 +4,13 @@ import assert from "node:assert/strict";
 import { ATTACK_GROUPS } from "../../scripts/siege/attacks.ts";
 import { blame, QUIET_BARS } from "../../scripts/siege/bars.ts";
 import { makeCase, typeOf } from "../../scripts/siege/fuzz/cases.ts";
+import { randomHandler } from "../../scripts/siege/fuzz/handlers.ts";
+import { randomFrom } from "../../scripts/siege/fuzz/random.ts";
 import { highestGrown } from "../../scripts/siege/loop_delay.ts";
 import { startNeighbour } from "../../scripts/siege/neighbour.ts";
 import type { Observation, ProbeSummary } from "../../scripts/siege/probes.ts";
 import type { Outcome } from "../../scripts/siege/outcome.ts";
+import { OPERATION_NAMES } from "../../src/domain/handler/operations.ts";
 import { markdownTable } from "../../scripts/siege/table.ts";
 
 const ATTACKS = ATTACK_GROUPS.flatMap(({ attacks }) => attacks);
@@ -18,6 +21,13 @@ Deno.test("each attack of the siege has a name of its own, and says what it does
     assert(name !== "" && does !== "" && needs !== "" && waves.length > 0, name);
     assert(!name.includes("|") && !name.includes(","), `${name}: --only and the table need it so`);
   }
+});
+
+Deno.test("the fuzz tries each operation of handlers", () => {
+  const random = randomFrom(1);
+  const handlers = Array.from({ length: 300 }, () => randomHandler(random, 0.01));
+  const text = JSON.stringify(handlers);
+  for (const name of OPERATION_NAMES) assert(text.includes(`{"${name}":`), name);
 });
 
 Deno.test("the neighbour counts all that was due in a stall, from when it was due", async () => {

@@ -30,6 +30,7 @@ function randomOperation(random: Random, depth: number, names: readonly string[]
     () => ({ set: { target, value: value() } }),
     () => ({ merge: { target: random.pick([target, "map"]), value: value() } }),
     () => ({ increment: { target } }),
+    () => ({ decrement: { target, by: value() } }),
     () => ({ remove: { target: random.pick([target, `${target}[0]`, "list[0]"]) } }),
     () => ({ remove: { target: "list", where: where() } }),
     () => ({ append: { target: "list", value: value() } }),
@@ -47,6 +48,7 @@ function randomOperation(random: Random, depth: number, names: readonly string[]
     () => ({ set_at: { target: "map", key: "$.data.text", value: value() } }),
     () => ({ merge_at: { target: "map", key: "k", value: value() } }),
     () => ({ remove_at: { target: "map", key: "f7" } }),
+    () => ({ increment_at: { target: "map", key: "k", by: value() } }),
   ];
   const nested: (() => Json)[] = [
     () => ({ if: randomPredicate(random, names, 2), then: inner(), else: inner() }),

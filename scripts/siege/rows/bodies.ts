@@ -14,6 +14,7 @@ import {
   write,
   writeMany,
 } from "../documents.ts";
+import { limits } from "../../../src/domain/limits.ts";
 
 const MiB = 2 ** 20;
 const ID = idOf(1);
@@ -120,7 +121,8 @@ const BODIES: readonly Body[] = [
   {
     name: "batch of 10000 events",
     does: "10,000 events of 780 bytes as they are stored, in one request",
-    body: () => writeMany("thing", ID, times(10_000, "was_seen", { t: "a".repeat(600) })),
+    body: () =>
+      writeMany("thing", ID, times(limits.batchEventsMax, "was_seen", { t: "a".repeat(600) })),
   },
   {
     name: "batch of 80 large events",
@@ -212,7 +214,7 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       does: "16 readers of pages of 5,000 events, parsed one by one",
       needs: "read key",
       spec: plainSpec,
-      prepare: () => [writeMany("thing", ID, times(10_000, "was_seen", { a: 1 }))],
+      prepare: () => [writeMany("thing", ID, times(limits.batchEventsMax, "was_seen", { a: 1 }))],
       waves: [{ request: read(`/thing/${ID}/events?count=5000`), clients: 16 }],
     },
     {

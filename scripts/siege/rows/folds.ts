@@ -13,6 +13,7 @@ import {
   write,
   writeMany,
 } from "../documents.ts";
+import { limits } from "../../../src/domain/limits.ts";
 
 const ID = idOf(1);
 const NEEDS = "spec + write key, one GET";
@@ -53,8 +54,12 @@ function fold(row: Fold): Attack {
       }),
     *prepare(): Iterable<Step> {
       for (const each of row.grown()) yield write("thing", ID, "had_grown", each);
-      for (let left = count; left > 0; left -= 10_000) {
-        yield writeMany("thing", ID, times(Math.min(left, 10_000), "was_judged", data()));
+      for (let left = count; left > 0; left -= limits.batchEventsMax) {
+        yield writeMany(
+          "thing",
+          ID,
+          times(Math.min(left, limits.batchEventsMax), "was_judged", data()),
+        );
       }
     },
     waves: [{ request, clients }, { request: GET, clients: 1 }],
@@ -352,7 +357,8 @@ export const FOLDS: AttackGroup = {
         specOf({ thing: { was_seen: eventType({ append: { target: "list", value: 1 } }) } }, {
           modules: { never_cache: ["thing"] },
         }),
-      prepare: () => repeat(2, () => writeMany("thing", ID, times(10_000, "was_seen"))),
+      prepare: () =>
+        repeat(2, () => writeMany("thing", ID, times(limits.batchEventsMax, "was_seen"))),
       waves: [{ request: GET, clients: 32 }],
     },
     {

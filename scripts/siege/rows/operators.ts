@@ -16,6 +16,7 @@ import {
   write,
   writeMany,
 } from "../documents.ts";
+import { limits } from "../../../src/domain/limits.ts";
 
 const MiB = 2 ** 20;
 const ID = idOf(1);
@@ -365,7 +366,9 @@ export const OPERATORS: AttackGroup = {
       needs: "read key",
       spec: plainSpec,
       *prepare() {
-        for (let i = 0; i < 5; i++) yield writeMany("thing", ID, times(10_000, "was_seen"));
+        for (let i = 0; i < 5; i++) {
+          yield writeMany("thing", ID, times(limits.batchEventsMax, "was_seen"));
+        }
         yield admin("/_admin/anchors", {});
       },
       waves: [{
@@ -378,7 +381,8 @@ export const OPERATORS: AttackGroup = {
       does: "a stream of 100,000 events is erased, and others after it",
       needs: NEEDS,
       spec: plainSpec,
-      prepare: () => repeat(10, () => writeMany("thing", ID, times(10_000, "was_seen"))),
+      prepare: () =>
+        repeat(10, () => writeMany("thing", ID, times(limits.batchEventsMax, "was_seen"))),
       waves: [{
         request: admin("/_admin/tombstones", {
           key: `thing:${ID}`,

@@ -15,6 +15,7 @@ import {
   write,
   writeMany,
 } from "../documents.ts";
+import { limits } from "../../../src/domain/limits.ts";
 
 const NEEDS = "operator of one instance";
 const MERGE = eventType({ merge: { target: "", value: "$.data" } });
@@ -262,7 +263,11 @@ export const PROJECTIONS: AttackGroup = {
       spec: () =>
         specOf({ thing: { was_seen: eventType({ append: { target: "list", value: 1 } }) } }),
       *prepare() {
-        yield writeMany("thing", idOf(0), repeat(10_000, () => ({ type: "was_seen" })));
+        yield writeMany(
+          "thing",
+          idOf(0),
+          repeat(limits.batchEventsMax, () => ({ type: "was_seen" })),
+        );
         yield deployProjection({
           name: "things",
           for_each: "thing",

@@ -1,9 +1,6 @@
 /**
- * Operations on one key or element, at a static target or at `target[key]`.
- *
- * At a static target: `set`, `merge`, `increment`, `decrement`, and `remove` without a `where`.
- * At `target[key]`: `set_at`, `merge_at`, `increment_at`, `remove_at`. See
- * docs/reference/handlers.md.
+ * Operations on one key or element: at a static target, such as `set`, or at `target[key]`, such as
+ * `set_at`. See docs/reference/handlers.md.
  *
  * - Null counts as missing wherever something is written, just as a missing path reads as null.
  * - `merge` does nothing when its value is not an object; `increment` does nothing when `by` is

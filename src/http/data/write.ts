@@ -200,7 +200,7 @@ export function sendWritten(requestId: string, written: Written): Response {
   return sendText(written.requestId, 201, body, { "x-idempotency-replayed": "true" });
 }
 
-/** Builds text directly, since a batch may hold 10,000 ids. */
+/** Builds text directly, because a batch may hold thousands of ids. */
 export function writtenBody({ form, targets, impliedCount }: Written): string {
   const implied = impliedCount === 0 ? "" : `,"implied_count":${impliedCount}`;
   const first = targets[0]!;

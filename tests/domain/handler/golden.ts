@@ -47,7 +47,9 @@ function foldText(golden: GoldenCase): string {
   const outcome = fold(handlers, structuredState(golden.state), events, newFoldBudget());
   strictEqual(JSON.stringify(events), before, "the events are as they were");
   ok(outcome.ok);
-  return JSON.stringify(outcome.value);
+  const text = JSON.stringify(outcome.value);
+  deepStrictEqual(outcome.value, JSON.parse(text), "JSON text can hold the state: it has no -0");
+  return text;
 }
 
 function structuredState(state: JsonObject | undefined): JsonObject {

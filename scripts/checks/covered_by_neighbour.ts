@@ -141,11 +141,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "pages of what is removed, seen by what is left",
   },
   {
-    place: "src/store/streams/old_generations.ts",
-    test: "tests/features/erasure/erase_due_test.ts",
-    reason: "nothing of the old events is left",
-  },
-  {
     place: "src/features/checks/check_erasures.ts",
     test: "tests/features/checks/check_store_test.ts",
     reason: "part of the check of a store",
@@ -219,11 +214,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/http/imports/imports.ts",
     test: "tests/end_to_end/imports_test.ts",
     reason: "a few lines for each call, seen by clients",
-  },
-  {
-    place: "src/features/imports/imports_service.ts",
-    test: "tests/end_to_end/imports_test.ts",
-    reason: "pages of records, seen by clients",
   },
   {
     place: "src/features/writes/judge_scene.ts",

@@ -8,7 +8,7 @@ import { importsOf, resolveImport } from "./imports.ts";
 import type { Fault, Source } from "./source_tree.ts";
 
 /** Lower it when fewer are left. */
-export const SINGLE_IMPORTERS_MAX = 128;
+export const SINGLE_IMPORTERS_MAX = 117;
 
 /** A place whose files have one importer by their nature. */
 interface Exception {

@@ -181,7 +181,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a delivery is signed over something else than its body",
-    path: "src/domain/listener/payload.ts",
+    path: "src/domain/listener/webhook.ts",
     find: `createHmac("sha256", secret).update(body)`,
     put: `createHmac("sha256", secret).update(body.trim() + " ")`,
     suite: "tests/domain/listener",

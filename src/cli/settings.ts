@@ -5,7 +5,7 @@ import type { Host } from "../host.ts";
 import { CAPABILITIES } from "../kv/capabilities.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readOrMakeJwtSecret } from "../private_files.ts";
-import { shareSecret } from "../features/access/share_secret.ts";
+import { shareSecret } from "../features/access/operator_token.ts";
 import { complain } from "./print.ts";
 
 /** Exit codes: 1 for a failure, 2 for invalid settings or options. */

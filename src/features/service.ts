@@ -18,7 +18,7 @@ import type {
   ReadEventsRequest,
 } from "../domain/reading.ts";
 import type { StoreMeasure } from "../domain/measures/store_measure.ts";
-import type { WebhookSettings } from "../domain/listener/sender.ts";
+import type { WebhookSettings } from "../domain/listener/webhook.ts";
 import { limits } from "../domain/limits.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
@@ -54,8 +54,7 @@ import { createOutboxRunner } from "./reactions/run_outbox.ts";
 import { ownAllWork, shareWork } from "./base/share_work.ts";
 import { createEmitter } from "./writes/write_emission.ts";
 import { createWriter } from "./writes/write_events.ts";
-import { findNearby } from "./states/find_nearby.ts";
-import { listAggregates } from "./states/list_aggregates.ts";
+import { findNearby, listAggregates } from "./states/list_aggregates.ts";
 import { openStoreMeasures } from "./work/measures.ts";
 import { createAggregateReader } from "./states/read_aggregate.ts";
 import { readEventPage, readLength } from "./states/read_events.ts";

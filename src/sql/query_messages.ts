@@ -1,6 +1,6 @@
 /** The requests to a process that runs queries, and its answers. */
 
-import type { BoundArguments } from "../domain/projection/sql_parameters.ts";
+import type { BoundArguments } from "../domain/projection/check_query.ts";
 import type { AnswerMessage } from "../runners/runner_process.ts";
 
 /** The least state of a table: `stamp` (hex) is how far it must have followed its projection. */

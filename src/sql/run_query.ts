@@ -7,11 +7,11 @@
  */
 
 import { limits } from "../domain/limits.ts";
-import type { BoundArguments, SqlArgument } from "../domain/projection/sql_parameters.ts";
+import type { BoundArguments, SqlArgument } from "../domain/projection/check_query.ts";
 import { limitRows } from "../domain/projection/sql_text.ts";
 import { type SqlValue, sqlValue } from "../domain/projection/sql_value.ts";
 import { authorization } from "./authorizer.ts";
-import { COPY_FORMAT } from "./copy_format.ts";
+import { COPY_FORMAT } from "./copy_file.ts";
 import type { QueryRequest, QueryResult, WantedTable } from "./query_messages.ts";
 import {
   type ArrayStatement,

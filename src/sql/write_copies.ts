@@ -9,8 +9,15 @@ import type { Column } from "../domain/projection/ready_projection.ts";
 import { sqlText, sqlValue } from "../domain/projection/sql_value.ts";
 import type { JsonValue } from "../domain/json.ts";
 import type { Frame } from "../runners/frame.ts";
-import { type CopyFile, listTables, openCopy, removeCopy, reopenCopy } from "./copy_file.ts";
-import { createTable, FILLING } from "./copy_format.ts";
+import {
+  type CopyFile,
+  createTable,
+  FILLING,
+  listTables,
+  openCopy,
+  removeCopy,
+  reopenCopy,
+} from "./copy_file.ts";
 import type { CopiedChanges, CopyRequest, CopyResult, CopyRow } from "./copy_messages.ts";
 import { FAILURE, failureOf } from "./sqlite.ts";
 

@@ -10,7 +10,7 @@ import dns from "node:dns/promises";
 import https from "node:https";
 import { Buffer } from "node:buffer";
 import type { TryAnswer, TryFailure } from "../domain/listener/delivery.ts";
-import type { Webhook, WebhookSender } from "../domain/listener/sender.ts";
+import type { Webhook, WebhookSender } from "../domain/listener/webhook.ts";
 import { isPublicAddress, literalAddress } from "../domain/listener/public_address.ts";
 import { limits } from "../domain/limits.ts";
 import type { Host } from "../host.ts";
@@ -23,7 +23,6 @@ import {
   type ResolvedAddress,
 } from "./guard.ts";
 import type { SpanAttributes, Tracer } from "../domain/measures/tracer.ts";
-
 import http, { type IncomingMessage } from "node:http";
 
 export interface SenderSettings {

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { END_STATES, RETRY_PAUSES_MS } from "../../src/domain/listener/delivery.ts";
-import { encodePayload, signatureHeaders } from "../../src/domain/listener/payload.ts";
+import { encodePayload, signatureHeaders } from "../../src/domain/listener/webhook.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
 import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";

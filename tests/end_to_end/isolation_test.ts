@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { ENVIRONMENTS } from "../../src/domain/tenant.ts";
 import { PATHS } from "../../src/http/paths.ts";
-import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
+import type { WebhookSettings } from "../../src/domain/listener/webhook.ts";
 import { settleProjections } from "../support/settle_projections.ts";
 import { drain } from "../support/reactive_spec.ts";
 import {

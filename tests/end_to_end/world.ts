@@ -14,7 +14,7 @@ import type { Connection, EnvironmentSource } from "../../src/http/call.ts";
 import { type AddressNet, createAddressNet } from "../../src/http/middleware/address_net.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { resolveTenant } from "../../src/features/access/instances.ts";
-import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
+import type { WebhookSettings } from "../../src/domain/listener/webhook.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { accepted, anyOperator, makeInstance, makeKey } from "../support/access_fixtures.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";

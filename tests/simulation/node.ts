@@ -11,7 +11,7 @@ import { createApp } from "../../src/http/app.ts";
 import { createAddressNet } from "../../src/http/middleware/address_net.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Keyed } from "../../src/kv/key_map.ts";
-import type { WebhookSender } from "../../src/domain/listener/sender.ts";
+import type { WebhookSender } from "../../src/domain/listener/webhook.ts";
 import {
   anchorWorker,
   deliveryWorker,

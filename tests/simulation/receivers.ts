@@ -5,7 +5,7 @@
  */
 
 import type { TryAnswer } from "../../src/domain/listener/delivery.ts";
-import type { Webhook, WebhookSender } from "../../src/domain/listener/sender.ts";
+import type { Webhook, WebhookSender } from "../../src/domain/listener/webhook.ts";
 import type { Random } from "../crash/random.ts";
 import type { Census } from "./census.ts";
 import type { Weather } from "./weather.ts";

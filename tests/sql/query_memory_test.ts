@@ -7,8 +7,8 @@
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { canLimitMemory } from "../../src/runners/memory_limit.ts";
-import type { SqlArgument } from "../../src/domain/projection/sql_parameters.ts";
-import { COPY_SCHEMA, createTable } from "../../src/sql/copy_format.ts";
+import type { SqlArgument } from "../../src/domain/projection/check_query.ts";
+import { COPY_SCHEMA, createTable } from "../../src/sql/copy_file.ts";
 import { openQueryPool, type QueryOutcome } from "../../src/sql/query_pool.ts";
 
 const PROMISED_MEGABYTES = 300;

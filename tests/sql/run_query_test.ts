@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { DatabaseSync, StatementSync } from "node:sqlite";
 import { limits } from "../../src/domain/limits.ts";
-import { COPY_FORMAT, COPY_SCHEMA, createTable } from "../../src/sql/copy_format.ts";
+import { COPY_FORMAT, COPY_SCHEMA, createTable } from "../../src/sql/copy_file.ts";
 import type { QueryRequest } from "../../src/sql/query_messages.ts";
 import { renderRows, runQuery } from "../../src/sql/run_query.ts";
 

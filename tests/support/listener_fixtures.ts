@@ -10,7 +10,7 @@ import {
 } from "./service_fixture.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { DeliveryState, TryAnswer } from "../../src/domain/listener/delivery.ts";
-import type { Webhook, WebhookSender, WebhookSettings } from "../../src/domain/listener/sender.ts";
+import type { Webhook, WebhookSender, WebhookSettings } from "../../src/domain/listener/webhook.ts";
 import type { DeliveryView } from "../../src/domain/listener/view.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Service } from "../../src/features/service.ts";

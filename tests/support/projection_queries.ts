@@ -1,7 +1,7 @@
 /** A service that answers SQL over projections of orders, and helpers to query it. */
 
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
-import type { SqlArguments } from "../../src/domain/projection/sql_parameters.ts";
+import type { SqlArguments } from "../../src/domain/projection/check_query.ts";
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import {

@@ -8,7 +8,7 @@ import type { Outcome, Refusal } from "../../src/domain/refusal.ts";
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { WriteRequest, Written } from "../../src/domain/write/write.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
+import type { WebhookSettings } from "../../src/domain/listener/webhook.ts";
 import type { SqlSettings } from "../../src/features/projections/sql/query_projections.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { exampleSpec } from "./example_spec.ts";

@@ -9,7 +9,7 @@ import { type Access, createAccess } from "../../src/features/access/access_serv
 import { type Environment, ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import type { WebhookSettings } from "../../src/domain/listener/sender.ts";
+import type { WebhookSettings } from "../../src/domain/listener/webhook.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { exampleSpec } from "./example_spec.ts";
 import { type FakeHost, fakeHost } from "./fake_host.ts";

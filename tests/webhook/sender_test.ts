@@ -11,7 +11,7 @@ import type { TryAnswer } from "../../src/domain/listener/delivery.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { systemHost } from "../../src/host.ts";
 import type { Resolve } from "../../src/webhook/guard.ts";
-import type { WebhookSender } from "../../src/domain/listener/sender.ts";
+import type { WebhookSender } from "../../src/domain/listener/webhook.ts";
 import { webhookSender } from "../../src/webhook/sender.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { makeCertificate } from "../support/certificate.ts";

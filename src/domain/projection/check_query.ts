@@ -1,12 +1,16 @@
 /**
- * Decides whether a text may be run as a query, before SQLite sees it.
+ * Decides whether a text may be run as a query, before SQLite sees it, and binds values to its
+ * parameters.
  *
- * See docs/reference/projections.md.
+ * An array holds the values of `?` and `?7`, an object those of `:name`, `@name` and `$name`.
+ * Each parameter needs a value and each value a parameter: a forgotten value would be NULL and
+ * give wrong answers. See docs/reference/projections.md.
+ *
+ * Bounded: `limits.sqlParametersMax` parameters.
  */
 
 import { limits } from "../limits.ts";
-import { bindArguments, type BoundArguments, type SqlArguments } from "./sql_parameters.ts";
-import { readSqlText } from "./sql_text.ts";
+import { readSqlText, type SqlParameter } from "./sql_text.ts";
 
 export interface QueryRequest {
   readonly sql: string;
@@ -44,6 +48,89 @@ export function checkQuery({ sql, params }: QueryRequest): CheckedQuery {
   return binding.ok ? { ok: true, names, bound: binding.bound } : binding;
 }
 
-function refuse(reason: string): CheckedQuery {
+/** JSON scalars; true and false become 1 and 0. */
+export type SqlArgument = null | boolean | number | string;
+export type SqlArguments = readonly SqlArgument[] | Readonly<Record<string, SqlArgument>>;
+
+/** Values by position, starting with the first, or by the parameter as it is written. */
+export interface BoundArguments {
+  readonly byPlace: readonly SqlArgument[];
+  readonly byName: Readonly<Record<string, SqlArgument>>;
+}
+
+type Binding =
+  | { readonly ok: true; readonly bound: BoundArguments }
+  | { readonly ok: false; readonly reason: string };
+
+const TOO_MANY = `A query has at most ${limits.sqlParametersMax} parameters: many values fit ` +
+  "into one as a JSON array, for json_each(?)";
+const TOO_LONG = "The values in params are longer than " +
+  `${limits.sqlParameterCharactersMax} characters together`;
+
+export function bindArguments(
+  parameters: readonly SqlParameter[],
+  given: SqlArguments,
+): Binding {
+  if (parameters.length > limits.sqlParametersMax) return refuse(TOO_MANY);
+  const values = Object.values(given);
+  if (values.length > limits.sqlParametersMax) return refuse(TOO_MANY);
+  if (charactersOf(values) > limits.sqlParameterCharactersMax) return refuse(TOO_LONG);
+  const named = parameters.filter((parameter) => !parameter.startsWith("?"));
+  if (isArray(given)) return bindPlaces(parameters, named, given);
+  if (named.length < parameters.length) {
+    return refuse("? takes its value from an array, but params is an object");
+  }
+  return bindNames(named, given);
+}
+
+function bindPlaces(
+  parameters: readonly SqlParameter[],
+  named: readonly SqlParameter[],
+  given: readonly SqlArgument[],
+): Binding {
+  const [first] = named;
+  if (first !== undefined) {
+    const reason = `${first} takes its value from an object: {"${first.slice(1)}": ...}`;
+    return refuse(given.length === 0 ? `${reason} in params` : `${reason}, but params is an array`);
+  }
+  let places = 0;
+  for (const parameter of parameters) {
+    places = parameter === "?" ? places + 1 : Math.max(places, Number(parameter.slice(1)));
+  }
+  if (places !== given.length) {
+    return refuse(`The statement has ${places} parameters, and params has ${given.length} values`);
+  }
+  return { ok: true, bound: { byPlace: given, byName: {} } };
+}
+
+function bindNames(
+  named: readonly SqlParameter[],
+  given: Readonly<Record<string, SqlArgument>>,
+): Binding {
+  const left = new Set(Object.keys(given));
+  const byName: Record<string, SqlArgument> = {};
+  for (const parameter of named) {
+    const name = parameter.slice(1);
+    if (!Object.hasOwn(given, name)) return refuse(`params has no value for ${parameter}`);
+    byName[parameter] = given[name]!;
+    left.delete(name);
+  }
+  const [unused] = left;
+  if (unused !== undefined) return refuse(`The statement has no parameter :${unused}`);
+  return { ok: true, bound: { byPlace: [], byName } };
+}
+
+function charactersOf(values: readonly SqlArgument[]): number {
+  return values.reduce<number>(
+    (sum, value) => sum + (typeof value === "string" ? value.length : 0),
+    0,
+  );
+}
+
+function isArray(given: SqlArguments): given is readonly SqlArgument[] {
+  return Array.isArray(given);
+}
+
+function refuse(reason: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason };
 }

@@ -14,7 +14,7 @@ import {
   RESERVED_EVENT_TYPES,
 } from "./document.ts";
 import { type FaultList, joinKey, shorten } from "./fault_list.ts";
-import { checkTypeName } from "./party_types.ts";
+import { checkTypeName } from "./declared_names.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
 import { compileHandler } from "../handler/compile_handler.ts";
 import type { GeoType } from "../geo/attachment.ts";

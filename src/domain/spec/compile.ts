@@ -18,7 +18,7 @@ import { compileGeoTypes } from "./geo.ts";
 import { indexListeners } from "../listener/patterns.ts";
 import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
 import { compileListeners } from "./listeners.ts";
-import { compileAgentTypes, compileTargetTypes } from "./party_types.ts";
+import { compileAgentTypes, compileSingletons, compileTargetTypes } from "./declared_names.ts";
 import { compileSagas } from "./sagas/saga.ts";
 import {
   checkKnownKeys,
@@ -26,7 +26,6 @@ import {
   requireObject,
   requireUniqueStrings,
 } from "./shape.ts";
-import { compileSingletons } from "./singletons.ts";
 import { didYouMean } from "../nearest_name.ts";
 
 export type SpecCompilation =

@@ -10,7 +10,7 @@ import { parseSegments, type Segment } from "../handler/segments.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { didYouMean } from "../nearest_name.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
-import { checkTypeName } from "./party_types.ts";
+import { checkTypeName } from "./declared_names.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 
 /** The type `point`, which is available without being declared. */

@@ -15,7 +15,7 @@ import type { Environment } from "../tenant.ts";
 import { createFaultList, type FaultList, joinKey, shorten } from "./fault_list.ts";
 import { isSystemEventName } from "./document.ts";
 import { declaredTypes } from "./implications.ts";
-import { checkTypeName } from "./party_types.ts";
+import { checkTypeName } from "./declared_names.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 
 const LISTENER_KEYS = ["url", "secret", "events", "enabled", "title", "description"];

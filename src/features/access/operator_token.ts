@@ -3,8 +3,8 @@
  * holder of one. A token that others made may be signed with EdDSA instead, if configured.
  *
  * The algorithm must be on our list, and each algorithm has its own key. So neither `none` nor
- * a public key used as a secret gets through (RFC 8725, 3.1). The claims are Daybook's own. See
- * docs/reference/operators.md.
+ * a public key used as a secret gets through (RFC 8725, 3.1). The claims are Daybook's own. All
+ * nodes of a deployment share the secret through the store. See docs/reference/operators.md.
  */
 
 import { type CryptoKey, errors, importJWK, type JWTPayload, jwtVerify, SignJWT } from "jose";
@@ -15,6 +15,8 @@ import { hashToken } from "../../domain/access/operator.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Host } from "../../host.ts";
+import type { Bytes, Engine } from "../../kv/engine.ts";
+import { readSecret, storeSecret } from "../../store/deployment.ts";
 
 export interface TokenRequest {
   /** At least 32 bytes. */
@@ -158,4 +160,16 @@ function isListOfStrings(value: unknown): value is string[] {
 
 function unauthorized(message: string, hint?: string): Outcome<never> {
   return refuse({ kind: "unauthorized", message, hint });
+}
+
+const SECRET_BYTES = 32;
+
+/** The secret of that name; the first node that asks for it makes it. */
+export function shareSecret(engine: Engine, host: Host, name: string): Promise<Bytes> {
+  const fresh = host.randomBytes(SECRET_BYTES);
+  return engine.transact(async (tx) => {
+    const existing = await readSecret(tx, name);
+    if (existing === undefined) storeSecret(tx, name, fresh);
+    return existing ?? fresh;
+  });
 }

@@ -1,7 +1,7 @@
 /**
  * Lists every copy of an erased stream's data together with its remover. This is THE ONE PLACE
  * where a feature that stores something made from events declares it: with a row here and a
- * function in its own file under `store/` (see `store/erased_copies.ts`). See
+ * function beside its records under `store/` (see `store/erased_copies.ts`). See
  * docs/reference/erasure.md.
  *
  * The removers run in this order, each until it finds nothing more, one page per transaction.
@@ -18,7 +18,8 @@ import { removeStreamDeliveries } from "../../store/listeners/deliveries.ts";
 import { removeStreamEnded } from "../../store/listeners/ended_deliveries.ts";
 import type { CopyRemover, ErasedStream } from "../../store/erased_copies.ts";
 import { removeStreamErrors } from "../../store/error_records.ts";
-import { removeOldEvents, removeOldTiles } from "../../store/streams/old_generations.ts";
+import { removeOldEvents } from "../../store/streams/stream_events.ts";
+import { removeOldTiles } from "../../store/streams/tiles.ts";
 import { removeParkedEntries, removeStreamEntries } from "../../store/reactions/outbox.ts";
 import { eraseFromSagas } from "../../store/sagas/sagas.ts";
 import { removeParkedSchedules, removeStreamSchedules } from "../../store/reactions/schedules.ts";

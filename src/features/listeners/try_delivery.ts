@@ -20,8 +20,8 @@ import {
   encodePayload,
   type PayloadParts,
   signatureHeaders,
-} from "../../domain/listener/payload.ts";
-import type { WebhookSender } from "../../domain/listener/sender.ts";
+  type WebhookSender,
+} from "../../domain/listener/webhook.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";

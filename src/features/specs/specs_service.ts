@@ -4,7 +4,7 @@ import { deploySpec } from "./deploy_spec.ts";
 import { type BlobPage, showBlobs, uploadBlob, type UploadParts } from "../modules/blobs.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import type { WebhookSettings } from "../../domain/listener/sender.ts";
+import type { WebhookSettings } from "../../domain/listener/webhook.ts";
 import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";

@@ -1,7 +1,8 @@
 /**
- * Lists the ids of one aggregate type, or its aggregates with their states.
+ * Lists the aggregates of one type: their ids, alone or with their states, or those nearest to a
+ * point.
  *
- * See docs/reference/reading.md.
+ * See docs/reference/reading.md and docs/reference/geo.md.
  */
 
 import { assert } from "../../domain/assert.ts";
@@ -10,6 +11,8 @@ import type {
   AggregatePage,
   ListAggregatesRequest,
   ListedAggregate,
+  NearbyPage,
+  NearbyRequest,
 } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { type CompiledAggregateType, refuseAggregateType } from "../../domain/spec/compiled.ts";
@@ -20,6 +23,9 @@ import type { Engine } from "../../kv/engine.ts";
 import { listAggregateIds } from "../../store/streams/aggregates.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import type { AggregateReader } from "./read_aggregate.ts";
+import { openSearch } from "../../domain/geo/search.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { readPoints } from "../../store/streams/geo_index.ts";
 
 /** Longer than any identifier, so a longer cursor names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
@@ -106,4 +112,59 @@ async function resolveEach(
     entries.push({ id, error: "fold_budget_exceeded" });
   }
   return accept(entries);
+}
+
+/** Areas read at once. On a networked store each read waits for a reply. */
+const AREAS_AT_ONCE = 2;
+/** Points of an area read at once. Larger values, or more areas, would read more than is used. */
+const AREA_POINTS = 64;
+
+interface NearbyTools {
+  readonly engine: Engine;
+  readonly specs: SpecCache;
+  readonly turns: Turns;
+}
+
+/**
+ * The aggregates nearest to a point, each at its newest point. One version of the store answers the
+ * whole request. 404 for an unknown type, and for a type none of whose events has a point.
+ */
+export async function findNearby(
+  { engine, specs, turns }: NearbyTools,
+  { number }: Tenant,
+  { aggregateType, point, radius, limit: asked = limits.listPageDefault }: NearbyRequest,
+): Promise<Outcome<NearbyPage>> {
+  const spec = await specs.current(number);
+  const type = spec.aggregateTypes.get(aggregateType);
+  if (type === undefined) return refuseAggregateType(spec, aggregateType);
+  if (!hasPoints(type)) {
+    const message = `Aggregate type '${aggregateType}' has no geo attachment in spec`;
+    return refuse({ kind: "not_found", message });
+  }
+  const limit = Math.min(asked, limits.listPageMax);
+  // One result more than the limit shows whether any are left out.
+  const search = openSearch(point, radius, limit + 1);
+  const pieces = openPieces(turns);
+  await engine.snapshot(async (tx) => {
+    for (;;) {
+      await pieces.rest();
+      const areas = search.next(AREAS_AT_ONCE);
+      if (areas.length === 0) return;
+      const pages = await Promise.all(
+        areas.map((area) =>
+          readPoints(tx, number, { type: aggregateType, area, limit: AREA_POINTS })
+        ),
+      );
+      for (const [index, points] of pages.entries()) {
+        search.take(areas[index]!, points, points.length < AREA_POINTS);
+      }
+    }
+  });
+  const truncated = search.found.length > limit;
+  const limitClamped = limit < asked;
+  return accept({ entries: search.found.slice(0, limit), limit, limitClamped, truncated });
+}
+
+function hasPoints({ events }: CompiledAggregateType): boolean {
+  return events.values().some(({ locate }) => locate !== undefined);
 }

@@ -18,7 +18,7 @@ import type {
   ReactionWork,
 } from "../../domain/reaction/action.ts";
 import type { ModuleAnswers, ModuleQuestion } from "../../domain/reaction/module_question.ts";
-import type { EmitEntry } from "../../domain/reaction/outbox_entry.ts";
+import type { EmitEntry, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
 import type { Steps } from "../../domain/fairness/pieces.ts";
 import { keptRoot, type Root, rootName, type StoredRoot } from "../../domain/reaction/root.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
@@ -27,10 +27,11 @@ import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Host } from "../../host.ts";
 import type { ValidEvent } from "../../domain/write/validate_write.ts";
 import { pointBytes } from "../../store/streams/geo_index.ts";
-import { keepEncoded } from "./kept_entry.ts";
 import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
 import { prepareSchedule, scheduleBytes } from "./prepare_schedule.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
+import { decodeRecord } from "../../store/json_record.ts";
+import { encodeEntry } from "../../store/reactions/outbox.ts";
 
 /** What all events of one write share; the sums grow as events are processed. */
 export interface ReactionPlan {
@@ -352,4 +353,31 @@ export function errorRecordsOf(
     request_id: requestId,
   });
   return [...errors.slice(0, -1), last];
+}
+
+type EmitWaiting = WaitingEntry & { readonly entry: EmitEntry };
+
+/** Up to this size, an entry keeps its data as an object. */
+const OBJECT_BYTES_MAX = 2048;
+
+/**
+ * Returns an entry for the outbox with its encoded bytes. As an object, data takes up to ten times
+ * the memory of its text. So a large entry keeps only the bytes that are stored, and its data is
+ * decoded anew on each access.
+ */
+export function keepEncoded(waiting: EmitWaiting): PreparedEntry {
+  const value = encodeEntry(waiting);
+  if (value.length <= OBJECT_BYTES_MAX) return { ...waiting, value };
+  const { entry } = waiting;
+  const { key, aggregateType, id, eventType } = entry.emission;
+  const emission: Emission = {
+    key,
+    aggregateType,
+    id,
+    eventType,
+    get data() {
+      return decodeRecord<EmitWaiting>(value).entry.emission.data;
+    },
+  };
+  return { ...waiting, entry: { ...entry, emission }, value };
 }

@@ -2,7 +2,7 @@
 
 import { describeKind, isJsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import type { SqlArgument, SqlArguments } from "../../domain/projection/sql_parameters.ts";
+import type { SqlArgument, SqlArguments } from "../../domain/projection/check_query.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import { sendParts } from "../answer.ts";
 import { read } from "../endpoint.ts";

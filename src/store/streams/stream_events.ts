@@ -5,8 +5,9 @@
 
 import { assert } from "../../domain/assert.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
-import type { Bytes, KeyRange, KeyValue, ReadTransaction } from "../../kv/engine.ts";
+import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
+import { clearPage, type ErasedStream } from "../erased_copies.ts";
 import { keyAfter, keys } from "../keys.ts";
 import { wholeValue } from "../large_value.ts";
 import {
@@ -254,4 +255,16 @@ async function decodeSegments(
     if (events.length > 0) segments.push(events);
   }
   return segments;
+}
+
+/**
+ * Removes the events of the generation that a stream had before an erasure, the oldest first, so
+ * that a late reader finds nothing rather than something wrong.
+ */
+export async function removeOldEvents(
+  tx: Transaction,
+  { tenant, stream, generation }: ErasedStream,
+): Promise<Bytes | undefined> {
+  // Earlier erasures have removed the generations before that one.
+  return await clearPage(tx, tenant, keys.segments(tenant, stream, generation - 1));
 }

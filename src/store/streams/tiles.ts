@@ -7,8 +7,9 @@
 import { leafHash, NODE_BYTES, type PackedNodes, setNode } from "../../domain/audit/chain.ts";
 import { TILE_NODES, tileHash, type TilePlace } from "../../domain/audit/tree_tiles.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
-import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
+import { clearPage, type ErasedStream } from "../erased_copies.ts";
 import { keys } from "../keys.ts";
 import { readEvents, StreamRewritten } from "./stream_events.ts";
 
@@ -106,4 +107,14 @@ export async function listTiles(
 ): Promise<{ readonly number: number; readonly tile: PackedNodes }[]> {
   const pairs = await tx.getRange(keys.tiles(tenant, key, generation, height));
   return pairs.map(({ key, value }) => ({ number: unpack(key).at(-1) as number, tile: value }));
+}
+
+/** Removes the tiles of the generations that a stream had before an erasure. */
+export async function removeOldTiles(
+  tx: Transaction,
+  { tenant, stream, generation }: ErasedStream,
+): Promise<Bytes | undefined> {
+  const { begin } = keys.streamTiles(tenant, stream);
+  const { begin: end } = keys.tiles(tenant, stream, generation, 0);
+  return await clearPage(tx, tenant, { begin, end });
 }

@@ -1,14 +1,16 @@
-/** The content and signature of issued operator tokens. */
+/** The content and signature of issued operator tokens, and the secret that all nodes share. */
 
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, notDeepEqual, rejects } from "node:assert/strict";
 import { createHmac, createPrivateKey, sign } from "node:crypto";
 import {
   mintOperatorToken,
   operatorAuthenticator,
+  shareSecret,
 } from "../../../src/features/access/operator_token.ts";
 import fc from "fast-check";
 import { accepted, refusal } from "../../support/access_fixtures.ts";
 import { fakeHost } from "../../support/fake_host.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const secret = new Uint8Array(32).fill(9);
 const nowMs = Date.UTC(2026, 0, 1) + 999;
@@ -198,4 +200,22 @@ Deno.test("authenticate() answers any text with 401 and never throws", async () 
     equal(refusal(await operators.authenticate(text)).kind, "unauthorized");
   }));
   equal(refusal(await operators.authenticate("a".repeat(10_000_000))).kind, "unauthorized");
+});
+
+Deno.test("shareSecret() gives all nodes that start at once the same 32 bytes", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const secrets = await Promise.all(
+      Array.from({ length: 5 }, (_, node) => shareSecret(engine, fakeHost(`node${node}`), "jwt")),
+    );
+    equal(secrets[0]!.length, 32);
+    for (const secret of secrets) deepEqual(secret, secrets[0]);
+    deepEqual(await shareSecret(engine, fakeHost("later"), "jwt"), secrets[0]);
+  });
+});
+
+Deno.test("shareSecret() gives each name a secret of its own", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    notDeepEqual(await shareSecret(engine, host, "a"), await shareSecret(engine, host, "b"));
+  });
 });

@@ -18,7 +18,7 @@ import type {
 } from "../../saga/definition.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
 import { declaredTypes } from "../implications.ts";
-import { checkTypeName } from "../party_types.ts";
+import { checkTypeName } from "../declared_names.ts";
 import { checkNames, compileCondition, type SagaPlace } from "./saga_expressions.ts";
 import { compileStep } from "./saga_step.ts";
 import { checkKnownKeys, requireObject } from "../shape.ts";

@@ -10,7 +10,7 @@ import type { ReadTransaction } from "../../../kv/engine.ts";
 import { readReadyProjection } from "../../../store/projections/projections.ts";
 import { lastChangeStamp } from "../../../store/projections/row_changes.ts";
 import { readProjectionRows, type StoredRow } from "../../../store/projections/projection_rows.ts";
-import { FILLING } from "../../../sql/copy_format.ts";
+import { FILLING } from "../../../sql/copy_file.ts";
 import type { CopiedTable, CopyResult, CopyRow, CopyTask } from "../../../sql/copy_messages.ts";
 import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
 

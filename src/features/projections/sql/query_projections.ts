@@ -8,9 +8,12 @@
 import { count, type Counters } from "../../../domain/measures/counters.ts";
 import { limits } from "../../../domain/limits.ts";
 import { openPlaces, type Places } from "../../../domain/fairness/per_name.ts";
-import { checkQuery, type QueryRequest } from "../../../domain/projection/check_query.ts";
+import {
+  type BoundArguments,
+  checkQuery,
+  type QueryRequest,
+} from "../../../domain/projection/check_query.ts";
 import type { SqlMeasure } from "../../../domain/projection/sql_measure.ts";
-import type { BoundArguments } from "../../../domain/projection/sql_parameters.ts";
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../../domain/refusal.ts";
 import type { Tenant } from "../../../domain/tenant.ts";

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { SqlArguments } from "../../../../src/domain/projection/sql_parameters.ts";
+import type { SqlArguments } from "../../../../src/domain/projection/check_query.ts";
 import { readGolden } from "../../../support/golden_cases.ts";
 import {
   deployProjection,

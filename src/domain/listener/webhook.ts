@@ -1,12 +1,41 @@
 /**
- * Builds and signs the payload of a delivery.
+ * What one try of a delivery sends, and the port through which it uses the network.
  *
- * It also sets the headers of Standard Webhooks, so that its libraries can verify a delivery.
- * See docs/reference/listeners.md.
+ * The payload is signed, and has the headers of Standard Webhooks too, so that its libraries can
+ * verify a delivery. See docs/reference/listeners.md.
  */
 
+import type { TryAnswer } from "./delivery.ts";
 import { createHmac } from "node:crypto";
 import type { Tenant } from "../tenant.ts";
+
+export interface Webhook {
+  /** The instance that sends it. */
+  readonly owner: string;
+  /** Absolute, `http:` or `https:`. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** `traceparent` of the write that this event comes from, if that was traced. */
+  readonly cause?: string;
+}
+
+/** `webhook/sender.ts` implements it. */
+export interface WebhookSender {
+  /** Makes one try. Whatever goes wrong outside is returned as an answer, never thrown. */
+  send(webhook: Webhook): Promise<TryAnswer>;
+  /** Closes all connections. Tries under way fail. */
+  close(): void;
+}
+
+/** How a process delivers. */
+export interface WebhookSettings {
+  readonly sender: WebhookSender;
+  /** Replaces `SVC` in header names. */
+  readonly headerPrefix: string;
+  /** Whether specs may name listeners at addresses that are not public. */
+  readonly allowPrivate: boolean;
+}
 
 /** Keep equal to the version in `deno.json`. */
 const VERSION = "0.1.0";

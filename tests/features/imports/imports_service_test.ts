@@ -7,7 +7,7 @@ import {
   endOf,
   type ImportPlace,
   openImportPlaces,
-} from "../../../src/features/imports/import_places.ts";
+} from "../../../src/features/imports/imports_service.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { accept, type Outcome } from "../../../src/domain/refusal.ts";
 

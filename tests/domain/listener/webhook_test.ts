@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { encodePayload, signatureHeaders } from "../../../src/domain/listener/payload.ts";
+import { encodePayload, signatureHeaders } from "../../../src/domain/listener/webhook.ts";
 
 const RAW =
   '{"key":"order:a","type":"was_placed","data":{"item":"größe","n":1.0},"metadata":{"timestamp":1700000000}}';

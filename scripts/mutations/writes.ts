@@ -203,8 +203,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "what waits behind a transaction is not looked at when that ends",
-      "if (waiting.writes > 0) schedule();",
-      "",
+      "group.\n    if (waiting.writes > 0) schedule();",
+      "group.",
     ],
     [
       "writes that were taken count as waiting",

@@ -146,6 +146,36 @@ Deno.test("writes wait for a transaction of another environment, for ten millise
   }, { wrap });
 });
 
+Deno.test("a write waits while its stream is being written, however long that takes", async () => {
+  let held: HeldEngine | undefined;
+  let begun = 0;
+  const wrap = (engine: Engine): Engine => {
+    const inner = held = heldEngine(engine);
+    return wrapEngine(inner, {
+      transact(body, options) {
+        begun++;
+        return inner.transact(body, options);
+      },
+      durableVersion: () => undefined,
+    });
+  };
+  await withService(async ({ service, host, tenants: { test } }) => {
+    const commit = held!.hold();
+    begun = 0;
+    const first = service.data.writeEvents(test, noteWrite(uuid(1), "a"));
+    await commit.reached;
+    const second = service.data.writeEvents(test, noteWrite(uuid(1), "b"));
+    host.timeMs += 50;
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.equal(begun, 1);
+    commit.release();
+    assert.deepEqual([await first, await second].flatMap((one) => firstIndexes(valueOf(one))), [
+      0,
+      1,
+    ]);
+  }, { wrap });
+});
+
 Deno.test("writes to one stream land in the order they came, however many groups it takes", async () => {
   await withService(async ({ service, tenants: { test } }) => {
     const writes = Array.from({ length: 1_200 }, (_, n) => noteWrite(uuid(n % 2), `n${n}`));

@@ -177,16 +177,6 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ]),
   ...changesOf("src/features/writes/combine.ts", COMBINE, [
     [
-      "however many writes wait, all of them begin in one turn",
-      "groups.splice(GROUPS_AT_ONCE)",
-      "groups.splice(Infinity)",
-    ],
-    [
-      "writes that were left for the next turn are written behind later ones",
-      "queue.waiting.unshift(...writes);",
-      "queue.waiting.push(...writes);",
-    ],
-    [
       "what waits beside a long transaction waits for its end",
       "else if (!isTimed) lookLater();",
       "",

@@ -27,11 +27,6 @@ import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_wri
 const GROUP_WRITES_MAX = 500;
 /** Streams that share one transaction at most: a conflict on one reruns it for all of them. */
 const GROUP_STREAMS_MAX = 64;
-/**
- * Transactions of one environment that begin in one turn of the event loop. Each takes some
- * milliseconds without a pause, and hundreds of implied events may wait at once.
- */
-const GROUPS_AT_ONCE = 2;
 /** Stored bytes of events that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
 /**
@@ -92,8 +87,6 @@ export function createCombiner(
   let isScheduled = false;
   /** Whether a timer will look. */
   let isTimed = false;
-  /** Whether some writes were left for the next turn alone. */
-  let isMore = false;
   // A line of its own: a transaction has five seconds, so its slices wait for no other long work.
   const turns: Turns = { monotonicMs: host.monotonicMs, yieldTurn: host.yieldTurn };
 
@@ -152,7 +145,7 @@ export function createCombiner(
   }
 
   function look(): void {
-    const next = isMore ? "commit" : gathering.look(waiting);
+    const next = gathering.look(waiting);
     if (next === "next_turn") {
       host.yieldBriefly().then(look);
       return;
@@ -172,13 +165,8 @@ export function createCombiner(
   }
 
   function startGroups(): void {
-    isMore = false;
     for (const [tenant, queue] of queues) {
       const groups = takeGroups(queue);
-      for (const { writes } of groups.splice(GROUPS_AT_ONCE).toReversed()) {
-        queue.waiting.unshift(...writes);
-        isMore = true;
-      }
       const direct = directStreams(tenant, queue, groups);
       for (const [index, group] of groups.entries()) {
         commitInTurn(tenant, queue, group, direct?.[index] ?? NO_STREAMS);
@@ -186,7 +174,6 @@ export function createCombiner(
       if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
     }
     waiting = sumWaiting(queues);
-    if (isMore) schedule();
   }
 
   /** Where implied events may go, for each group; undefined for nowhere. */

@@ -68,37 +68,6 @@ Deno.test("writes to many streams that arrive together share transactions of six
   }, { wrap: counter.wrap });
 });
 
-Deno.test("however many writes wait, two transactions of an environment begin in one turn", async () => {
-  const begun: number[] = [];
-  let turn = 0;
-  let isOver = false;
-  const count = () => {
-    turn++;
-    if (!isOver) setImmediate(count);
-  };
-  const wrap = (engine: Engine): Engine =>
-    wrapEngine(engine, {
-      transact(body, options) {
-        begun.push(turn);
-        return engine.transact(body, options);
-      },
-    });
-  await withService(async ({ service, tenants: { test } }) => {
-    begun.length = 0;
-    setImmediate(count);
-    // Ten transactions of sixty-four streams. The last stream has more writes than one may have.
-    const streams = Array.from({ length: 1_240 }, (_, n) => Math.min(n, 639));
-    const writes = streams.map((n, at) => noteWrite(uuid(n), `n${at}`));
-    const outcomes = await Promise.all(writes.map((w) => service.data.writeEvents(test, w)));
-    isOver = true;
-    const places = outcomes.flatMap((outcome) => firstIndexes(valueOf(outcome)));
-    assert.deepEqual(places, streams.map((_, at) => Math.max(0, at - 639)));
-    const inTurn = Map.groupBy(begun, (turn) => turn);
-    assert.ok(begun.length >= 10);
-    assert.ok([...inTurn.values()].every(({ length }) => length <= 2), begun.join(" "));
-  }, { wrap });
-});
-
 Deno.test("writers who wait for their answers, in two halves, come together where nobody else writes", async () => {
   const counter = counting(true);
   await withService(async ({ service, tenants: { test } }) => {

@@ -3,6 +3,7 @@
  * docs/reference/reading.md.
  */
 
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { eventId, parseEventId } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
 import type { EventPage, ReadEventsRequest } from "../../domain/reading.ts";
@@ -12,15 +13,21 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import {
+  type EventWindow,
   type IndexedEvent,
   readEvents,
   readEventsBackwards,
 } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
 
+export interface EventTools {
+  readonly engine: Engine;
+  readonly specs: SpecCache;
+  readonly turns: Turns;
+}
+
 export async function readEventPage(
-  engine: Engine,
-  specs: SpecCache,
+  { engine, specs, turns }: EventTools,
   tenant: Tenant,
   request: ReadEventsRequest,
 ): Promise<Outcome<EventPage>> {
@@ -35,10 +42,11 @@ export async function readEventPage(
   const asked = request.count ?? limits.eventsPageDefault;
   const count = Math.min(asked, limits.eventsPageMax);
   const { key } = located.value;
+  const wanted = { key, count, start, turns };
   const page = await engine.snapshot((tx) =>
     request.direction === "forwards"
-      ? pageForwards(tx, tenant.number, { key, count, start })
-      : pageBackwards(tx, tenant.number, { key, count, start })
+      ? pageForwards(tx, tenant.number, wanted)
+      : pageBackwards(tx, tenant.number, wanted)
   );
   return accept({ ...page, countLimit: count, countClamped: count < asked });
 }
@@ -49,18 +57,56 @@ interface PageRequest {
   readonly key: StreamKey;
   readonly count: number;
   readonly start: number | undefined;
+  readonly turns: Turns;
+}
+
+/** A page is read in portions of this size. Others have their turn between two of them. */
+const PORTION_BYTES = 512 * 1024;
+
+/** As {@link readEvents} or {@link readEventsBackwards}, in time slices. */
+async function readPortions(
+  turns: Turns,
+  window: EventWindow,
+  readNext: (left: EventWindow) => Promise<IndexedEvent[]>,
+  without: (left: EventWindow, read: readonly IndexedEvent[]) => EventWindow,
+): Promise<IndexedEvent[][]> {
+  const pieces = openPieces(turns);
+  const portions: IndexedEvent[][] = [];
+  let left = window;
+  for (;;) {
+    const portion = await readNext({ ...left, bytesMax: Math.min(left.bytesMax, PORTION_BYTES) });
+    if (portion.length === 0) return portions;
+    portions.push(portion);
+    left = without(left, portion);
+    if (left.from >= left.to || left.bytesMax <= 0) return portions;
+    await pieces.rest();
+  }
+}
+
+function bytesOf(events: readonly IndexedEvent[]): number {
+  return events.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 async function pageForwards(
   tx: ReadTransaction,
   tenant: number,
-  { key, count, start }: PageRequest,
+  { key, count, start, turns }: PageRequest,
 ): Promise<Page> {
   const { length, generation } = await readHead(tx, tenant, key);
   const from = start === undefined ? 0 : start + 1;
   const to = Math.min(length, from + count);
   const window = { from, to, bytesMax: limits.pageBytesMax, generation };
-  const events = withinCeiling(await readEvents(tx, tenant, key, window));
+  const portions = await readPortions(
+    turns,
+    window,
+    (left) => readEvents(tx, tenant, key, left),
+    (left, read) => ({
+      ...left,
+      from: read.at(-1)!.index + 1,
+      bytesMax: left.bytesMax - bytesOf(read),
+    }),
+  );
+  const events = withinCeiling(portions.flat());
   const last = events.at(-1);
   return page(events, last !== undefined && last.index < length - 1, last, count);
 }
@@ -68,13 +114,19 @@ async function pageForwards(
 async function pageBackwards(
   tx: ReadTransaction,
   tenant: number,
-  { key, count, start }: PageRequest,
+  { key, count, start, turns }: PageRequest,
 ): Promise<Page> {
   const { length, generation } = await readHead(tx, tenant, key);
   const to = Math.min(length, start ?? length);
   const from = Math.max(0, to - count);
   const window = { from, to, bytesMax: limits.pageBytesMax, generation };
-  const newestFirst = (await readEventsBackwards(tx, tenant, key, window)).reverse();
+  const portions = await readPortions(
+    turns,
+    window,
+    (left) => readEventsBackwards(tx, tenant, key, left),
+    (left, read) => ({ ...left, to: read[0]!.index, bytesMax: left.bytesMax - bytesOf(read) }),
+  );
+  const newestFirst = portions.flatMap((portion) => portion.reverse());
   const events = withinCeiling(newestFirst).reverse();
   const first = events[0];
   return page(events, first !== undefined && first.index > 0, first, count);

@@ -4,6 +4,7 @@
  * docs/reference/listeners.md.
  */
 
+import type { Steps } from "../../domain/fairness/pieces.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { markLane, putDelivery, signalLanes } from "../../store/listeners/deliveries.ts";
@@ -26,17 +27,21 @@ export interface OwnLanes {
 /** For a process that does not deliver. */
 export const NO_OWN_LANES: OwnLanes = { isOwn: () => false, offer: () => {} };
 
+/** Deliveries that are added in one step. */
+const DELIVERIES_PER_STEP = 32;
+
 /** Call it for a target with deliveries. `first` is the index of its first event. */
-export function appendDeliveries(
+export function* appendDeliverySteps(
   tx: Transaction,
   tenant: number,
   { key: stream, deliveries }: PreparedTarget,
   first: number,
   lanes: OwnLanes,
-): void {
+): Steps<void> {
   const marked = new Set<string>();
   let isOwn = true;
-  for (const { offset, listener, value } of deliveries!) {
+  for (const [number, { offset, listener, value }] of deliveries!.entries()) {
+    if (number > 0 && number % DELIVERIES_PER_STEP === 0) yield;
     const lane = { tenant, listener, stream };
     putDelivery(tx, lane, first + offset, value);
     if (marked.has(listener)) continue;

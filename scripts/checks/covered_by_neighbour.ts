@@ -161,6 +161,26 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
+    place: "src/store/feed/log_record.ts",
+    test: "tests/store/feed/commit_log_test.ts",
+    reason: "the form of what the log keeps",
+  },
+  {
+    place: "src/store/feed/fill.ts",
+    test: "tests/features/feed/fill_feed_test.ts",
+    reason: "the records of the filling in",
+  },
+  {
+    place: "src/features/feed/feed_service.ts",
+    test: "tests/features/feed/shared_pages_test.ts",
+    reason: "shared pages; the other calls are tested by the files that they bind",
+  },
+  {
+    place: "src/http/feed",
+    test: "tests/http/feed/feed_test.ts",
+    reason: "seen by clients as one: what is sent, when, and how it ends",
+  },
+  {
     place: "src/features/writes/prepare_schedule.ts",
     test: "tests/features/writes/prepare_reactions_test.ts",
     reason: "ids and sizes, seen by what a write leaves",
@@ -321,9 +341,9 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "changes are those of rows",
   },
   {
-    place: "src/store/cursors.ts",
-    test: "tests/store/commit_log_test.ts",
-    reason: "a cursor is moved by a reader of the log",
+    place: "src/store/feed/log_cursor.ts",
+    test: "tests/features/projections/keep_projections_test.ts",
+    reason: "projections move the cursor",
   },
   {
     place: "src/features/sagas/saga_transition.ts",

@@ -97,14 +97,14 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "deliveries are not put in with their events",
-      "appendDeliveries(tx, tenant, target, first, lanes);",
+      "await runHere(appendDeliverySteps(tx, tenant, target, firsts[number]!, lanes), turns);",
       "",
       "tests/features/listeners/deliver_events_test.ts",
     ],
     [
       "deliveries are of the event behind their own",
-      "appendDeliveries(tx, tenant, target, first, lanes);",
-      "appendDeliveries(tx, tenant, target, first + 1, lanes);",
+      "appendDeliverySteps(tx, tenant, target, firsts[number]!, lanes)",
+      "appendDeliverySteps(tx, tenant, target, firsts[number]! + 1, lanes)",
       "tests/features/listeners/deliver_events_test.ts",
     ],
     [
@@ -114,9 +114,9 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "tests/end_to_end/plans_test.ts",
     ],
     [
-      "commits that projections read are not logged",
-      "logCommit(tx, tenant, { stream, first, count });",
-      "void first;",
+      "commits are not logged",
+      "logCommit(tx, tenant, log);",
+      "void tx;",
       "tests/features/projections/keep_projections_test.ts",
     ],
     [

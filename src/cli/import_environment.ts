@@ -1,5 +1,6 @@
 /** `import`: reads a file made by `export` into an empty environment of this store. */
 
+import { prepareFeed } from "../features/feed/fill_feed.ts";
 import {
   importEnvironment,
   type TransferSummary,
@@ -30,6 +31,7 @@ export async function importFile(path: string, options: ImportFileOptions): Prom
   const engine = await openStoreOrExit(config, host, "import");
   const beganMs = host.nowMs();
   try {
+    await prepareFeed(engine);
     const outcome = await importEnvironment(engine, host, file, {
       slug: options.instance,
       environment: environment || undefined,

@@ -16,8 +16,9 @@ export const kind = {
   cancelRule: 12,
   cancelMark: 13,
   watchedTypes: 14,
-  commitLog: 15,
-  cursor: 16,
+  /** The log and the cursors of stores made before there was a feed; cleared by the upgrade. */
+  shardedLog: 15,
+  shardedCursor: 16,
   saga: 17,
   sagaList: 18,
   sagaWait: 19,
@@ -52,4 +53,8 @@ export const kind = {
   root: 48,
   recurring: 49,
   asideTimer: 50,
+  commitLog: 51,
+  logCursor: 52,
+  logStart: 53,
+  feedId: 54,
 } as const;

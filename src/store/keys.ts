@@ -114,7 +114,12 @@ export const keys = {
   /** Environments that have projections, or still have something of former ones. */
   projectionTenant: (tenant: number): Bytes => pack([0, "view_tenant", tenant]),
   projectionTenants: (): KeyRange => rangeOf([0, "view_tenant"]),
-  /** Counts transactions that put something into the commit log; watched. */
+  /** Environments whose log lacks the time before it, and how far filling it in has come. */
+  feedFill: (tenant: number): Bytes => pack([0, "feed_fill", tenant]),
+  feedFills: (): KeyRange => rangeOf([0, "feed_fill"]),
+  /** Set once all environments from before the feed are known. */
+  feedPrepared: (): Bytes => pack([0, "feed_prepared"]),
+  /** Counts commits that a projection may show; watched. */
   commitSignal: (): Bytes => pack([0, "commit_signal"]),
   /** Erasures of the whole deployment that are due or under way. */
   erasure: (tenant: number, id: string): Bytes => pack([0, "erasure", tenant, id]),
@@ -188,12 +193,21 @@ export const keys = {
   watchedTypesHash: (tenant: number): Bytes => pack([tenant, kind.watchedTypes, 0]),
   /** Which event types something waits for, and what reads the commit log. */
   watchedTypes: (tenant: number): Bytes => pack([tenant, kind.watchedTypes, 1]),
-  /** Followed by the stamp of the commit, then by the stream. */
-  commitLog: (tenant: number, shard: number): Bytes => pack([tenant, kind.commitLog, shard]),
-  /** How far a reader of the commit log has come. */
-  cursor: (tenant: number, consumer: string, shard: number): Bytes =>
-    pack([tenant, kind.cursor, consumer, shard]),
-  cursors: (tenant: number, consumer: string): KeyRange => rangeOf([tenant, kind.cursor, consumer]),
+  /** What each commit did; followed by epoch, stamp and part: `feed/commit_log.ts`. */
+  commitLog: (tenant: number): KeyRange => ({
+    begin: pack([tenant, kind.commitLog]),
+    end: pack([tenant, kind.commitLog + 1]),
+  }),
+  /** How far the projections have come in the commit log. */
+  logCursor: (tenant: number): Bytes => pack([tenant, kind.logCursor]),
+  /** From which event on the log has a stream, while earlier ones are being filled in. */
+  logStart: (tenant: number, stream: string): Bytes => pack([tenant, kind.logStart, stream]),
+  logStarts: (tenant: number): KeyRange => rangeOf([tenant, kind.logStart]),
+  /** What the cursors of the feed are recognized by. */
+  feedId: (tenant: number): Bytes => pack([tenant, kind.feedId]),
+  /** The log of a store made before there was a feed; followed by a stamp and the stream. */
+  shardedLog: (tenant: number, shard: number): Bytes => pack([tenant, kind.shardedLog, shard]),
+  shardedCursors: (tenant: number): KeyRange => rangeOf([tenant, kind.shardedCursor]),
   saga: (tenant: number, id: string): Bytes => pack([tenant, kind.saga, id]),
   sagas: (tenant: number): KeyRange => rangeOf([tenant, kind.saga]),
   /** The index behind listings, by state; `name` is "" in the part that lists all sagas. */

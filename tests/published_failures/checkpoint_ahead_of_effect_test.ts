@@ -8,19 +8,18 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
-import { commitLogShard } from "../../src/domain/fairness/work_share.ts";
 import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
-import { logCommit, readCommits } from "../../src/store/commit_log.ts";
-import { moveCursor, readCursor } from "../../src/store/cursors.ts";
+import { logCommit } from "../../src/store/feed/commit_log.ts";
 import { faultyEngine } from "../support/faulty_engine.ts";
 import { heldEngine } from "../support/held_engine.ts";
 import {
-  idsOfOneShard,
-  READER,
+  idsOf,
+  moveCursor,
+  nextEntries,
+  readCursor,
   readLog,
   readStep,
-  registerReader,
   timesSeenOf,
 } from "../support/log_reader.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
@@ -31,14 +30,14 @@ import { countNotes, withShop, workOn } from "./shop.ts";
 
 const TENANT = 9;
 
-/** Logs six commits in one shard of the log. */
-async function logSix(engine: Engine): Promise<{ ids: readonly string[]; shard: number }> {
-  const ids = idsOfOneShard(TENANT, 6);
+/** Logs six commits. */
+async function logSix(engine: Engine): Promise<readonly string[]> {
+  const ids = idsOf(6);
   for (const id of ids) {
-    const events = { stream: streamKey("order", id), first: 0, count: 1 };
-    await engine.transact((tx) => Promise.resolve(logCommit(tx, TENANT, events)));
+    const entry = { kind: "appended", stream: streamKey("order", id), first: 0, count: 1 } as const;
+    await engine.transact((tx) => Promise.resolve(logCommit(tx, TENANT, [entry])));
   }
-  return { ids, shard: commitLogShard(`${TENANT}/${streamKey("order", ids[0]!)}`) };
+  return ids;
 }
 
 function textKey(text: string): Bytes {
@@ -93,12 +92,12 @@ Deno.test("a reader that dies at any moment has handled each event once (librdka
   for (const landed of [true, false]) {
     for (const diesAt of [0, 1, 2]) {
       await withTemporaryEngine(async (engine) => {
-        const { ids, shard } = await logSix(engine);
+        const ids = await logSix(engine);
         const plan = (commit: number) =>
           commit === diesAt ? { kind: "unavailable", landed } as const : undefined;
         const dying = faultyEngine(engine, plan);
         const reading = async () => {
-          while (await readStep(dying, TENANT, shard, 2) > 0);
+          while (await readStep(dying, TENANT, 2) > 0);
         };
         await assert.rejects(reading(), { name: "EngineUnavailable" });
         await readLog(engine, TENANT, 2);
@@ -111,16 +110,11 @@ Deno.test("a reader that dies at any moment has handled each event once (librdka
 // Eventuous/eventuous#25: when a handler threw, the checkpoint still moved past its event.
 Deno.test("a handler that throws leaves the cursor where it was (Eventuous)", async () => {
   await withTemporaryEngine(async (engine) => {
-    const { ids, shard } = await logSix(engine);
-    const name = { tenant: TENANT, consumer: READER, shard };
-    await readStep(engine, TENANT, shard, 2);
+    const ids = await logSix(engine);
+    await readStep(engine, TENANT, 2);
     const throwing = engine.transact(async (tx) => {
-      const [commit] = await readCommits(tx, TENANT, {
-        shard,
-        position: await readCursor(tx, name),
-        limit: 1,
-      });
-      moveCursor(tx, name, commit!.position);
+      const { end } = await nextEntries(tx, TENANT, await readCursor(tx, TENANT), 1);
+      moveCursor(tx, TENANT, end);
       throw new Error("a bug in the handler");
     });
     await assert.rejects(throwing, { message: "a bug in the handler" });
@@ -134,25 +128,24 @@ Deno.test("a handler that throws leaves the cursor where it was (Eventuous)", as
 Deno.test("of two readers the slower one moves nothing back and repeats nothing (YugabyteDB)", async () => {
   for (const isGuarded of [false, true]) {
     await withTemporaryEngine(async (inner) => {
-      const { ids, shard } = await logSix(inner);
-      const name = { tenant: TENANT, consumer: READER, shard };
+      const ids = await logSix(inner);
       const engine = isGuarded ? inner : unguarded(inner);
       const slow = heldEngine(engine);
       const commit = slow.hold();
-      const reading = readStep(slow, TENANT, shard, 2);
+      const reading = readStep(slow, TENANT, 2);
       await commit.reached;
-      assert.equal(await readStep(engine, TENANT, shard, 4), 4);
-      const ahead = await inner.snapshot((tx) => readCursor(tx, name));
+      assert.equal(await readStep(engine, TENANT, 4), 4);
+      const ahead = await inner.snapshot((tx) => readCursor(tx, TENANT));
       commit.release();
       await reading;
-      const after = await inner.snapshot((tx) => readCursor(tx, name));
+      const after = await inner.snapshot((tx) => readCursor(tx, TENANT));
       await readLog(engine, TENANT);
       const seen = await timesSeenOf(inner, TENANT, ids);
       if (isGuarded) {
-        assert.ok(after!.toHex() > ahead!.toHex(), "it went on behind the quicker one");
+        assert.ok(after.place > ahead.place, "it went on behind the quicker one");
         assert.deepEqual(seen, [1, 1, 1, 1, 1, 1]);
       } else {
-        assert.ok(after!.toHex() < ahead!.toHex(), "without a guard it goes back");
+        assert.ok(after.place < ahead.place, "without a guard it goes back");
         assert.deepEqual(seen, [2, 2, 2, 2, 1, 1]);
       }
     });
@@ -182,12 +175,10 @@ function unguarded(engine: Engine): Engine {
 // debezium/debezium#7531: events of one transaction had one position; after a restart amid them
 // the rest counted as done.
 Deno.test("a page that ends amid one commit loses none of its events (Debezium)", async () => {
-  const STAMP_BYTES = 10;
   await withShop(async (shop) => {
     const { number } = shop.tenant;
     const { service } = shop.start();
-    await registerReader(shop.engine, number);
-    const ids = idsOfOneShard(number, 4);
+    const ids = idsOf(4);
     const events = [{ type: "was_paid", data: {} }];
     valueOf(
       await service.data.writeEvents(shop.tenant, {
@@ -197,14 +188,12 @@ Deno.test("a page that ends amid one commit loses none of its events (Debezium)"
         requestId: "request-1",
       }),
     );
-    const shard = commitLogShard(`${number}/${streamKey("order", ids[0]!)}`);
-    const commits = await shop.engine.snapshot((tx) =>
-      readCommits(tx, number, { shard, position: undefined, limit: 10 })
+    const { entries } = await shop.engine.snapshot(async (tx) =>
+      nextEntries(tx, number, await readCursor(tx, number), 10)
     );
-    const stamps = commits.map(({ position }) => position.slice(0, STAMP_BYTES).toHex());
-    assert.deepEqual([stamps.length, new Set(stamps).size], [4, 1], "no stamp is behind the first");
+    assert.equal(entries.length, 4, "all of them are in one record");
     for (let restarts = 0; restarts < 4; restarts++) {
-      await readStep(shop.engine, number, shard, 1);
+      await readStep(shop.engine, number, 1);
       await shop.restart();
     }
     assert.deepEqual(await timesSeenOf(shop.engine, number, ids), [1, 1, 1, 1]);

@@ -7,12 +7,11 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
-import { commitLogShard } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { logCommit, readCommits, removeCommits } from "../../src/store/commit_log.ts";
-import { readCursor } from "../../src/store/cursors.ts";
+import { logCommit } from "../../src/store/feed/commit_log.ts";
+import { keyAfter, keys } from "../../src/store/keys.ts";
 import { heldEngine } from "../support/held_engine.ts";
-import { idsOfOneShard, READER, readLog, readStep, timesSeenOf } from "../support/log_reader.ts";
+import { idsOf, readLog, readStep, timesSeenOf } from "../support/log_reader.ts";
 import { setOff } from "../support/reactive_spec.ts";
 import { SHOP } from "../support/saga_fixtures.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
@@ -26,7 +25,9 @@ function logBoth(engine: Engine, sequence: SequenceLog, id: string, then = () =>
   const number = sequence.take();
   return engine.transact((tx) => {
     sequence.append(tx, { number, atMs: 0 });
-    logCommit(tx, TENANT, { stream: streamKey("order", id), first: 0, count: 1 });
+    logCommit(tx, TENANT, [
+      { kind: "appended", stream: streamKey("order", id), first: 0, count: 1 },
+    ]);
     then();
     return Promise.resolve();
   });
@@ -42,7 +43,7 @@ function rollBack(): void {
 // the sequencer kept everything behind it in memory.
 Deno.test("neither a rolled back transaction nor one under way holds a reader up (Marten, Axon, socket.io-servicebus)", async () => {
   await withTemporaryEngine(async (engine) => {
-    const ids = idsOfOneShard(TENANT, 6);
+    const ids = idsOf(6);
     const sequence = openSequenceLog(engine, "gaps");
     const patient = openSequenceReader(sequence, () => false);
     const held = heldEngine(engine);
@@ -71,28 +72,25 @@ Deno.test("neither a rolled back transaction nor one under way holds a reader up
 // streams, and the checkpoint, which advanced by ones, was never stored again.
 Deno.test("removing what a cursor points to holds no reader up (Commanded's EventStore)", async () => {
   await withTemporaryEngine(async (engine) => {
-    const ids = idsOfOneShard(TENANT, 6);
+    const ids = idsOf(6);
     const sequence = openSequenceLog(engine, "removed");
     for (const id of ids) await logBoth(engine, sequence, id);
     const patient = openSequenceReader(sequence, () => false);
     await engine.transact((tx) => Promise.resolve(sequence.remove(tx, 3)));
     await patient.read();
     assert.deepEqual(patient.handled, [1, 2], "one that counts by ones stops before it");
-    const shard = commitLogShard(`${TENANT}/${streamKey("order", ids[0]!)}`);
-    const name = { tenant: TENANT, consumer: READER, shard };
-    /** Removes everything up to and including the commit that the cursor points to. */
-    async function removeDone(): Promise<void> {
+    /** Removes the first `count` records that are left; the last one is what the cursor names. */
+    async function remove(count: number): Promise<void> {
       await engine.transact(async (tx) => {
-        const cursor = (await readCursor(tx, name))!;
-        const commits = await readCommits(tx, TENANT, { shard, position: undefined, limit: 100 });
-        const last = commits.findIndex(({ position }) => position.toHex() === cursor.toHex());
-        removeCommits(tx, TENANT, commits.slice(0, last + 1));
+        const { begin, end } = keys.commitLog(TENANT);
+        const pairs = await tx.getRange({ begin, end }, { limit: count });
+        tx.clearRange({ begin, end: keyAfter(pairs.at(-1)!.key) });
       });
     }
-    await readStep(engine, TENANT, shard, 3);
-    await removeDone();
-    assert.equal(await readStep(engine, TENANT, shard, 2), 2);
-    await removeDone();
+    await readStep(engine, TENANT, 3);
+    await remove(3);
+    assert.equal(await readStep(engine, TENANT, 2), 2);
+    await remove(2);
     await readLog(engine, TENANT);
     assert.deepEqual(await timesSeenOf(engine, TENANT, ids), [1, 1, 1, 1, 1, 1]);
   });

@@ -8,7 +8,7 @@
 
 import assert from "node:assert/strict";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
-import { idsOfOneShard, readLog, registerReader, timesSeenOf } from "../support/log_reader.ts";
+import { idsOf, readLog, timesSeenOf } from "../support/log_reader.ts";
 import { setOff, write } from "../support/reactive_spec.ts";
 import { uuid } from "../support/service_fixture.ts";
 import type { Node } from "../support/two_nodes.ts";
@@ -127,8 +127,7 @@ for (const landed of [true, false]) {
 Deno.test("the first event after a restart is read (Eventuous)", async () => {
   await withShop(async (shop) => {
     const { tenant: { number } } = shop;
-    await registerReader(shop.engine, number);
-    const ids = idsOfOneShard(number, 4);
+    const ids = idsOf(4);
     const writeAll = async (some: readonly string[]) => {
       const { service } = shop.start();
       for (const id of some) await write(service, shop.tenant, setOff(id, "was_paid"));

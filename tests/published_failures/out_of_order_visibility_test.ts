@@ -9,10 +9,10 @@
 import assert from "node:assert/strict";
 import { streamKey } from "../../src/domain/stream_key.ts";
 import type { Engine } from "../../src/kv/engine.ts";
-import { logCommit } from "../../src/store/commit_log.ts";
+import { logCommit } from "../../src/store/feed/commit_log.ts";
 import { listOutbox, outboxShard } from "../../src/store/reactions/outbox.ts";
 import { heldEngine } from "../support/held_engine.ts";
-import { idsOfOneShard, readLog, registerReader, timesSeenOf } from "../support/log_reader.ts";
+import { idsOf, readLog, timesSeenOf } from "../support/log_reader.ts";
 import { eventsOf, setOff, write } from "../support/reactive_spec.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
@@ -20,6 +20,10 @@ import { openSequenceLog, openSequenceReader, type SequencedEvent } from "./sequ
 import { withShop, workOn, writeAndDie } from "./shop.ts";
 
 const MINUTE_MS = 60_000;
+
+function firstEventOf(id: string) {
+  return { kind: "appended", stream: streamKey("order", id), first: 0, count: 1 } as const;
+}
 
 /** All orders of the items. */
 function permutations<T>(items: readonly T[]): T[][] {
@@ -38,7 +42,7 @@ interface Outcome {
 
 /** Four transactions that began together land in `order`; both readers look after each. */
 async function landIn(order: readonly number[], engine: Engine, tenant: number): Promise<Outcome> {
-  const ids = idsOfOneShard(tenant, order.length);
+  const ids = idsOf(order.length);
   const sequence = openSequenceLog(engine, `${tenant}`);
   const reader = openSequenceReader(sequence, () => true);
   const held = heldEngine(engine);
@@ -47,7 +51,7 @@ async function landIn(order: readonly number[], engine: Engine, tenant: number):
     const number = sequence.take();
     return held.transact((tx) => {
       sequence.append(tx, { number, atMs: 0 });
-      logCommit(tx, tenant, { stream: streamKey("order", id), first: 0, count: 1 });
+      logCommit(tx, tenant, [firstEventOf(id)]);
       return Promise.resolve();
     });
   });
@@ -90,8 +94,7 @@ async function lateWrite(
     const { node: a, held } = shop.startHeld();
     const b = shop.start();
     a.host.timeMs += skewMs;
-    await registerReader(engine, tenant.number);
-    const ids = idsOfOneShard(tenant.number, 2);
+    const ids = idsOf(2);
     const commit = held.hold();
     const writing = write(a.service, tenant, setOff(ids[0]!, "was_paid"));
     await commit.reached;

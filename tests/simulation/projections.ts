@@ -1,9 +1,12 @@
 /** The projections of a world as clients deploy them, and whether their upkeep is done. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
+import { splitStreamKey } from "../../src/domain/stream_key.ts";
 import { isRecordSettled } from "../../src/features/projections/projection_sets.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
-import { keys } from "../../src/store/keys.ts";
+import type { LogPosition } from "../../src/store/feed/log_cursor.ts";
+import { decodeEntries } from "../../src/store/feed/log_record.ts";
+import { keyAfter, keys } from "../../src/store/keys.ts";
 import type { ProjectionRecord } from "../../src/store/projections/projections.ts";
 import type { Random } from "../crash/random.ts";
 import { ask, type ClientWorld } from "./clients.ts";
@@ -36,7 +39,8 @@ export const DEFINITIONS: readonly JsonObject[] = [
 
 const TRIES_MAX = 12;
 const RETRY_MS = 250;
-const LOG_SHARDS_MAX = 1_000;
+/** The types that the definitions read. */
+const TYPES: ReadonlySet<string> = new Set(["order", "payment", "stock"]);
 
 /** Tries until a deploy is acknowledged, or gives up. */
 export async function deployProjection(
@@ -65,11 +69,26 @@ export function readProjections(store: SimulatedStore): ProjectionRecord[] {
     .map(({ value }) => decodeRecord<ProjectionRecord>(value));
 }
 
+/** Whether the log has something that projections show behind their cursor. */
+function isBehind(store: SimulatedStore): boolean {
+  const { number } = TENANT;
+  const key = keys.logCursor(number);
+  const [cursor] = store.pairsWithin({ begin: key, end: keyAfter(key) });
+  if (cursor === undefined) return false;
+  const { place, done } = decodeRecord<LogPosition>(cursor.value);
+  const { begin, end } = keys.commitLog(number);
+  return store.pairsWithin({ begin, end }).some(({ key, value }) => {
+    const at = key.subarray(begin.length).toHex().padEnd(place.length, "0");
+    if (at < place) return false;
+    const entries = decodeEntries(value);
+    const left = at === place ? entries.slice(done) : entries;
+    return left.some(({ stream }) => TYPES.has(splitStreamKey(stream).type));
+  });
+}
+
 /** Whether rows are still to be written or removed, as far as the store shows. */
 export function areProjectionsBusy(store: SimulatedStore): boolean {
-  const { number } = TENANT;
-  const log = { begin: keys.commitLog(number, 0), end: keys.commitLog(number, LOG_SHARDS_MAX) };
-  if (store.pairsWithin(log).length > 0) return true;
+  if (isBehind(store)) return true;
   const spec = compiledNow(store);
   return readProjections(store).some((record) =>
     record.building !== undefined || record.removing.length > 0 || !isRecordSettled(record, spec)

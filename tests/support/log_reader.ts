@@ -3,54 +3,77 @@
  * that the log names and moves its cursor.
  */
 
+import { FEED_START, WHOLE_RECORD } from "../../src/domain/feed/place.ts";
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
-import { COMMIT_LOG_SHARDS, commitLogShard } from "../../src/domain/fairness/work_share.ts";
-import type { Bytes, Engine } from "../../src/kv/engine.ts";
+import type { Bytes, Engine, ReadTransaction, Transaction } from "../../src/kv/engine.ts";
 import { viewOf } from "../../src/kv/slab.ts";
-import { readCommits } from "../../src/store/commit_log.ts";
-import { moveCursor, readCursor } from "../../src/store/cursors.ts";
-import { openWatchedTypes, watchTypes } from "../../src/store/reactions/watched_types.ts";
+import { readLog as readRecords, readLogAt } from "../../src/store/feed/commit_log.ts";
+import type { LogPosition } from "../../src/store/feed/log_cursor.ts";
+import type { LogEntry } from "../../src/store/feed/log_record.ts";
 import { uuid } from "./service_fixture.ts";
 
-export const LOG_SHARDS = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
-export const READER = "test";
-
-/** From this commit on, everything that the environment writes is in the log. */
-export function registerReader(engine: Engine, tenant: number): Promise<void> {
-  return engine.transact(async (tx) => {
-    const before = await openWatchedTypes().read(tx, tenant);
-    watchTypes(tx, tenant, before, { logged: ["order", "ledger"] });
-  });
+/** The next entries of the log, and the position behind them. */
+export interface NextEntries {
+  readonly entries: readonly LogEntry[];
+  readonly end: LogPosition;
 }
 
-/** Reads at most `limit` commits of a shard; returns how many it read. */
-export function readStep(
-  engine: Engine,
+const START: LogPosition = { place: FEED_START, done: WHOLE_RECORD };
+
+/** At most `limit` entries behind a position; it may end amid a record. */
+export async function nextEntries(
+  tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
-  shard: number,
+  at: LogPosition,
   limit: number,
-): Promise<number> {
-  const name = { tenant, consumer: READER, shard };
+): Promise<NextEntries> {
+  const begun = await readLogAt(tx, tenant, at.place);
+  const records = await readRecords(tx, tenant, { after: at.place, limit });
+  if (begun !== undefined) records.unshift(begun);
+  const entries: LogEntry[] = [];
+  let end = at;
+  for (const { place, entries: all } of records) {
+    const from = place === at.place ? at.done : 0;
+    const some = all.slice(from, from + limit - entries.length);
+    entries.push(...some);
+    if (some.length > 0) end = { place, done: from + some.length };
+    if (entries.length === limit) break;
+  }
+  return { entries, end };
+}
+
+/** Guarded. */
+export async function readCursor(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+): Promise<LogPosition> {
+  const value = await tx.get(cursorKey(tenant));
+  return value === undefined ? START : JSON.parse(new TextDecoder().decode(value));
+}
+
+export function moveCursor(tx: Transaction, tenant: number, position: LogPosition): void {
+  tx.set(cursorKey(tenant), new TextEncoder().encode(JSON.stringify(position)));
+}
+
+/** Reads at most `limit` entries; returns how many it read. */
+export function readStep(engine: Engine, tenant: number, limit: number): Promise<number> {
   return engine.transact(async (tx) => {
-    const commits = await readCommits(tx, tenant, {
-      shard,
-      position: await readCursor(tx, name),
-      limit,
-    });
-    for (const { stream, first, count } of commits) {
+    const { entries, end } = await nextEntries(tx, tenant, await readCursor(tx, tenant), limit);
+    for (const entry of entries) {
+      if (entry.kind !== "appended") continue;
+      const { stream, first, count } = entry;
       for (let index = first; index < first + count; index++) {
         tx.add(seenKey(tenant, stream, index), 1n);
       }
     }
-    const last = commits.at(-1);
-    if (last !== undefined) moveCursor(tx, name, last.position);
-    return commits.length;
+    if (entries.length > 0) moveCursor(tx, tenant, end);
+    return entries.length;
   });
 }
 
-/** Reads the whole log, `limit` commits at a time. */
+/** Reads the whole log, `limit` entries at a time. */
 export async function readLog(engine: Engine, tenant: number, limit = 100): Promise<void> {
-  for (const shard of LOG_SHARDS) while (await readStep(engine, tenant, shard, limit) > 0);
+  while (await readStep(engine, tenant, limit) > 0);
 }
 
 /** How often the log has named an event to the reader. */
@@ -73,15 +96,13 @@ export function timesSeenOf(
   return Promise.all(ids.map((id) => timesSeen(engine, tenant, streamKey("order", id), 0)));
 }
 
-/** Ids of `count` orders that all fall into the same shard of the log. */
-export function idsOfOneShard(tenant: number, count: number): string[] {
-  const shardOf = (id: string) => commitLogShard(`${tenant}/${streamKey("order", id)}`);
-  const first = uuid(0);
-  const ids = [first];
-  for (let n = 1; ids.length < count; n++) {
-    if (shardOf(uuid(n)) === shardOf(first)) ids.push(uuid(n));
-  }
-  return ids;
+/** Ids of orders. */
+export function idsOf(count: number): string[] {
+  return Array.from({ length: count }, (_, n) => uuid(n));
+}
+
+function cursorKey(tenant: number): Bytes {
+  return new TextEncoder().encode(`cursor ${tenant}`);
 }
 
 function seenKey(tenant: number, stream: StreamKey, index: number): Bytes {

@@ -16,7 +16,7 @@ export const QUEUE_SHARDS = {
   timer: 16,
   /** Lanes of deliveries: one listener and one stream each. */
   lane: 16,
-  /** Upkeep of projections, by shards of the commit log, and their builds. */
+  /** Upkeep of projections, by environment, and their builds. */
   view: 16,
   /** Removal of expired records. One walk is enough. */
   sweep: 1,
@@ -33,13 +33,6 @@ export const QUEUE_NAMES = Object.keys(QUEUE_SHARDS) as readonly QueueName[];
 /** The shard of work about `subject`: always the same one, and shards are used about evenly. */
 export function shardOf(queue: QueueName, subject: string): number {
   return hashText(subject) % QUEUE_SHARDS[queue];
-}
-
-/** Shards of one environment's commit log, by stream. This must never change either. */
-export const COMMIT_LOG_SHARDS = 16;
-
-export function commitLogShard(subject: string): number {
-  return hashText(subject) % COMMIT_LOG_SHARDS;
 }
 
 /** Shards of one environment's event counter, by any subject. */

@@ -25,7 +25,7 @@ import { type InstanceRecord, listInstances } from "../../store/access/instances
 import { listSigningKeys, type SigningKeyRecord } from "../../store/audit/signing_keys.ts";
 import { findChunks, listChunks, readChunk } from "../../store/audit/tree_chunks.ts";
 import { checkMarkers, erasedLengths, findErasures } from "./check_erasures.ts";
-import { checkStreams, type WalkedStreams } from "./check_streams.ts";
+import { checkLog, checkStreams, type WalkedStreams } from "./check_streams.ts";
 import type { Report } from "./report.ts";
 import { merkleRoot } from "../../domain/audit/merkle.ts";
 import { publicKeyOf } from "../../domain/audit/signing_key.ts";
@@ -141,6 +141,7 @@ async function checkTenant(
     report,
   );
   checkMarkers(erasures, walked.found, report);
+  await checkLog(engine, tenant, walked, report);
   const erased = erasedLengths(erasures);
   for (const tree of trees) checkLeaves(tree, walked, erased, report);
   return { streams: walked.streams, events: walked.events, anchors: anchors.length };

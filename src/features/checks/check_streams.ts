@@ -1,5 +1,6 @@
 /**
- * Walks all streams of an environment and recomputes their heads, indexes and tiles.
+ * Walks all streams of an environment and recomputes their heads, indexes and tiles. Compares the
+ * commit log with them.
  *
  * It trusts no stored data except the events, and those only as far as their hash chain holds.
  */
@@ -25,7 +26,11 @@ import { centerOf, distanceToCell, type GeoPlace } from "../../domain/geo/cells.
 import type { GeoPoint } from "../../domain/geo/point.ts";
 import { storedPoint } from "../../domain/geo/stored_point.ts";
 import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
-import type { Bytes, Engine } from "../../kv/engine.ts";
+import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
+import { FEED_START } from "../../domain/feed/place.ts";
+import { hasLogged, readLog } from "../../store/feed/commit_log.ts";
+import { isFeedPrepared, readFill } from "../../store/feed/fill.ts";
+import { readHead } from "../../store/streams/streams.ts";
 import { listStreams } from "../../store/streams/aggregates.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
@@ -46,6 +51,8 @@ export interface WalkedStreams {
 
 /** The data that anchors and receipts are checked against. */
 export interface WalkedStream {
+  /** The number of events. */
+  readonly length: number;
   readonly generation: number;
   /** The number of leading events that are markers of erased ones. */
   readonly markers: number;
@@ -137,7 +144,7 @@ export async function checkStreams(
     }
     walks = [];
     events += walked.frontier.count;
-    found.set(stream, walked);
+    found.set(stream, { ...walked, length: walked.frontier.count });
     checkHead(walked, head, epoch, report);
     return walked;
   }
@@ -305,4 +312,62 @@ async function checkPoints(
 
 function isSame(a: GeoPlace | undefined, b: GeoPlace): boolean {
   return a !== undefined && a.leaf === b.leaf && a.lat === b.lat && a.lng === b.lng;
+}
+
+const LOG_PAGE = { limit: 1_000, bytesMax: 1024 * 1024 };
+
+/**
+ * Compares the commit log with the streams that were walked: it must name each event once, those
+ * of a stream in their order. Does nothing if the log is still being filled in after an upgrade,
+ * or will be.
+ */
+export async function checkLog(
+  engine: Pick<Engine, "snapshot">,
+  tenant: number,
+  { found }: WalkedStreams,
+  report: Report,
+): Promise<void> {
+  if (await engine.snapshot((tx) => isIncomplete(tx, tenant))) return;
+  const logged = await walkLog(engine, tenant, report);
+  for (const [stream, { length }] of found) {
+    const count = logged.get(stream as StreamKey) ?? 0;
+    if (count < length) report(stream, `the commit log lacks its events from ${count} on`);
+  }
+  for (const [stream, count] of logged) {
+    if (count <= (found.get(stream)?.length ?? 0)) continue;
+    // A cluster may have gone on since the streams were walked.
+    const { length } = await engine.snapshot((tx) => readHead(tx, tenant, stream));
+    if (count > length) report(stream, `the commit log has ${count} events of it, not ${length}`);
+  }
+}
+
+async function isIncomplete(
+  tx: ReadTransaction,
+  tenant: number,
+): Promise<boolean> {
+  if (await readFill(tx, tenant) !== undefined) return true;
+  return !await isFeedPrepared(tx) && !await hasLogged(tx, tenant, FEED_START);
+}
+
+/** How many events of each stream the log names. Reports gaps and repetitions. */
+async function walkLog(
+  engine: Pick<Engine, "snapshot">,
+  tenant: number,
+  report: Report,
+): Promise<ReadonlyMap<StreamKey, number>> {
+  const counts = new Map<StreamKey, number>();
+  for (let after = FEED_START;;) {
+    const records = await engine.snapshot((tx) => readLog(tx, tenant, { after, ...LOG_PAGE }));
+    for (const { entries } of records) {
+      for (const entry of entries) {
+        if (entry.kind !== "appended") continue;
+        const { stream, first, count } = entry;
+        const due = counts.get(stream) ?? 0;
+        if (first !== due) report(stream, `the commit log has event ${first} where ${due} is due`);
+        counts.set(stream, first + count);
+      }
+    }
+    if (records.length === 0) return counts;
+    after = records.at(-1)!.place;
+  }
 }

@@ -319,7 +319,7 @@ async function swap(
   placeEvents(write, before.length, markers, swapped);
   countRewrite(tx, tenant);
   signalErasure(tx);
-  await logRewrite(tx, tenant, stream, head.length);
+  await logRewrite(tx, tenant, stream);
   // A long stream is not readable without a snapshot, and all its snapshots have become void.
   if (bytes >= REBUILD_EVERY_BYTES) enqueueStreamRebuild(tx, tenant, stream);
 }

@@ -13,9 +13,10 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
 import { readImport, storeImport } from "../../store/imports.ts";
+import { addToLog, type LogEntry } from "../../store/feed/log_record.ts";
 import { openStreams } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
-import { logStreams } from "../writes/append_writes.ts";
+import { logEntries } from "../writes/append_writes.ts";
 import {
   foldTarget,
   readStreamState,
@@ -151,17 +152,17 @@ async function appendSlices(
     const verdict = verdicts.get(slice);
     if (verdict && verdict.before.tip !== streams[number]!.head.tip) return "moved";
   }
+  const log: LogEntry[] = [];
   for (const [number, { stream, from, to }] of slices.entries()) {
     const appender = streams[number]!;
     const { events, timestamps } = stream;
     const whole = from === 0 && to === events.length;
     const some = whole ? events : events.slice(from, to);
     const [begin, end] = [timestamps[from]!, timestamps[to - 1]!];
-    appender.append(some, end, begin);
+    addToLog(log, stream.key, appender.append(some, end, begin), some.length);
     appender.flush(epoch);
   }
-  // Projections learn of imported events like of any others.
-  if (watched.logged.size > 0) logStreams(tx, tenant, watched.logged, streams);
+  if (log.length > 0) await logEntries(tx, tenant, log, watched);
   storeImport(tx, tenant, next);
   return "stored";
 }

@@ -4,19 +4,18 @@
  * out, and work that is done twice gives the right result twice.
  */
 
-import { Buffer } from "node:buffer";
 import { mayShow, ownRowOf } from "../../domain/projection/row.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
-import { COMMIT_LOG_SHARDS } from "../../domain/fairness/work_share.ts";
-import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
-import { type KeptProjection, PROJECTION_READER, type ProjectionSet } from "./projection_sets.ts";
+import { shardOf } from "../../domain/fairness/work_share.ts";
+import type { ReadTransaction } from "../../kv/engine.ts";
+import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
 import {
-  hasCommits,
-  type LoggedCommit,
-  readShards,
-  removeCommits,
-} from "../../store/commit_log.ts";
-import { type CursorName, moveCursor, readCursor } from "../../store/cursors.ts";
+  type LogPosition,
+  type LogSpan,
+  moveLogCursor,
+  readLogCursor,
+  readLogSpan,
+} from "../../store/feed/log_cursor.ts";
 import {
   listRowsOfSource,
   readProjectionRowKeys,
@@ -28,7 +27,7 @@ import { refreshRows, type RowParts, type RowPlace } from "./refresh_rows.ts";
 import { forgetProjectionTenant, settleProjections } from "./settle_projections.ts";
 
 export interface ProjectionKeeper {
-  /** Returns how many commits it has processed. Stops early once `isStopping` returns true. */
+  /** Returns how many records it has processed. Stops early once `isStopping` returns true. */
   drain(limit: number, isStopping?: () => boolean): Promise<number>;
 }
 
@@ -37,119 +36,83 @@ const ROWS_AT_ONCE_MAX = 500;
 
 export function createProjectionKeeper(parts: RowParts, share: WorkShare): ProjectionKeeper {
   const { engine, sets } = parts;
-  /**
-   * The shard of the log with which the next round begins; it rotates, so that no shard has to
-   * wait for all those before it.
-   */
-  let firstShard = 0;
 
   async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("view");
     if (leases.length === 0) return 0;
-    const shards = leases.map(({ shard }) => shard);
+    const shards = new Set(leases.map(({ shard }) => shard));
     const tenants = await engine.snapshot(listProjectionTenants);
     let done = 0;
     for (const tenant of tenants) {
       if (isStopping()) break;
-      done += await keepTenant(tenant, shards, limit);
+      if (shards.has(shardOf("view", String(tenant)))) done += await keepTenant(tenant, limit);
     }
-    firstShard = (firstShard + 1) % COMMIT_LOG_SHARDS;
     return done;
   }
 
-  async function keepTenant(
-    tenant: number,
-    shards: readonly number[],
-    limit: number,
-  ): Promise<number> {
+  async function keepTenant(tenant: number, limit: number): Promise<number> {
     const set = await sets.current(tenant);
     if (!set.isSettled) return await settleProjections(parts, set);
-    const work = await engine.snapshot((tx) => findWork(tx, set, spansOf(shards), limit));
-    if (work !== undefined) return await keepRows(parts, set, work);
-    if (set.records.length > 0 || await engine.snapshot((tx) => hasCommits(tx, tenant))) return 0;
-    return await forgetProjectionTenant(parts, tenant);
-  }
-
-  /** The held shards of the log as spans, in the order of this round. */
-  function spansOf(shards: readonly number[]): ShardSpan[] {
-    const spans: ShardSpan[] = [];
-    for (let shard = 0; shard < COMMIT_LOG_SHARDS; shard++) {
-      if (!shards.includes(shard)) continue;
-      const last = spans.at(-1);
-      if (last?.end === shard && shard !== firstShard) last.end++;
-      else spans.push({ shard, end: shard + 1 });
-    }
-    const first = spans.findIndex(({ end }) => end > firstShard);
-    return first <= 0 ? spans : [...spans.slice(first), ...spans.slice(0, first)];
+    if (set.records.length === 0) return await forgetProjectionTenant(parts, tenant);
+    const work = await engine.snapshot((tx) => findWork(tx, set, limit));
+    return work === undefined ? 0 : await keepRows(parts, set, work);
   }
 
   return { drain };
 }
 
-/** Shards from `shard` up to but not including `end`. */
-interface ShardSpan {
-  readonly shard: number;
-  end: number;
+/** The next changes in the log, and the rows that show them. */
+interface KeepingWork extends FoundRows {
+  readonly span: LogSpan;
+  /** The cursor as it was read. */
+  readonly before: LogPosition;
 }
 
-/** The next commits of the log, and the rows that show them. */
-interface KeepingWork extends FoundRows {
-  readonly commits: readonly LoggedCommit[];
-  /** By shard: its cursor as it was read. */
-  readonly cursors: ReadonlyMap<number, Bytes | undefined>;
-}
+/** Changes that concern no projection are skipped once there are this many records of them. */
+const SKIPPED_RECORDS_MIN = 200;
 
 /** Undefined if there is nothing to do. */
 async function findWork(
   tx: ReadTransaction,
   set: ProjectionSet,
-  spans: readonly ShardSpan[],
   limit: number,
 ): Promise<KeepingWork | undefined> {
-  const commits: LoggedCommit[] = [];
-  for (const span of spans) {
-    if (commits.length === limit) break;
-    // Processed commits are removed, so the log begins right after the cursors.
-    commits.push(...await readShards(tx, set.tenant, span, limit - commits.length));
-  }
-  if (commits.length === 0) return undefined;
-  const cursors = new Map<number, Bytes | undefined>();
-  for (const shard of new Set(commits.map(({ shard }) => shard))) {
-    cursors.set(shard, await readCursor(tx, cursorOf(set, shard)));
-  }
-  return { commits, cursors, ...await findRows(tx, set, commits) };
+  const before = await readLogCursor(tx, set.tenant);
+  const span = await readLogSpan(tx, set.tenant, before, { types: typesOf(set), limit });
+  if (span.streams.length === 0 && span.records < SKIPPED_RECORDS_MIN) return undefined;
+  return { span, before, ...await findRows(tx, set, span.streams) };
 }
 
-/** Returns how many commits were processed; 0 if the definitions have changed meanwhile. */
+/** The aggregate types that any version reads, also one that is no longer kept up to date. */
+function typesOf({ projections, frozen }: ProjectionSet): ReadonlySet<string> {
+  const types = new Set<string>();
+  for (const { projection } of projections) for (const type of projection.types) types.add(type);
+  for (const version of frozen) for (const type of version.types) types.add(type);
+  return types;
+}
+
+/** Returns how many records were processed; 0 if the definitions have changed meanwhile. */
 async function keepRows(
   parts: RowParts,
   set: ProjectionSet,
-  { commits, cursors, places, wide }: KeepingWork,
+  { span, before, places, wide }: KeepingWork,
 ): Promise<number> {
+  const { tenant } = set;
   const isDone = await refreshRows(parts, set, { places }, async (tx) => {
-    for (const [shard, before] of cursors) {
-      if (!isSamePlace(await readCursor(tx, cursorOf(set, shard)), before)) return false;
-    }
+    if (!isSamePosition(await readLogCursor(tx, tenant), before)) return false;
     for (const { kept, stream } of wide) await addRefresh(tx, kept.place, stream);
-    const ends = new Map(commits.map(({ shard, position }) => [shard, position]));
-    for (const [shard, position] of ends) moveCursor(tx, cursorOf(set, shard), position);
+    moveLogCursor(tx, tenant, span.end);
     for (const { place, types } of set.frozen) {
-      const missed = commits.filter(({ stream }) => types.has(splitStreamKey(stream).type)).length;
+      const missed = span.streams.filter((stream) => types.has(splitStreamKey(stream).type)).length;
       if (missed > 0) addMissed(tx, place, missed);
     }
-    // Projections are the only reader of the log, so processed commits are removed.
-    removeCommits(tx, set.tenant, commits);
     return true;
   });
-  return isDone ? commits.length : 0;
+  return isDone ? Math.max(span.records, span.streams.length) : 0;
 }
 
-function cursorOf({ tenant }: ProjectionSet, shard: number): CursorName {
-  return { tenant, consumer: PROJECTION_READER, shard };
-}
-
-function isSamePlace(a: Bytes | undefined, b: Bytes | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && Buffer.compare(a, b) === 0);
+function isSamePosition(a: LogPosition, b: LogPosition): boolean {
+  return a.place === b.place && a.done === b.done;
 }
 
 interface FoundRows {
@@ -163,13 +126,13 @@ interface WideChange {
   readonly stream: StreamKey;
 }
 
-/** Finds each row once, however many of the commits it shows. */
+/** Finds each row once, however many of the changes it shows. */
 async function findRows(
   tx: ReadTransaction,
   { projections }: ProjectionSet,
-  commits: readonly LoggedCommit[],
+  changed: readonly StreamKey[],
 ): Promise<FoundRows> {
-  const streams = new Set(commits.map(({ stream }) => stream));
+  const streams = new Set(changed);
   const places: RowPlace[] = [];
   const wide: WideChange[] = [];
   for (const kept of projections) {

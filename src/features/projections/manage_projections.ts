@@ -11,7 +11,9 @@ import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts"
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
-import { countCommits, signalCommits } from "../../store/commit_log.ts";
+import { signalCommits } from "../../store/feed/commit_log.ts";
+import { beginLogCursor, countBehindCursor } from "../../store/feed/log_cursor.ts";
+import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
 import {
   listProjections as listRecords,
   newestVersion,
@@ -73,6 +75,7 @@ async function deployOnce(
       return refuse({ kind: "operator_input_invalid", path: "projection", message });
     }
     const record = before ?? await newRecord(tx, tenant, name);
+    await beginLogCursor(tx, tenant);
     const begun = beginVersion(tx, tenant, { before: record, projection, spec, nowMs });
     const deployed_at = new Date(nowMs).toISOString();
     const after = { ...begun, deployed_at, isDeleted: false };
@@ -130,7 +133,7 @@ export async function showProjections(
 ): Promise<ProjectionStatus[]> {
   const { records, lag } = await engine.snapshot(async (tx) => ({
     records: await listRecords(tx, tenant),
-    lag: await countCommits(tx, tenant, COUNT_MAX),
+    lag: await countLag(tx, tenant, COUNT_MAX),
   }));
   const kept = records.filter(({ isDeleted }) => !isDeleted);
   const statuses: ProjectionStatus[] = [];
@@ -138,6 +141,12 @@ export async function showProjections(
     statuses.push(await engine.snapshot((tx) => describe(tx, tenant, record, lag)));
   }
   return statuses;
+}
+
+/** How many changes of streams the projections of the environment do not show, up to `max`. */
+export async function countLag(tx: ReadTransaction, tenant: number, max: number): Promise<number> {
+  const { logged } = await openWatchedTypes().read(tx, tenant);
+  return logged.size === 0 ? 0 : await countBehindCursor(tx, tenant, logged, max);
 }
 
 async function describe(

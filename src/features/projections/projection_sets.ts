@@ -20,9 +20,6 @@ import {
 } from "../../store/projections/projections.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 
-/** The name under which projections read the commit log. */
-export const PROJECTION_READER = "views";
-
 /** A version whose rows are kept up to date. */
 export interface KeptProjection {
   readonly name: string;

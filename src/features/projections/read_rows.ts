@@ -14,7 +14,6 @@ import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { countCommits } from "../../store/commit_log.ts";
 import { readProjection, readReadyProjection } from "../../store/projections/projections.ts";
 import {
   readProjectionRow,
@@ -24,6 +23,7 @@ import {
 import { readMissed } from "../../store/projections/projection_work.ts";
 import { openRowBatch } from "./compute_rows.ts";
 import type { SpecCache } from "../base/current_spec.ts";
+import { countLag } from "./manage_projections.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 import type { ProjectionSets } from "./projection_sets.ts";
 
@@ -46,8 +46,8 @@ export interface ReadRowRequest {
 
 /** Longer than any identifier, so a longer cursor names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
-/** The largest number of commits counted in the log. */
-const COMMITS_MAX = 1_000;
+/** The largest number of changes counted in the log. */
+const CHANGES_MAX = 1_000;
 /** Rows are read in small portions, because each row may have a mebibyte. */
 const AT_A_TIME = { limit: 25, bytesMax: 256 * 1024 };
 
@@ -129,7 +129,7 @@ export async function readStaleness(
   if (projection.broken === undefined && !projection.isStale) return undefined;
   const [missed, logged] = await Promise.all([
     readMissed(tx, projection),
-    countCommits(tx, projection.tenant, COMMITS_MAX),
+    countLag(tx, projection.tenant, CHANGES_MAX),
   ]);
   return { stale: true, lag: missed + logged };
 }

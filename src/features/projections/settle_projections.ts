@@ -9,9 +9,8 @@ import { basisOf } from "../../domain/projection/basis.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Transaction } from "../../kv/engine.ts";
-import { isRecordSettled, PROJECTION_READER, type ProjectionSet } from "./projection_sets.ts";
-import { clearCursors } from "../../store/cursors.ts";
-import { hasCommits } from "../../store/commit_log.ts";
+import { isRecordSettled, type ProjectionSet } from "./projection_sets.ts";
+import { clearLogCursor } from "../../store/feed/log_cursor.ts";
 import {
   clearProjectionTenant,
   listProjections,
@@ -112,7 +111,7 @@ export function beginVersion(
   return { ...record, versions: version, building, removing, ...(isFrozen && { isStale: true }) };
 }
 
-/** From this commit on, the log gets exactly the types that any projection reads. */
+/** From this commit on, the upkeep is woken by exactly the types that any projection reads. */
 export async function logTypes(
   tx: Transaction,
   tenant: number,
@@ -124,15 +123,15 @@ export async function logTypes(
   setLoggedTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), types);
 }
 
-/** Stops looking at an environment that has no projections and whose log has been processed. */
+/** Stops looking at an environment that has no projections. */
 export async function forgetProjectionTenant(
   { engine }: RowParts,
   tenant: number,
 ): Promise<number> {
   await engine.transact(async (tx) => {
     const records = await listProjections(tx, tenant);
-    if (records.length > 0 || await hasCommits(tx, tenant)) return;
-    clearCursors(tx, tenant, PROJECTION_READER);
+    if (records.length > 0) return;
+    clearLogCursor(tx, tenant);
     clearProjectionTenant(tx, tenant);
   });
   return 0;

@@ -7,10 +7,11 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
+import type { LogPlace } from "../../domain/feed/place.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { openRowBatch } from "./compute_rows.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
-import { isBehind, type LogEnds, readLogEnds } from "./wait_for_projections.ts";
+import { isBehind, readLogEnd } from "./wait_for_projections.ts";
 import {
   listProjections,
   type ProjectionRecord,
@@ -53,7 +54,7 @@ const RESTART_PAUSE_MS = 10_000;
 export function createVersionSwitch(parts: RowParts): VersionSwitch {
   const { engine, host } = parts;
   /** By version: where the log ended when the version was first found to have all its rows. */
-  const ends = new Map<string, LogEnds>();
+  const ends = new Map<string, LogPlace | undefined>();
 
   async function tryToSwitch(
     set: ProjectionSet,
@@ -63,7 +64,7 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
   ): Promise<number> {
     const { tenant, number, version } = kept.place;
     const id = `${tenant}/${number}/${version}`;
-    const end = ends.get(id) ?? await engine.snapshot((tx) => readLogEnds(tx, tenant));
+    const end = ends.get(id) ?? await engine.snapshot((tx) => readLogEnd(tx, tenant));
     ends.set(id, end);
     const isWaiting = await engine.snapshot(async (tx) =>
       await isBehind(tx, tenant, end) || await hasRefresh(tx, kept.place)

@@ -6,7 +6,8 @@
 
 import type { MovedProjection } from "../../domain/transfer/work.ts";
 import type { Transaction } from "../../kv/engine.ts";
-import { signalCommits } from "../../store/commit_log.ts";
+import { signalCommits } from "../../store/feed/commit_log.ts";
+import { beginLogCursor } from "../../store/feed/log_cursor.ts";
 import {
   keepProjection,
   listProjections,
@@ -42,6 +43,7 @@ export async function keepTransferredProjection(
 /** Runs in the transaction that makes the import visible. */
 export async function beginTransferredProjections(tx: Transaction, tenant: number): Promise<void> {
   if ((await listProjections(tx, tenant)).length === 0) return;
+  await beginLogCursor(tx, tenant);
   markProjectionTenant(tx, tenant);
   signalCommits(tx);
 }

@@ -4,25 +4,20 @@
  * Callers wait up to 2 s. See docs/reference/projections.md.
  */
 
-import { COMMIT_LOG_SHARDS } from "../../domain/fairness/work_share.ts";
+import type { LogPlace } from "../../domain/feed/place.ts";
 import type { Host } from "../../host.ts";
-import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
-import {
-  countCommits,
-  hasCommits,
-  hasCommitsUntil,
-  lastCommitPosition,
-} from "../../store/commit_log.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { lastLogPlace } from "../../store/feed/commit_log.ts";
+import { firstBehindCursor } from "../../store/feed/log_cursor.ts";
+import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
+import { countLag } from "./manage_projections.ts";
 import { listReadyProjections } from "../../store/projections/projections.ts";
 import { hasRefresh } from "../../store/projections/projection_work.ts";
 
 export interface ProjectionLag {
-  /** Commits that the environment's projections do not show yet; 0: everything is shown. */
+  /** Changes of streams that the projections do not show yet; 0: everything is shown. */
   readonly commits: number;
 }
-
-/** The position of the newest commit in the log, by shard; empty shards have no entry. */
-export type LogEnds = ReadonlyMap<number, Bytes>;
 
 /**
  * The interval between two checks. Upkeep itself takes a few milliseconds. The interval grows
@@ -49,12 +44,12 @@ export async function waitForProjections(
   host: Host,
   { tenant, waitMs, names }: ProjectionsWait,
 ): Promise<ProjectionLag> {
-  const ends = await engine.snapshot((tx) => readLogEnds(tx, tenant));
+  const end = await engine.snapshot((tx) => readLogEnd(tx, tenant));
   const startedMs = host.monotonicMs();
   const deadlineMs = startedMs + waitMs;
   for (;;) {
     const isDone = await engine.snapshot(async (tx) =>
-      !await isBehind(tx, tenant, ends) && !await isRefreshing(tx, tenant, names)
+      !await isBehind(tx, tenant, end) && !await isRefreshing(tx, tenant, names)
     );
     if (isDone) return { commits: 0 };
     const nowMs = host.monotonicMs();
@@ -62,41 +57,29 @@ export async function waitForProjections(
     const lookMs = Math.min(Math.max(LOOK_MS_MIN, (nowMs - startedMs) / 4), LOOK_MS_MAX);
     await new Promise<void>((resolve) => host.startTimer(lookMs, resolve));
   }
-  const commits = await engine.snapshot((tx) => countCommits(tx, tenant, COUNT_MAX));
+  const commits = await engine.snapshot((tx) => countLag(tx, tenant, COUNT_MAX));
   // Rows that are refreshed step by step are behind even if no commit waits.
   return { commits: Math.max(1, commits) };
 }
 
-/**
- * The ends of the log now, by shard. Finished commits are removed, so an empty log means no
- * wait.
- */
-export async function readLogEnds(
+/** The newest place in the log; undefined if the projections show everything there. */
+export async function readLogEnd(
   tx: ReadTransaction,
   tenant: number,
-): Promise<LogEnds> {
-  const ends = new Map<number, Bytes>();
-  if (!await hasCommits(tx, tenant)) return ends;
-  const shards = Array.from({ length: COMMIT_LOG_SHARDS }, (_, shard) => shard);
-  const positions = await Promise.all(
-    shards.map((shard) => lastCommitPosition(tx, tenant, shard)),
-  );
-  for (const [shard, position] of positions.entries()) {
-    if (position !== undefined) ends.set(shard, position);
-  }
-  return ends;
+): Promise<LogPlace | undefined> {
+  const end = await lastLogPlace(tx, tenant);
+  return end !== undefined && await isBehind(tx, tenant, end) ? end : undefined;
 }
 
-/** Whether commits are left that were in the log at that time. */
+/** Whether the projections lack something of the log up to `end`. */
 export async function isBehind(
   tx: ReadTransaction,
   tenant: number,
-  ends: LogEnds,
+  end: LogPlace | undefined,
 ): Promise<boolean> {
-  for (const [shard, end] of ends) {
-    if (await hasCommitsUntil(tx, tenant, shard, end)) return true;
-  }
-  return false;
+  if (end === undefined) return false;
+  const { logged } = await openWatchedTypes().read(tx, tenant);
+  return await firstBehindCursor(tx, tenant, logged, end) !== undefined;
 }
 
 async function isRefreshing(

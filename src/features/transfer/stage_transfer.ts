@@ -16,6 +16,8 @@ import type { BlobVersion } from "../../domain/wasm/blob.ts";
 import type { Bytes, Engine, Transaction } from "../../kv/engine.ts";
 import { indexAggregate } from "../../store/streams/aggregates.ts";
 import { storeBlob } from "../../store/blobs.ts";
+import { logCommit } from "../../store/feed/commit_log.ts";
+import { addToLog, type LogEntry } from "../../store/feed/log_record.ts";
 import { movePoint } from "../../store/streams/geo_index.ts";
 import { type NamedLedgerEntry, storeLedgerEntry } from "../../store/streams/idempotency.ts";
 import {
@@ -221,12 +223,14 @@ async function storeBatch(
   await requireTransferMark(tx, place, tenant);
   const heads = await readHeads(tx, tenant, batch);
   const longTypes: string[] = [];
+  const log: LogEntry[] = [];
   let ledgerLeftOut = 0;
   for (const piece of batch) {
     if (piece.kind === "stream") {
+      const { record: { key }, from, events } = piece.part;
       const fault = storePart(tx, tenant, piece.part, heads);
       if (fault !== undefined) return { fault, ledgerLeftOut, longTypes };
-      const { key } = piece.part.record;
+      if (events.length > 0) addToLog(log, key as StreamKey, from, events.length);
       const isLong = heads.get(key)!.bytes >= REBUILD_EVERY_BYTES;
       if (isLong) longTypes.push(splitStreamKey(key as StreamKey).type);
     } else if (piece.kind === "ledger") {
@@ -243,6 +247,7 @@ async function storeBatch(
       storeBlob(tx, tenant, { blob: piece.blob, file: piece.file, module: piece.module });
     } else makeSpecCurrent(tx, tenant, piece.version);
   }
+  if (log.length > 0) logCommit(tx, tenant, log);
   return { fault: undefined, ledgerLeftOut, longTypes };
 }
 

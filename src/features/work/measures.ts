@@ -6,10 +6,11 @@
 
 import { isEntryDue } from "../../domain/reaction/outbox_entry.ts";
 import type { QueueMeasure } from "../../domain/measures/queue_measure.ts";
-import { COMMIT_LOG_SHARDS, QUEUE_SHARDS } from "../../domain/fairness/work_share.ts";
+import { QUEUE_SHARDS } from "../../domain/fairness/work_share.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { countCommits, readCommits } from "../../store/commit_log.ts";
+import { countBehindCursor, firstBehindCursor } from "../../store/feed/log_cursor.ts";
+import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
 import { listLane, listMarks } from "../../store/listeners/deliveries.ts";
 import { countOutbox, countParked, listOutbox } from "../../store/reactions/outbox.ts";
 import { listProjectionTenants } from "../../store/projections/projections.ts";
@@ -143,24 +144,18 @@ async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): 
   return { depth: marked.length, lagMs: longest(nowMs, times) };
 }
 
-/**
- * Commits in the log have no time, so the time of their stream's newest event is used, in
- * seconds.
- */
+/** Records of the log have no time, so that of the stream's newest event is used, in seconds. */
 async function measureProjections(
   tx: ReadTransaction,
   tenant: number,
   nowMs: number,
 ): Promise<Waiting> {
-  const depth = await countCommits(tx, tenant, COUNT_MAX);
+  const { logged } = await openWatchedTypes().read(tx, tenant);
+  const depth = await countBehindCursor(tx, tenant, logged, COUNT_MAX);
   if (depth === 0) return NOTHING;
-  const times: number[] = [];
-  for (let shard = 0; shard < COMMIT_LOG_SHARDS; shard++) {
-    const [first] = await readCommits(tx, tenant, { shard, position: undefined, limit: 1 });
-    if (first === undefined) continue;
-    times.push((await readHead(tx, tenant, first.stream)).updatedAt * MS_PER_SECOND);
-  }
-  return { depth, lagMs: longest(nowMs, times) };
+  const first = await firstBehindCursor(tx, tenant, logged);
+  const { updatedAt } = await readHead(tx, tenant, first!);
+  return { depth, lagMs: longest(nowMs, [updatedAt * MS_PER_SECOND]) };
 }
 
 async function measureErasures(tx: ReadTransaction, nowMs: number): Promise<Waiting> {

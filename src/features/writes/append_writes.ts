@@ -13,7 +13,9 @@ import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
-import { logCommit, signalCommits } from "../../store/commit_log.ts";
+import { logCommit, signalCommits } from "../../store/feed/commit_log.ts";
+import { noteLogStarts } from "../../store/feed/fill.ts";
+import { addToLog, type LogEntry } from "../../store/feed/log_record.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { createRoot } from "../../store/reactions/roots.ts";
 import {
@@ -24,8 +26,8 @@ import {
   touchLedger,
 } from "../../store/streams/idempotency.ts";
 import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
-import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
-import { appendDeliveries, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
+import type { WatchedTypes, WatchedTypesReader } from "../../store/reactions/watched_types.ts";
+import { appendDeliverySteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import {
   type AppendedReactions,
   appendReactionSteps,
@@ -94,10 +96,13 @@ export async function appendWrites(
   for (const stream of own) streams.set(stream.key, stream);
   for (const stream of implied) direct.set(stream.key, stream);
   const opened = [...own, ...implied];
-  const state = { streams, direct, reactions, meter, lanes };
+  const state = { streams, direct, reactions, meter };
   const long = turns === undefined ? [] : longAppends(writes, streams);
   for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
   const outcomes: Outcome<Written>[] = [];
+  const log: LogEntry[] = [];
+  /** How much of the streams of implied events is in the log. */
+  const logged = new Map<StreamKey, number>();
   for (const [index, write] of writes.entries()) {
     const refused = refuseAppend(tx, tenant, write, readings[index], state);
     if (refused !== undefined) {
@@ -107,11 +112,18 @@ export async function appendWrites(
     /** The index of the first event of each target. */
     const firsts: number[] = [];
     for (const { key, events } of write.targets) {
-      firsts.push(streams.get(key)!.append(events, write.timestamp));
+      const first = streams.get(key)!.append(events, write.timestamp);
+      firsts.push(first);
+      addToLog(log, key, first, events.length);
     }
     const appended = setsOff(write, reactions)
       ? await runHere(appendReactionSteps(tx, reactions, write, firsts, direct), turns)
       : NO_REACTIONS;
+    if (appended.direct > 0) addGrown(log, implied, logged);
+    for (const [number, target] of write.targets.entries()) {
+      if (target.deliveries === undefined) continue;
+      await runHere(appendDeliverySteps(tx, tenant, target, firsts[number]!, lanes), turns);
+    }
     outcomes.push(settleWrite(tx, tenant, write, firsts, appended, state));
   }
   const spent = reactions.claims === undefined
@@ -119,8 +131,7 @@ export async function appendWrites(
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
   for (const stream of opened) stream.flush(epoch);
-  const { logged } = reactions.watched;
-  if (logged.size > 0) logStreams(tx, tenant, logged, opened);
+  if (log.length > 0) await logEntries(tx, tenant, log, reactions.watched);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
 }
@@ -180,21 +191,31 @@ function readForWrite(
   return idempotency && readLedger(tx, tenant, idempotency);
 }
 
-/** Logs the streams that have grown, if a projection reads commits of their type. */
-export function logStreams(
+/** Puts what the transaction has appended into the commit log, and wakes who waits for it. */
+export async function logEntries(
   tx: Transaction,
   tenant: number,
-  logged: ReadonlySet<string>,
+  log: readonly LogEntry[],
+  { logged, isFilling }: WatchedTypes,
+): Promise<void> {
+  if (isFilling) await noteLogStarts(tx, tenant, log);
+  logCommit(tx, tenant, log);
+  if (logged.size === 0) return;
+  if (log.some(({ stream }) => logged.has(splitStreamKey(stream).type))) signalCommits(tx);
+}
+
+/** Adds what streams have grown by since they were opened or last added. */
+function addGrown(
+  log: LogEntry[],
   streams: readonly StreamAppender[],
+  lengths: Map<StreamKey, number>,
 ): void {
-  let isAny = false;
-  for (const { key: stream, before: { length: first }, head } of streams) {
-    const count = head.length - first;
-    if (count === 0 || !logged.has(splitStreamKey(stream).type)) continue;
-    logCommit(tx, tenant, { stream, first, count });
-    isAny = true;
+  for (const { key, before, head } of streams) {
+    const first = lengths.get(key) ?? before.length;
+    if (head.length === first) continue;
+    addToLog(log, key, first, head.length - first);
+    lengths.set(key, head.length);
   }
-  if (isAny) signalCommits(tx);
 }
 
 type Streams = Map<StreamKey, StreamAppender>;
@@ -205,7 +226,6 @@ interface WriteState {
   readonly direct: DirectStreams;
   readonly reactions: ReactionState;
   readonly meter: EventMeter;
-  readonly lanes: OwnLanes;
 }
 
 function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
@@ -249,7 +269,7 @@ function settleWrite(
   write: PreparedWrite,
   firsts: readonly number[],
   { works: outbox, direct, scheduled, isRootSpent }: AppendedReactions,
-  { reactions, meter, lanes }: WriteState,
+  { reactions, meter }: WriteState,
 ): Outcome<Written> {
   const { form, requestId, idempotency, cause, impliedCount, root, kept } = write;
   let eventCount = 0;
@@ -257,7 +277,6 @@ function settleWrite(
   for (const [index, target] of write.targets.entries()) {
     const first = firsts[index]!;
     const { key, events: { length: count } } = target;
-    if (target.deliveries !== undefined) appendDeliveries(tx, tenant, target, first, lanes);
     eventCount += count;
     targets.push({ key, first, count });
   }

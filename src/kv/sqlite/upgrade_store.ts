@@ -3,8 +3,8 @@
  * What a killed process left in a redo log of the earlier form goes into the store with it.
  *
  * Formats: 2 has row checksums; 3 may have a redo log beside it; 4 may have events in the heads
- * of streams; 5 names its redo log; 6 has page checksums beside it. An earlier build would write
- * pages without them, so it must refuse the store.
+ * of streams; 5 names its redo log; 6 has page checksums beside it; 7 has a log of every commit.
+ * An earlier build would write without them, so it must refuse the store.
  */
 
 import type { DatabaseSync } from "node:sqlite";
@@ -15,7 +15,7 @@ import { decodeRest, redoPathsOf, type RedoRecord, removeRedoLog } from "./redo_
 import { rowChecksum } from "./pairs.ts";
 
 /** The format of the stores of this build. */
-export const FORMAT = 6;
+export const FORMAT = 7;
 const FORMAT_MIN = 2;
 /** Stores up to this format do not name their redo log. */
 const FORMAT_UNNAMED_LOG = 4;

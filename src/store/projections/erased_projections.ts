@@ -10,7 +10,7 @@ import type { ProjectionPlace } from "../../domain/projection/ready_projection.t
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { pack, unpack } from "../../kv/tuple.ts";
-import { logCommit, signalCommits } from "../commit_log.ts";
+import { logCommit, signalCommits } from "../feed/commit_log.ts";
 import { listProjections, projectionPlaceOf } from "./projections.ts";
 import { noteRowChange } from "./row_changes.ts";
 import {
@@ -36,17 +36,15 @@ export interface RewrittenStream {
 
 const PAGE_ROWS = 100;
 
-/** Call this in the transaction that sets the rewritten head; `length` is that of the stream. */
+/** Call this in the transaction that sets the rewritten head. */
 export async function logRewrite(
   tx: Transaction,
   tenant: number,
   stream: StreamKey,
-  length: number,
 ): Promise<void> {
+  logCommit(tx, tenant, [{ kind: "erased", stream }]);
   const { logged } = await openWatchedTypes().read(tx, tenant);
-  if (!logged.has(splitStreamKey(stream).type)) return;
-  logCommit(tx, tenant, { stream, first: 0, count: length });
-  signalCommits(tx);
+  if (logged.has(splitStreamKey(stream).type)) signalCommits(tx);
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * The event and aggregate types that something waits for in an environment. They are event types
- * that cancel scheduled events, event types that sagas are shown, and aggregate types whose
- * commits are put into the commit log. Every write reads them, guarded, so nothing that is added
+ * that cancel scheduled events, event types that sagas are shown, and aggregate types that
+ * projections read. Every write reads them, guarded, so nothing that is added
  * here misses a write that commits later. The types that cancel and those that sagas are shown
  * only grow, so that what is pending under an older spec still gets its events.
  */
@@ -16,14 +16,17 @@ export interface WatchedTypes {
   readonly cancels: ReadonlySet<string>;
   /** `<aggregate_type>.<event_type>` that sagas are shown. */
   readonly sagas: ReadonlySet<string>;
-  /** Aggregate types whose commits some reader takes from the commit log. */
+  /** Aggregate types that projections read: their commits wake the upkeep. */
   readonly logged: ReadonlySet<string>;
+  /** Whether the log of the time before the feed is being filled in (`feed/fill.ts`). */
+  readonly isFilling: boolean;
 }
 
 export const NOTHING_WATCHED: WatchedTypes = {
   cancels: new Set(),
   sagas: new Set(),
   logged: new Set(),
+  isFilling: false,
 };
 
 /** Reads the watched types; those read before are recognized by their hash. */
@@ -71,9 +74,10 @@ export function watchTypes(
   tx: Transaction,
   tenant: number,
   before: WatchedTypes,
-  more: { readonly [Part in keyof WatchedTypes]?: Iterable<string> },
+  more: { readonly [Part in Exclude<keyof WatchedTypes, "isFilling">]?: Iterable<string> },
 ): WatchedTypes {
   const after: WatchedTypes = {
+    ...before,
     cancels: before.cancels.union(new Set(more.cancels)),
     sagas: before.sagas.union(new Set(more.sagas)),
     logged: before.logged.union(new Set(more.logged)),
@@ -84,7 +88,7 @@ export function watchTypes(
 }
 
 /**
- * Sets which commits are put into the log. Unlike the rest, this may shrink, when a reader goes.
+ * Sets which commits wake the upkeep of projections. Unlike the rest, this may shrink.
  * The caller has read `before` in the same transaction.
  */
 export function setLoggedTypes(
@@ -95,6 +99,16 @@ export function setLoggedTypes(
 ): void {
   if (before.logged.symmetricDifference(logged).size === 0) return;
   storeDocument(tx, tenant, { ...before, logged });
+}
+
+/** Says to all writes that commit later whether the log is being filled in. */
+export async function setFilling(
+  tx: Transaction,
+  tenant: number,
+  isFilling: boolean,
+): Promise<void> {
+  const before = await openWatchedTypes().read(tx, tenant);
+  if (before.isFilling !== isFilling) storeDocument(tx, tenant, { ...before, isFilling });
 }
 
 function storeDocument(tx: Transaction, tenant: number, after: WatchedTypes): void {
@@ -109,11 +123,12 @@ function count({ cancels, sagas, logged }: WatchedTypes): number {
   return cancels.size + sagas.size + logged.size;
 }
 
-function encodeDocument({ cancels, sagas, logged }: WatchedTypes): Bytes {
+function encodeDocument({ cancels, sagas, logged, isFilling }: WatchedTypes): Bytes {
   const document = {
     cancels: [...cancels].sort(),
     sagas: [...sagas].sort(),
     logged: [...logged].sort(),
+    ...(isFilling && { isFilling }),
   };
   return encoder.encode(JSON.stringify(document));
 }
@@ -127,10 +142,10 @@ async function readDocument(
   if (value === undefined) return NOTHING_WATCHED;
   const text = decoder.decode(await wholeValue(tx, tenant, key, value));
   // Documents from before there were readers of the log have no part for them.
-  const { cancels, sagas, logged = [] } = JSON.parse(text) as
+  const { cancels, sagas, logged = [], isFilling = false } = JSON.parse(text) as
     & Record<"cancels" | "sagas", string[]>
-    & { readonly logged?: string[] };
-  return { cancels: new Set(cancels), sagas: new Set(sagas), logged: new Set(logged) };
+    & { readonly logged?: string[]; readonly isFilling?: boolean };
+  return { cancels: new Set(cancels), sagas: new Set(sagas), logged: new Set(logged), isFilling };
 }
 
 function hashOf(document: Bytes): Bytes {

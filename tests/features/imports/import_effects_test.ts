@@ -9,7 +9,7 @@ import { streamKey } from "../../../src/domain/stream_key.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
 import { geoSpec, nearbyVans } from "../../support/geo_spec.ts";
 import { fileOf, importRequest, lineOf, makeLines } from "../../support/import_fixtures.ts";
-import { readLog, registerReader, timesSeen } from "../../support/log_reader.ts";
+import { readLog, timesSeen } from "../../support/log_reader.ts";
 import { noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { seats, withModules } from "../../support/wasm/module_world.ts";
 
@@ -44,7 +44,6 @@ Deno.test("an imported event implies nothing, schedules nothing, cancels nothing
 
 Deno.test("readers of the log of commits are told of each imported event once", async () => {
   await withService(async ({ service, engine, tenants: { test } }) => {
-    await registerReader(engine, test.number);
     assert.ok((await service.imports.run(test, importRequest(fileOf(LINES)))).ok);
     await readLog(engine, test.number);
     for (let stream = 0; stream < 4; stream++) {

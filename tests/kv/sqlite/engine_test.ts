@@ -60,7 +60,7 @@ Deno.test("openSqliteEngine() refuses a store of another format and gives the lo
   await withFolder(async (path) => {
     await openSqliteEngine({ path }).close();
     setFormat(path, 99);
-    assert.throws(() => openSqliteEngine({ path }), /format 99; this build reads up to 6/);
+    assert.throws(() => openSqliteEngine({ path }), /format 99; this build reads up to 7/);
     setFormat(path, 0);
     assert.throws(() => openSqliteEngine({ path }), /format 0, which no release has written/);
     for (const format of [2, 3, 4]) {

@@ -16,6 +16,7 @@ const GUIDES = [
   ["docs/guide/reactions.md", 12],
   ["docs/guide/projections.md", 5],
   ["docs/guide/history.md", 5],
+  ["docs/guide/feed.md", 7],
 ] as const;
 
 /** A pattern in which `…` is any number or text, and the rest is to the letter. */

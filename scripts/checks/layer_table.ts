@@ -129,5 +129,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   sagas: ["base", "writes"],
   reactions: ["base", "sagas", "writes"],
   transfer: ["access", "base", "projections", "sagas", "specs"],
+  feed: ["base"],
   work: ["base", "erasure", "listeners", "reactions", "sagas", "states", "writes"],
 };

@@ -8,6 +8,7 @@
 import { DISK_MUTATIONS } from "./disk.ts";
 import { ENGINE_MUTATIONS } from "./engine.ts";
 import { ERASURE_MUTATIONS } from "./erasure.ts";
+import { FEED_MUTATIONS } from "./feed.ts";
 import type { Mutation } from "./mutation.ts";
 import { REACTION_MUTATIONS } from "./reactions.ts";
 import { WRITE_MUTATIONS } from "./writes.ts";
@@ -324,4 +325,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...WRITE_MUTATIONS,
   ...REACTION_MUTATIONS,
   ...ERASURE_MUTATIONS,
+  ...FEED_MUTATIONS,
 ];

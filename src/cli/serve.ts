@@ -28,6 +28,7 @@ import { measureEngine } from "../kv/calls.ts";
 import { openEngine, storePlace } from "../kv/open_engine.ts";
 import { credentialsFile } from "../private_files.ts";
 import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
+import { prepareFeed } from "../features/feed/fill_feed.ts";
 import { createService, type Service } from "../features/service.ts";
 import type { Tracer } from "../domain/measures/tracer.ts";
 import { openTelemetry } from "../telemetry.ts";
@@ -36,6 +37,7 @@ import {
   anchorWorker,
   deliveryWorker,
   erasureWorker,
+  feedFillWorker,
   leaseWorker,
   memoryWorker,
   outboxWorker,
@@ -128,6 +130,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     host.monotonicMs,
     (isCommitted, runs, seconds) => countTransaction(counters.store, isCommitted, runs, seconds),
   );
+  await prepareFeed(engine);
   const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
   const access = createAccess(engine, host, { jwtSecret, jwtPublicKey: config.jwtPublicKey });
   const sender = webhookSender(host, { allowPrivate: config.allowPrivateWebhooks });
@@ -189,6 +192,7 @@ function workersOf(config: Config, service: Service): Worker[] {
     deliveryWorker(service),
     projectionWorker(service),
     projectionBuildWorker(service),
+    feedFillWorker(service),
     snapshotWorker(service),
     anchorWorker(service, config.anchorIntervalSeconds),
     erasureWorker(service),

@@ -21,6 +21,20 @@ export const limits = {
   eventsPageDefault: 500,
   eventsPageMax: 5_000,
   pageBytesMax: 4 * MiB,
+  /** Pages of the feed: entries per page. Names in `types`. */
+  feedPageDefault: 100,
+  feedPageMax: 1_000,
+  feedTypesMax: 100,
+  /** How long a read of the feed waits for the first event. */
+  feedWaitSecondsDefault: 20,
+  feedWaitSecondsMax: 30,
+  /** Live answers and waiting reads: of one process, and of one instance among them. */
+  liveAnswersMax: 10_000,
+  liveAnswersPerInstanceMax: 6_000,
+  /** Frames of live answers that their clients have not taken. One owner may hold a quarter. */
+  liveBytesMax: 64 * MiB,
+  /** A live answer ends after this long, or up to a tenth earlier; its client goes on anew. */
+  liveSecondsMax: 300,
   /** Pages of every list other than events. */
   listPageDefault: 50,
   listPageMax: 200,

@@ -144,6 +144,8 @@ type RefusalKind =
   /** 408: the body did not arrive in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
   /** An import that cannot go on under its id or into this environment. */
+  /** 410: the cursor is from beyond the moment to which the store was restored. */
+  | { readonly kind: "cursor_expired"; readonly newest: string }
   | {
     readonly kind: "import_conflict";
     readonly reason: "other_file" | "other_form" | "taken_over" | "not_empty";

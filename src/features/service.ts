@@ -31,6 +31,7 @@ import { createImports, type ImportService } from "./imports/imports_service.ts"
 import { createLimits, type LimitsService } from "./limits/limits_service.ts";
 import { createProjections, type ProjectionService } from "./projections/projections_service.ts";
 import { type ReactionCalls, reactionCalls } from "./work/reactions_service.ts";
+import { createFeed, type FeedService } from "./feed/feed_service.ts";
 import { createErasure, type ErasureService } from "./erasure/erasure_service.ts";
 import { createSpecService, type SpecService } from "./specs/specs_service.ts";
 import {
@@ -111,6 +112,7 @@ export interface Service {
   readonly access: AccessService;
   readonly audit: AuditService;
   readonly erasure: ErasureService;
+  readonly feed: FeedService;
   readonly imports: ImportService;
   readonly projections: ProjectionService;
   readonly sql: SqlService;
@@ -189,7 +191,7 @@ export function createService(
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
 
-  const audit = createAudit({ ...tools, share });
+  const [audit, feed] = [createAudit({ ...tools, share }), createFeed(tools)];
   const sql = createSql({ engine, host, counters }, options.sql);
   const erasure = createErasure({ engine, host, specs, share, memories: [cache, keeper] });
   const imports = createImports({ ...judging, ...tools, watched: combiner.watched });
@@ -237,7 +239,7 @@ export function createService(
   }
 
   const limiting = createLimits({ engine, host, counters });
-  const calls = { data, specs: specService, access, imports, audit, erasure, projections };
+  const calls = { data, specs: specService, access, imports, audit, erasure, projections, feed };
   const parts = traceParts({ ...calls, background, operations }, tracer);
   return { ...parts, limits: limiting, sql, ping, failure: () => engine.failure(), close };
 }
@@ -250,7 +252,7 @@ function storedCalls(
   return {
     readLength: (tenant, aggregateType, id) =>
       readLength(engine, specs, tenant, { aggregateType, id }),
-    readEvents: (tenant, request) => readEventPage(engine, specs, tenant, request),
+    readEvents: (tenant, request) => readEventPage({ engine, specs, turns: host }, tenant, request),
     findNearby: (tenant, request) => findNearby({ engine, specs, turns: host }, tenant, request),
   };
 }

@@ -54,6 +54,7 @@ interface Arrival {
   readonly address: Address;
   readonly path: FoundPath | undefined;
   readonly work: Work;
+  readonly stepOut: () => void;
 }
 
 /** The application that a listener calls for each request. */
@@ -110,16 +111,21 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     if (poll !== undefined) await poll;
     const address = parseAddress(request.url);
     const path = address.segments && findPath(address.segments);
-    const isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);
+    let isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);
     if (isGated && !loadGate.enter()) return await shed(request);
-    const isWaitedFor = drain?.enter() ?? false;
+    let isWaitedFor = drain?.enter() ?? false;
     const beganMs = host.monotonicMs();
     const route = path?.path.pattern ?? NO_ROUTE;
     const work: Work = { at: 0, sinceMs: beganMs, route, method: request.method, owner: undefined };
     if (watch !== undefined) beginWork(watch, work);
     let endedMs: number | undefined;
+    const stepOut = () => {
+      if (isWaitedFor) drain!.leave();
+      if (isGated) loadGate.leave(beganMs, host.monotonicMs());
+      isWaitedFor = isGated = false;
+    };
     try {
-      let response = await answer({ request, connection, address, path, work });
+      let response = await answer({ request, connection, address, path, work, stepOut });
       if (request.method === "HEAD") response = await withoutBody(response);
       const origin = request.headers.get("origin");
       if ((origin !== null || cors.varies) && request.method !== "OPTIONS") {
@@ -131,8 +137,8 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
       countRequest(requests, route, request.method, response.status, seconds);
       return response;
     } finally {
-      if (isWaitedFor) drain!.leave();
       endedMs ??= host.monotonicMs();
+      if (isWaitedFor) drain!.leave();
       if (isGated) loadGate.leave(beganMs, endedMs);
       if (watch !== undefined) endWork(watch, work, endedMs);
     }
@@ -149,7 +155,7 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
 
 /** Declare every field up front so that V8 keeps one hidden class for all calls. */
 function newCall(
-  { request, connection }: Arrival,
+  { request, connection, stepOut }: Arrival,
   requestId: string,
   found: FoundRoute,
   host: Host,
@@ -169,6 +175,7 @@ function newCall(
     tenant: undefined,
     tier: undefined,
     rate: undefined,
+    stepOut,
   };
 }
 

@@ -100,6 +100,8 @@ export interface Call {
   tier?: Tier;
   /** The rate limit headers of the answer; set once the limits are checked. */
   rate?: RateHeaders;
+  /** For an answer that only waits: from now on the request does not count as under way. */
+  readonly stepOut?: () => void;
 }
 
 /** The other end of the connection; empty if it has no network address. */

@@ -117,6 +117,21 @@ export function count(about: Schema): Parameter<number | undefined> {
   };
 }
 
+/** A whole number from `minimum` to `maximum`; others are refused. */
+export function within(minimum: number, maximum: number, otherwise: number): Parameter<number> {
+  return {
+    schema: { type: "integer", minimum, maximum, default: otherwise },
+    decode(text, name) {
+      if (text === null) return accept(otherwise);
+      const number = DECIMAL.test(text) ? Number(text) : NaN;
+      const isWithin = number >= minimum && number <= maximum;
+      return isWithin
+        ? accept(number)
+        : badQuery(name, `must be an integer from ${minimum} to ${maximum}`);
+    },
+  };
+}
+
 /** Unix seconds. */
 export function seconds(): Parameter<number | undefined> {
   return {

@@ -51,6 +51,7 @@ import { answerLive, answerReady } from "./platform/health.ts";
 import { answerMetrics } from "./platform/metrics.ts";
 import { answerOpenApi } from "./platform/openapi.ts";
 import { answerRoot } from "./platform/root.ts";
+import { readFeed } from "./feed/feed.ts";
 import {
   deleteProjection,
   deployProjection,
@@ -100,6 +101,7 @@ export const PATHS: readonly PathRoutes[] = [
     "/{type}/{id}/events": { GET: readEvents },
     "/{type}/{id}/{event}": { POST: writeSingle },
   }),
+  ...paths("feed", { "/_feed": { GET: readFeed } }),
   ...paths("projections", {
     "/api/instances/{id}/projections": {
       GET: listProjections,

@@ -170,6 +170,8 @@ const TABLE: Table = {
     const text = `Request body did not arrive within ${seconds} seconds`;
     return { ...reply(408, "bad_request", text), headers: { connection: "close" } };
   },
+  cursor_expired: ({ newest }) =>
+    reply(410, "cursor_expired", "The cursor is from beyond the moment of a restore", { newest }),
   import_conflict: ({ reason, message }) => reply(409, "import_conflict", message, { reason }),
   import_unavailable: ({ message, retryAfterSeconds }) => ({
     ...reply(503, "unavailable", message),

@@ -29,6 +29,8 @@ const PROJECTION_IDLE_MS = 250;
  */
 const PROJECTION_GATHER_MS = 10;
 /** Builds are polled for: being woken by every write would cost more. */
+/** There is nothing to do, except after an upgrade. */
+const FEED_FILL_IDLE_MS = 60_000;
 const BUILD_IDLE_MS = 100;
 
 /** Makes anchors at their interval, if something has changed. See docs/reference/audit.md. */
@@ -155,6 +157,15 @@ export function projectionWorker({ projections }: Service): Worker {
     gatherMs: PROJECTION_GATHER_MS,
     drain: (limit, isStopping) => projections.keepProjections(limit, isStopping),
     listen: (wake) => projections.followCommits(wake),
+  };
+}
+
+/** Fills in the feeds of stores made before there was one. */
+export function feedFillWorker({ feed }: Service): Worker {
+  return {
+    name: "feed fill",
+    idleMs: FEED_FILL_IDLE_MS,
+    drain: (_limit, isStopping) => feed.fill(isStopping),
   };
 }
 

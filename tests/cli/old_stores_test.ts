@@ -54,6 +54,29 @@ async function checkOrders(server: ServerProcess): Promise<void> {
   }
 }
 
+/** The feed has the events of the earlier build too, each once, in the order of its stream. */
+async function checkFeed(server: ServerProcess, written: number): Promise<void> {
+  let page = (await ask(server, "/_feed?limit=1000")).body;
+  while (page.building === true) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    page = (await ask(server, "/_feed?limit=1000")).body;
+  }
+  const counts = new Map<string, number>();
+  for (const { id, event } of page.data) {
+    const due = counts.get(event.key) ?? 0;
+    assert.equal(Number(id), due, event.key);
+    counts.set(event.key, due + 1);
+  }
+  const expected = Array.from(
+    { length: ORDERS },
+    (_, n) => [`order:${orderId(n)}`, EVENTS_OF_EACH],
+  );
+  assert.deepEqual(Object.fromEntries(counts), {
+    ...Object.fromEntries(expected),
+    "order:global": written,
+  });
+}
+
 async function findFaults(dataDir: string): Promise<string> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "main.ts", "fsck"],
@@ -73,7 +96,7 @@ function formatOf(dataDir: string): unknown {
   }
 }
 
-const NAMES = ["format_4_closed", "format_4_killed", "format_5_closed", "format_5_killed"];
+const NAMES = [4, 5, 6].flatMap((format) => [`format_${format}_closed`, `format_${format}_killed`]);
 
 for (const name of NAMES) {
   Deno.test(`a store of ${name} is brought to today's format, with all that it holds`, async () => {
@@ -89,6 +112,7 @@ for (const name of NAMES) {
           assert.equal(written.status, 201);
           const read = await ask(server, "/order/global");
           assert.equal(read.body.metadata.length, start + 1);
+          await checkFeed(server, start + 1);
         } finally {
           // The first life ends as by a power cut of the machine, the second politely.
           if (start === 0) await server.kill();

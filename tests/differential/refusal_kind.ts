@@ -64,6 +64,7 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   already_exists: ({ status, error, errorType }) =>
     status === 409 && errorType === "bad_request" && !error.startsWith("The stream is erased"),
   body_late: "takes half a minute of real time and concerns no store",
+  cursor_expired: "no trace restores an older store",
   import_conflict: "no trace imports: tests/features/imports/ runs on each engine",
   import_unavailable: "as above",
   login_locked: ({ status }) => status === 429,

@@ -69,6 +69,7 @@ const SAMPLES: Samples = {
   erasure_begun: { kind: "erasure_begun", state: "running" },
   already_exists: { kind: "already_exists", path, message },
   body_late: { kind: "body_late", seconds: 30 },
+  cursor_expired: { kind: "cursor_expired", newest: "0001" },
   import_conflict: { kind: "import_conflict", reason: "not_empty", message },
   import_unavailable: { kind: "import_unavailable", message, retryAfterSeconds: 5 },
   rate_limited: { kind: "rate_limited", scope: "ip", limit: 1, retryAfterMs: 1_000 },

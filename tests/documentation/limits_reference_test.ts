@@ -44,6 +44,16 @@ const STATED: Readonly<Record<string, string>> = {
   spec: `${told(limits.specBytesMax)} bytes`,
   "page of events": `${limits.eventsPageDefault}, at most ${told(limits.eventsPageMax)}, ` +
     `and ${mebibytes(limits.pageBytesMax)}`,
+  "page of the feed": `${limits.feedPageDefault}, at most ${told(limits.feedPageMax)}, ` +
+    `and ${mebibytes(limits.pageBytesMax)}`,
+  "names in `types` of the feed": String(limits.feedTypesMax),
+  "wait of a long poll": `${limits.feedWaitSecondsDefault} s, ` +
+    `at most ${limits.feedWaitSecondsMax} s`,
+  "live answers and waiting long polls": `${told(limits.liveAnswersMax)}, ` +
+    `of one instance ${told(limits.liveAnswersPerInstanceMax)}`,
+  "frames of live answers": `${mebibytes(limits.liveBytesMax)}, ` +
+    `of one instance ${mebibytes(limits.liveBytesMax / 4)}`,
+  "a live answer": `${limits.liveSecondsMax} s, or up to a tenth less`,
   "every other list": `${limits.listPageDefault}, at most ${limits.listPageMax}`,
   "radius of `nearby`": `${limits.nearbyRadiusMetresMin} to ` +
     `${told(limits.nearbyRadiusMetresMax)} metres`,
@@ -96,6 +106,15 @@ const REPEATED: readonly (readonly [path: string, text: string])[] = [
   ["docs/reference/errors.md", `events must hold at most <${limits.batchEventsMax}> events`],
   ["docs/reference/errors.md", `must hold at most <${limits.batchEventsMax}> events in all`],
   ["docs/reference/errors.md", `targets must hold 1 to <${limits.atomicTargetsMax}> targets`],
+  ["docs/reference/feed.md", `up to ${limits.feedTypesMax} names`],
+  [
+    "docs/reference/feed.md",
+    `integer 1-${told(limits.feedPageMax)}, default ${limits.feedPageDefault}`,
+  ],
+  [
+    "docs/reference/feed.md",
+    `integer 1-${limits.feedWaitSecondsMax}, default ${limits.feedWaitSecondsDefault}`,
+  ],
   ["docs/reference/imports.md", `up to ${told(limits.importEventsMax)} events`],
   ["docs/reference/reactions.md", `sets off at most ${told(limits.rootEventsMax)} events in all`],
   [

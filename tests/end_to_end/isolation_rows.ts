@@ -69,6 +69,7 @@ export const DATA_ROWS: readonly RouteRow[] = [
   { route: "GET /_audit/signing-key", path: () => "/_audit/signing-key", rival: 200 },
   { route: "GET /_errors", path: () => "/_errors", rival: 200, rivalBody: NONE },
   { route: "GET /_errors/{id}", path: ({ errorId }) => `/_errors/${errorId}`, rival: 404 },
+  { route: "GET /_feed", path: () => "/_feed", rival: 200, rivalBody: NONE },
   { route: "GET /_listeners", path: () => "/_listeners", rival: 200, rivalBody: NONE },
   {
     route: "GET /_listeners/{name}/deliveries",

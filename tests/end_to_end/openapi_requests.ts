@@ -1,8 +1,7 @@
 /**
- * Requests that produce each documented status of each route, for `openapi_test.ts`. A row has
- * what is specific to its route: its success and its own refusals. The refusals that every
- * route shares, for its credential, query or body, are derived from the success; see
- * `derivedRequest()`.
+ * Requests that produce each documented status of each route, for `openapi_test.ts`. A row has its
+ * route's success and its own refusals. Those that all routes share, for their credential, query or
+ * body, are derived from the success: `derivedRequest()`.
  */
 
 import assert from "node:assert/strict";
@@ -14,6 +13,7 @@ import { FULFILMENT, typesOf } from "../support/saga_fixtures.ts";
 import { settleProjections } from "../support/settle_projections.ts";
 import { framed, returning } from "../support/wasm/build_module.ts";
 import { operatorClaims, type SendOptions, signToken, type World } from "./world.ts";
+import { beyondFeed } from "./feed_requests.ts";
 import { METADATA } from "./world_spec.ts";
 
 /** A request: `[path with query, body?, more?]`. */
@@ -110,6 +110,10 @@ function note(world: World) {
   return expect(world, 201, [`${ORDER}/was_noted`, NOTED]);
 }
 
+function afterNote(path: string): Ask {
+  return async (world) => [await note(world).then(() => path)];
+}
+
 async function firstOf(world: World, path: string, field: string): Promise<string> {
   const { data } = await expect(world, 200, [path], "GET");
   return data[0][field];
@@ -124,7 +128,6 @@ function toInstance(path: string, body: unknown): Ask {
   return ({ instanceId }) => [`/api/instances/${instanceId}${path}`, body];
 }
 
-/** Like {@link Ask}, but sent by an operator on a path that does not show it. */
 function asOperator(path: string, body?: unknown): Ask {
   return ({ operator }) => [path, body, { token: operator }];
 }
@@ -135,9 +138,7 @@ const ERASURE = { key: "order:7KD2M9QXA", reason: "asked for", environment: "tes
 
 let erasures = 0;
 
-/**
- * Requests the erasure of an order written for that purpose: an order has at most one request.
- */
+/** Requests the erasure of an order written for that purpose: each has at most one request. */
 async function erasure(world: World): Promise<string> {
   const id = uuid(++erasures);
   await expect(world, 201, [`/order/${id}/was_noted`, NOTED]);
@@ -209,7 +210,7 @@ async function placed(world: World): Promise<void> {
 
 async function scheduledId(world: World): Promise<string> {
   await expect(world, 201, [`${ORDER}/was_promised`, { data: {}, metadata: METADATA }]);
-  return await firstOf(world, "/_scheduled", "scheduled_id");
+  return firstOf(world, "/_scheduled", "scheduled_id");
 }
 
 async function anchored(world: World): Promise<JsonObject> {
@@ -219,13 +220,11 @@ async function anchored(world: World): Promise<JsonObject> {
 }
 
 /** Two attempts, the first of which fails. */
-async function delivered(world: World): Promise<void> {
-  await note(world);
-  await deliver(world.service);
+function delivered(world: World): Promise<unknown> {
+  return note(world).then(() => deliver(world.service));
 }
 
-/** Stores an error record and returns its id. */
-/** Once a later write is durable, the store has the record, so a read of it needs the store. */
+/** Stores an error record, and returns its id once a later write is durable and hence it too. */
 async function keepError(world: World): Promise<string> {
   const record = { error_type: "internal", message: "a", context: {}, request_id: "r" };
   world.host.timeMs += 1;
@@ -284,7 +283,7 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     422: post("/_atomic-write", atomic({ events: [{ type: "was_promised" }] })),
   },
   "GET /{type}/{id}": {
-    200: async (world) => [await note(world).then(() => ORDER)],
+    200: afterNote(ORDER),
     404: get("/order/0RDER0404"),
     422: get("/order/short"),
   },
@@ -294,12 +293,13 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     422: get("/order/short/length"),
   },
   "GET /{type}/{id}/events": {
-    200: async (world) => [await note(world).then(() => `${ORDER}/events?count=9000&raw=true`)],
+    200: afterNote(`${ORDER}/events?count=9000&raw=true`),
     404: get("/nothing/7KD2M9QXA/events"),
     422: get("/order/short/events"),
   },
+  "GET /_feed": { 200: afterNote("/_feed?types=order&raw=true"), 410: beyondFeed },
   "GET /{type}": {
-    200: async (world) => [await note(world).then(() => "/order?resolve=true&limit=900")],
+    200: afterNote("/order?resolve=true&limit=900"),
     404: get("/nothing"),
   },
   "GET /{type}/nearby": {

@@ -11,6 +11,7 @@ import type { StoreMeasure } from "../../domain/measures/store_measure.ts";
 import type { ProcessMeasure } from "../../host.ts";
 import type { ModulesMeasure } from "../../domain/wasm/modules_measure.ts";
 import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";
+import type { LiveCount } from "../feed/live_count.ts";
 import type { LoadMeasure } from "../middleware/load_gate.ts";
 import type { RequestCounts, RouteCounts } from "./request_counts.ts";
 
@@ -18,6 +19,7 @@ import type { RequestCounts, RouteCounts } from "./request_counts.ts";
 export interface MetricsView {
   readonly requests: RequestCounts;
   readonly load: LoadMeasure;
+  readonly live: Pick<LiveCount, "underWay" | "sent">;
   readonly counters: Counters;
   readonly store: StoreMeasure;
   /** By queue. */
@@ -336,6 +338,20 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     type: "histogram",
     labels: [],
     read: ({ counters }) => [[{}, counters.store.commitSeconds]],
+  },
+  {
+    name: "daybook_live_answers",
+    help: "Live answers of the feed and reads that wait for an event",
+    type: "gauge",
+    labels: [],
+    read: ({ live }) => [[{}, live.underWay]],
+  },
+  {
+    name: "daybook_live_frames_total",
+    help: "Events and erasures that live answers have sent",
+    type: "counter",
+    labels: [],
+    read: ({ live }) => [[{}, live.sent]],
   },
   {
     name: "daybook_store_retries_total",

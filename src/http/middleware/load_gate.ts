@@ -139,6 +139,8 @@ export interface Drain {
   enter(): boolean;
   /** Reports that a counted request has an answer, or has failed. */
   leave(): void;
+  /** Calls `onStop` when the stop begins, unless the returned function is called before. */
+  onStop(onStop: () => void): () => void;
   /** Begins the stop; resolves when all requests under way have been answered. */
   stop(): Promise<void>;
 }
@@ -147,9 +149,14 @@ export function openDrain(): Drain {
   const idle = Promise.withResolvers<void>();
   let underWay = 0;
   let isStopping = false;
+  const listeners = new Set<() => void>();
 
   return {
     isStopping: () => isStopping,
+    onStop(onStop) {
+      listeners.add(onStop);
+      return () => void listeners.delete(onStop);
+    },
     enter() {
       if (isStopping) return false;
       underWay++;
@@ -161,6 +168,7 @@ export function openDrain(): Drain {
     },
     stop() {
       isStopping = true;
+      for (const onStop of [...listeners]) onStop();
       if (underWay === 0) idle.resolve();
       return idle.promise;
     },

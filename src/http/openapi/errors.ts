@@ -112,6 +112,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   operator_input_invalid: error(422, "bad_request", { path: TEXT }),
   already_exists: error(409, "bad_request", { path: TEXT }),
   body_late: error(408, "bad_request", IMPORT),
+  cursor_expired: error(410, "cursor_expired", { newest: TEXT }),
   import_conflict: error(409, "import_conflict", {
     reason: choice(["other_file", "other_form", "taken_over", "not_empty"]),
     ...IMPORT,

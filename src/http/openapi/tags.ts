@@ -2,6 +2,7 @@
 
 export const TAGS = {
   data: "Writing events, and reading what they make: states, lengths, pages of events.",
+  feed: "Every event of an environment in commit order, in pages and live.",
   projections: "Tables that are kept up to date from events, read by row, as CSV or by SQL.",
   reactions: "What events set off: implied and scheduled events, sagas, deliveries to listeners.",
   audit: "Anchors over all streams, and proofs that an event is under one.",

@@ -8,6 +8,7 @@
 import { ACCEPTED, type Outcome } from "../../domain/refusal.ts";
 import type { Call, Connection, Edge } from "../call.ts";
 import { checkUnrestricted, open } from "../endpoint.ts";
+import { liveCount } from "../feed/live_count.ts";
 import type { MetricsView } from "../metrics/definitions.ts";
 import { createExposition, type Exposition } from "../metrics/exposition.ts";
 import { authenticateCaller } from "../middleware/authenticate.ts";
@@ -57,6 +58,7 @@ async function takeView({ service, host, requests, loadGate }: Edge): Promise<Me
   return {
     requests,
     load: loadGate.measure(),
+    live: liveCount,
     counters: service.operations.counters,
     store,
     leases: service.operations.countLeases(),

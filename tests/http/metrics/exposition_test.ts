@@ -17,6 +17,7 @@ function view(change: Partial<MetricsView> = {}): MetricsView {
     modules: { runners: 0, running: 0, waiting: 0 },
     sql: { running: 0, waiting: 0, copies: 0, tables: 0, filling: 0 },
     process: { cpuSeconds: 0, residentBytes: 0, startedSeconds: 0 },
+    live: { underWay: 0, sent: 0 },
     eventLoopLagSeconds: 0,
     ...change,
   };

@@ -1,0 +1,147 @@
+/** Bugs of the commit log and the feed. */
+
+import { changesOf, type Mutation } from "./mutation.ts";
+
+const LOG = "tests/store/feed/commit_log_test.ts";
+const PAGES = "tests/features/feed/read_feed_test.ts";
+const FILL = "tests/features/feed/fill_feed_test.ts";
+const FOLLOW = "tests/features/feed/follow_commits_test.ts";
+const SHARED = "tests/features/feed/shared_pages_test.ts";
+const LIVE = "tests/http/feed/live_feed_test.ts";
+
+export const FEED_MUTATIONS: readonly Mutation[] = [
+  ...changesOf("src/features/writes/append_writes.ts", PAGES, [
+    [
+      "implied events are not in the log",
+      "if (appended.direct > 0) addGrown(log, implied, logged);",
+      "",
+    ],
+    [
+      "a write does not note where the log begins while it is filled in",
+      "if (isFilling) await noteLogStarts(tx, tenant, log);",
+      "",
+      FILL,
+    ],
+  ]),
+  ...changesOf("src/features/imports/store_window.ts", PAGES, [
+    [
+      "imported events are not in the log",
+      "if (log.length > 0) await logEntries(tx, tenant, log, watched);",
+      "",
+      "tests/features/imports/import_effects_test.ts",
+    ],
+  ]),
+  ...changesOf("src/store/feed/log_record.ts", PAGES, [
+    [
+      "the type of an entry is that of the one before, whatever it is",
+      "encodeEntry(entry, type === typeBefore ? undefined : type, id)",
+      "encodeEntry(entry, typeBefore === undefined ? type : undefined, id)",
+      LOG,
+    ],
+  ]),
+  ...changesOf("src/store/feed/commit_log.ts", PAGES, [
+    [
+      "a transaction that logs twice keeps the second part alone",
+      "partsOf.set(tx, part);",
+      "",
+      LOG,
+    ],
+    [
+      "what is filled in comes behind all commits",
+      "export const FILLED_EPOCH = 0;",
+      "export const FILLED_EPOCH = 2;",
+      LOG,
+    ],
+    [
+      "a page begins with the record at its place",
+      "const range = { begin: keyAfter(keyOf(tenant, after)), end: keys.commitLog(tenant).end };\n" +
+      "  const pairs",
+      "const range = { begin: keyOf(tenant, after), end: keys.commitLog(tenant).end };\n" +
+      "  const pairs",
+      LOG,
+    ],
+  ]),
+  ...changesOf("src/features/feed/read_feed.ts", PAGES, [
+    [
+      "the event of the cursor is given again",
+      "const done = place === after.place ? after.offset + 1 : 0;",
+      "const done = place === after.place ? after.offset : 0;",
+    ],
+    [
+      "a page that is full amid a record goes on behind that record",
+      "const at = { ...position, offset: position.offset + number };",
+      "const at = { ...position, offset: WHOLE_RECORD };",
+    ],
+    [
+      "what a filter leaves out does not move the cursor",
+      'if (end < offset || items.length === 0) {\n    items.push({ kind: "passed"',
+      'if (end < offset && items.length > 0) {\n    items.push({ kind: "passed"',
+    ],
+    [
+      "a page has no limit in bytes",
+      "if (isWanted && isBeyond) {",
+      "if (isWanted && isBeyond && draft.bytes < 0) {",
+    ],
+  ]),
+  ...changesOf("src/features/feed/fill_feed.ts", PAGES, [
+    [
+      "the filling ignores where the log begins",
+      "count: start ?? head.length };",
+      "count: head.length };",
+      FILL,
+    ],
+    [
+      "the filling begins anew with each step",
+      "else setFill(tx, tenant, { records, after: page.last });",
+      "else setFill(tx, tenant, { records: 0, after: page.last });",
+      FILL,
+    ],
+    [
+      "what projections had still to show is forgotten",
+      "while (await engine.transact((tx) => moveShardedLog(tx, tenant, MOVED_AT_A_TIME)) > 0);",
+      "",
+      FILL,
+    ],
+  ]),
+  ...changesOf("src/features/feed/follow_commits.ts", PAGES, [
+    [
+      "a wake while nobody waits is lost",
+      "if (waiter.wake === undefined) waiter.isChanged = true;",
+      "if (waiter.wake === undefined) continue;",
+      FOLLOW,
+    ],
+    [
+      "who began before the first look is not woken by it",
+      "    wakeAll(one);\n    return;",
+      "    return;",
+      FOLLOW,
+    ],
+  ]),
+  ...changesOf("src/features/feed/feed_service.ts", PAGES, [
+    [
+      "a page is shared across changes",
+      "if (one?.changes !== changes) {",
+      "if (one === undefined) {",
+      SHARED,
+    ],
+    [
+      "a cursor from beyond the end is taken",
+      "if (isEmpty && await isBeyond(tx, tenant, after)) {",
+      "if (isEmpty && await isBeyond(tx, tenant, after) && limits.feedPageMax < 0) {",
+    ],
+  ]),
+  ...changesOf("src/http/feed/live_feed.ts", PAGES, [
+    [
+      "a live answer outlives its key",
+      "if (refused !== undefined) return closeWith(refused);",
+      "",
+      LIVE,
+    ],
+    [
+      "a live answer keeps its follower when its client goes",
+      "    cancel: () => finish(false),",
+      "    cancel: () => {},",
+      LIVE,
+    ],
+  ]),
+];

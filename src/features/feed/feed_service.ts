@@ -1,0 +1,210 @@
+/**
+ * The feed: every event of an environment in commit order, in pages, and word of new commits for
+ * those who follow it live. See docs/reference/feed.md.
+ */
+
+import { type FeedFilter, parseFeedTypes } from "../../domain/feed/filter.ts";
+import type { FeedPage, FeedRequest } from "../../domain/feed/page.ts";
+import {
+  BEFORE_EVERYTHING,
+  FEED_START,
+  type FeedPosition,
+  formatCursor,
+  parseCursor,
+  WHOLE_RECORD,
+} from "../../domain/feed/place.ts";
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { lastLogPlace, readFeedId, readLogAt, setFeedId } from "../../store/feed/commit_log.ts";
+import { BEFORE_COMMITS, readFill } from "../../store/feed/fill.ts";
+import type { SpecCache } from "../base/current_spec.ts";
+import { fillFeeds } from "./fill_feed.ts";
+import { type Follower, openCommitFollowers } from "./follow_commits.ts";
+import { readFeedPage } from "./read_feed.ts";
+
+export interface FeedService {
+  /** Refuses a cursor that is none of this feed, and types that the spec does not have. */
+  readPage(tenant: Tenant, request: FeedRequest): Promise<Outcome<FeedPage>>;
+  /**
+   * The same for live readers that follow the environment: those that ask for the same page at the
+   * same time share it.
+   */
+  readShared(tenant: Tenant, request: FeedRequest): Promise<Outcome<FeedPage>>;
+  /** Waits for commits of the environment, or only for those to one stream. */
+  follow(tenant: Tenant, stream?: StreamKey): Follower;
+  /** How many followers this process has. */
+  countFollowers(): number;
+  /** For workers: fills in the logs of stores made before the feed; returns what is left to do. */
+  fill(isStopping?: () => boolean): Promise<number>;
+}
+
+export interface FeedParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+}
+
+const CHECK_BYTES = 4;
+
+interface Asked {
+  readonly from: string;
+  readonly filter: FeedFilter | undefined;
+  readonly limit: number;
+  readonly bytesMax: number;
+  readonly check: string;
+}
+
+export function createFeed({ engine, host, specs }: FeedParts): FeedService {
+  const followers = openCommitFollowers(engine, host);
+  const shared = openSharedPages(followers.changesOf);
+
+  async function readPage(
+    { number: tenant }: Tenant,
+    { from, types, limit, bytesMax = limits.pageBytesMax }: FeedRequest,
+  ): Promise<Outcome<FeedPage>> {
+    const filter = types === undefined
+      ? accept(undefined)
+      : parseFeedTypes(types, await specs.current(tenant));
+    if (!filter.ok) return filter;
+    const check = await checkOf(tenant);
+    const asked = { from, filter: filter.value, limit, bytesMax, check };
+    return await engine.snapshot((tx) => pageOf(tx, tenant, asked));
+  }
+
+  async function pageOf(
+    tx: ReadTransaction,
+    tenant: number,
+    { from, check, ...how }: Asked,
+  ): Promise<Outcome<FeedPage>> {
+    if (from === "now") {
+      const next = formatCursor(await endOf(tx, tenant), check);
+      const [isUpToDate, isBuilding] = [true, false];
+      return accept({ entries: [], erased: [], next, isUpToDate, isBuilding });
+    }
+    const after = from === "start" ? BEFORE_EVERYTHING : parseCursor(from, check);
+    if (after === undefined) return refuseCursor();
+    if (after.place < BEFORE_COMMITS && await readFill(tx, tenant) !== undefined) {
+      const next = formatCursor(after, check);
+      const [isUpToDate, isBuilding] = [false, true];
+      return accept({ entries: [], erased: [], next, isUpToDate, isBuilding });
+    }
+    const page = await readFeedPage(tx, host, tenant, { after, check, ...how });
+    const isEmpty = page.entries.length + page.erased.length === 0 && page.isUpToDate;
+    if (isEmpty && await isBeyond(tx, tenant, after)) {
+      const newest = formatCursor(await endOf(tx, tenant), check);
+      return refuse({ kind: "cursor_expired", newest });
+    }
+    return accept({ ...page, isBuilding: false });
+  }
+
+  /** What cursors of the feed end with. It is made when the feed is read first. */
+  async function checkOf(tenant: number): Promise<string> {
+    const known = await engine.snapshot((tx) => readFeedId(tx, tenant));
+    if (known !== undefined) return known;
+    const fresh = host.randomBytes(CHECK_BYTES).toHex();
+    return await engine.transact(async (tx) => {
+      const before = await readFeedId(tx, tenant);
+      if (before === undefined) setFeedId(tx, tenant, fresh);
+      return before ?? fresh;
+    });
+  }
+
+  return {
+    readPage,
+    readShared: (tenant, request) =>
+      shared.read(tenant.number, request, () => readPage(tenant, request)),
+    follow: ({ number }, stream) => followers.follow(number, stream),
+    countFollowers: followers.count,
+    fill: (isStopping) => fillFeeds(engine, isStopping),
+  };
+}
+
+function refuseCursor() {
+  const message = "from must be start, now, or a cursor that this feed has given out";
+  return refuse({ kind: "bad_request", message, path: "from" });
+}
+
+/** Behind all commits. */
+async function endOf(tx: ReadTransaction, tenant: number): Promise<FeedPosition> {
+  const last = await lastLogPlace(tx, tenant);
+  const place = last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;
+  return { place, offset: WHOLE_RECORD };
+}
+
+/** Whether the place of a cursor is not in the log, because an older store was restored. */
+async function isBeyond(
+  tx: ReadTransaction,
+  tenant: number,
+  { place }: FeedPosition,
+): Promise<boolean> {
+  if (place === FEED_START || place === BEFORE_COMMITS) return false;
+  return await readLogAt(tx, tenant, place) === undefined;
+}
+
+/**
+ * Pages of the feed that many live readers want at the same moment: each is read once. A page is
+ * shared until the next change of its environment, so no reader gets an older one than was there
+ * when it was woken. An erasure is such a change, too.
+ */
+export interface SharedPages {
+  read(
+    tenant: number,
+    request: FeedRequest,
+    read: () => Promise<Outcome<FeedPage>>,
+  ): Promise<Outcome<FeedPage>>;
+}
+
+/** Environments, and pages of one of them, that are held; others are read for each reader. */
+const TENANTS_MAX = 32;
+const PAGES_MAX = 8;
+/** A page with more characters is held only while it is read. */
+const HELD_CHARACTERS_MAX = 128 * 1024;
+
+interface Held {
+  /** Changes of the environment up to which the pages were read. */
+  readonly changes: number;
+  readonly pages: Map<string, Promise<Outcome<FeedPage>>>;
+}
+
+/** `changesOf` grows with each change; undefined for an environment that nobody follows. */
+export function openSharedPages(
+  changesOf: (tenant: number) => number | undefined,
+): SharedPages {
+  const held = new Map<number, Held>();
+
+  /** Not while the past is filled in: the end of that is no change that followers are told of. */
+  function isHeld(outcome: Outcome<FeedPage>): boolean {
+    if (!outcome.ok || outcome.value.isBuilding) return false;
+    return outcome.value.entries.reduce((sum, { raw }) => sum + raw.length, 0) <=
+      HELD_CHARACTERS_MAX;
+  }
+
+  return {
+    read(tenant, { from, types, limit, bytesMax = 0 }, read) {
+      const changes = changesOf(tenant);
+      if (changes === undefined) return read();
+      let one = held.get(tenant);
+      if (one?.changes !== changes) {
+        held.delete(tenant);
+        one = { changes, pages: new Map() };
+        held.set(tenant, one);
+        if (held.size > TENANTS_MAX) held.delete(held.keys().next().value!);
+      }
+      const name = `${from} ${limit} ${bytesMax} ${types ?? ""}`;
+      const before = one.pages.get(name);
+      if (before !== undefined) return before;
+      const page = read();
+      if (one.pages.size < PAGES_MAX) {
+        const { pages } = one;
+        pages.set(name, page);
+        const drop = () => pages.delete(name);
+        page.then((outcome) => isHeld(outcome) || drop(), drop);
+      }
+      return page;
+    },
+  };
+}

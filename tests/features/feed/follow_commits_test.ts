@@ -1,0 +1,152 @@
+/** Followers of commits: nothing after their begin is missed, and nothing is left over. */
+
+import assert from "node:assert/strict";
+import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type Follower, openCommitFollowers } from "../../../src/features/feed/follow_commits.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { logCommit } from "../../../src/store/feed/commit_log.ts";
+import { fakeHost } from "../../support/fake_host.ts";
+import { faultyEngine } from "../../support/faulty_engine.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+
+const TENANT = 9;
+const [A, B] = [streamKey("order", "a"), streamKey("order", "b")];
+
+function commit(engine: Engine, stream: StreamKey, tenant = TENANT): Promise<void> {
+  const entry = { kind: "appended", stream, first: 0, count: 1 } as const;
+  return engine.transact((tx) => Promise.resolve(logCommit(tx, tenant, [entry])));
+}
+
+/** Whether the follower is told of something within some looks. */
+async function isTold(host: ReturnType<typeof fakeHost>, follower: Follower): Promise<boolean> {
+  let told = false;
+  void follower.changed().then(() => told = true);
+  for (let look = 0; look < 20 && !told; look++) {
+    host.timeMs += 60;
+    for (let turn = 0; turn < 5; turn++) await host.yieldTurn();
+  }
+  return told;
+}
+
+async function withFollowers(
+  body: (given: {
+    readonly engine: Engine;
+    readonly host: ReturnType<typeof fakeHost>;
+    readonly followers: ReturnType<typeof openCommitFollowers>;
+    readonly begin: (stream?: StreamKey, tenant?: number) => Promise<Follower>;
+  }) => Promise<void>,
+  wrap = (engine: Engine) => engine,
+): Promise<void> {
+  await withTemporaryEngine(async (inner) => {
+    const engine = wrap(inner);
+    const host = fakeHost();
+    const followers = openCommitFollowers(engine, host);
+    const begun: Follower[] = [];
+    /** A follower that has had its first look. */
+    async function begin(stream?: StreamKey, tenant = TENANT): Promise<Follower> {
+      const follower = followers.follow(tenant, stream);
+      begun.push(follower);
+      if (begun.length === 1) assert.equal(await isTold(host, follower), true);
+      return follower;
+    }
+    await body({ engine: inner, host, followers, begin });
+    for (const follower of begun) follower.end();
+    assert.equal(followers.count(), 0);
+    // The last look is over once its timer has run.
+    host.timeMs += 60;
+    for (let turn = 0; turn < 5; turn++) await host.yieldTurn();
+  });
+}
+
+Deno.test("a follower is told of a commit, and then of nothing until the next one", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const follower = await begin();
+    for (let n = 0; n < 3; n++) {
+      assert.equal(await isTold(host, follower), false);
+      await commit(engine, A);
+      assert.equal(await isTold(host, follower), true);
+    }
+  });
+});
+
+Deno.test("a commit between the begin of a follower and its first look is told of", async () => {
+  await withFollowers(async ({ engine, host, followers }) => {
+    const follower = followers.follow(TENANT);
+    await commit(engine, A);
+    assert.equal(await isTold(host, follower), true);
+    follower.end();
+  });
+});
+
+Deno.test("a commit while nobody waits is told of at the next wait", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const follower = await begin();
+    const other = await begin();
+    await commit(engine, A);
+    assert.equal(await isTold(host, other), true);
+    let told = false;
+    void follower.changed().then(() => told = true);
+    await host.yieldTurn();
+    assert.equal(told, true);
+  });
+});
+
+Deno.test("a follower of a stream is told of commits to that stream alone", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const all = await begin();
+    const ofA = await begin(A);
+    const ofB = await begin(B);
+    await commit(engine, A);
+    assert.equal(await isTold(host, all), true);
+    assert.deepEqual([await isTold(host, ofA), await isTold(host, ofB)], [true, false]);
+  });
+});
+
+Deno.test("commits of other environments wake nobody", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const follower = await begin();
+    await commit(engine, A, TENANT + 1);
+    assert.equal(await isTold(host, follower), false);
+  });
+});
+
+Deno.test("hundreds of commits at once are told of as a whole, and none is left over", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const follower = await begin();
+    await Promise.all(Array.from({ length: 700 }, () => commit(engine, A)));
+    assert.equal(await isTold(host, follower), true);
+    while (await isTold(host, follower));
+    await commit(engine, B);
+    assert.equal(await isTold(host, follower), true);
+  });
+});
+
+Deno.test("while the store is away nobody is told of anything, afterwards of what came meanwhile", async () => {
+  let isAway = false;
+  const wrap = (engine: Engine) => faultyEngine(engine, [], { isAway: () => isAway });
+  await withFollowers(async ({ engine, host, begin }) => {
+    const follower = await begin();
+    isAway = true;
+    await commit(engine, A);
+    assert.equal(await isTold(host, follower), false);
+    isAway = false;
+    assert.equal(await isTold(host, follower), true);
+  }, wrap);
+});
+
+Deno.test("the count of changes is never the same again, also if nobody follows in between", async () => {
+  await withFollowers(async ({ engine, host, followers }) => {
+    const seen = new Set<number | undefined>();
+    for (let n = 0; n < 5; n++) {
+      const follower = followers.follow(TENANT);
+      assert.equal(await isTold(host, follower), true);
+      seen.add(followers.changesOf(TENANT));
+      await commit(engine, A);
+      assert.equal(await isTold(host, follower), true);
+      seen.add(followers.changesOf(TENANT));
+      follower.end();
+      assert.equal(followers.changesOf(TENANT), undefined);
+    }
+    assert.equal(seen.size, 10);
+  });
+});

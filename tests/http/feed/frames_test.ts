@@ -1,0 +1,101 @@
+/** Texts of the feed: what a client parses is what was in the page, in its order. */
+
+import assert from "node:assert/strict";
+import type { FeedPage } from "../../../src/domain/feed/page.ts";
+import { streamKey } from "../../../src/domain/stream_key.ts";
+import {
+  caughtUpFrame,
+  feedPageBody,
+  heartbeatFrame,
+  pageFrames,
+  refusedFrame,
+} from "../../../src/http/feed/frames.ts";
+
+const KEY = streamKey("order", 'a"b');
+const HASH = "0".repeat(64);
+
+function entry(cursor: string, text = "é\n\\") {
+  return { cursor, key: KEY, id: "000000000000", hash: HASH, raw: JSON.stringify({ text }) };
+}
+
+const PAGE: FeedPage = {
+  entries: [entry("02"), entry("04")],
+  erased: ["01", "03", "05"].map((cursor) => ({ key: KEY, cursor })),
+  next: "05",
+  isUpToDate: true,
+  isBuilding: false,
+};
+
+function bodyOf(page: FeedPage, isRaw: boolean) {
+  return JSON.parse(feedPageBody(page, isRaw).join(""));
+}
+
+Deno.test("a page has its entries, and fields that apply only where they do", () => {
+  const { entries, erased } = PAGE;
+  const event = { text: "é\n\\" };
+  const head = (cursor: string) => ({ cursor, id: "000000000000", hash: HASH });
+  assert.deepEqual(bodyOf(PAGE, false), {
+    ok: true,
+    data: [{ ...head("02"), event }, { ...head("04"), event }],
+    next: "05",
+    up_to_date: true,
+    erased,
+  });
+  assert.deepEqual(bodyOf(PAGE, true).data[0], { ...head("02"), raw: entries[0]!.raw });
+  const building = { ...PAGE, entries: [], erased: [], isUpToDate: false, isBuilding: true };
+  assert.deepEqual(bodyOf(building, false), {
+    ok: true,
+    data: [],
+    next: "05",
+    up_to_date: false,
+    building: true,
+  });
+});
+
+Deno.test("a long page is made of parts that are one text", () => {
+  const entries = Array.from(
+    { length: 500 },
+    (_, n) => entry(`${n}`.padStart(3, "0"), "x".repeat(n)),
+  );
+  const page = { ...PAGE, entries, erased: [] };
+  assert.ok(feedPageBody(page, false).length > 1);
+  const { data } = bodyOf(page, false);
+  assert.deepEqual(
+    data.map(({ event }: { event: { text: string } }) => event.text.length),
+    entries.map((_, number) => number),
+  );
+});
+
+Deno.test("frames stand in the order of their cursors, one line for each field", () => {
+  const text = pageFrames(PAGE, "sse", false);
+  const frames = text.split("\n\n");
+  assert.equal(frames.pop(), "");
+  const lines = frames.map((frame) => frame.split("\n"));
+  assert.deepEqual(
+    lines.map(([event, id]) => [event, id]),
+    ["erased", "event", "erased", "event", "erased"]
+      .map((type, number) => [`event: ${type}`, `id: 0${number + 1}`]),
+  );
+  for (const frame of lines) assert.equal(frame.length, 3);
+  const parsed = lines.map(([, , data]) => JSON.parse(data!.replace("data: ", "")));
+  assert.deepEqual(parsed[1], bodyOf(PAGE, false).data[0]);
+  assert.deepEqual(parsed[0], PAGE.erased[0]);
+});
+
+Deno.test("lines have the same as frames, and a type", () => {
+  const lines = pageFrames(PAGE, "ndjson", true).split("\n");
+  assert.equal(lines.pop(), "");
+  const parsed = lines.map((line) => JSON.parse(line));
+  assert.deepEqual(parsed[0], { type: "erased", ...PAGE.erased[0] });
+  assert.deepEqual(parsed[1], { type: "event", ...bodyOf(PAGE, true).data[0] });
+});
+
+Deno.test("the other frames, in both forms", () => {
+  assert.equal(caughtUpFrame("1", "sse"), 'event: caught_up\nid: 1\ndata: {"cursor":"1"}\n\n');
+  assert.equal(caughtUpFrame("1", "ndjson"), '{"type":"caught_up","cursor":"1"}\n');
+  assert.match(heartbeatFrame("sse"), /^:.*\n\n$/);
+  assert.equal(heartbeatFrame("ndjson"), '{"type":"heartbeat"}\n');
+  const body = { error: "no" };
+  assert.equal(refusedFrame(body, "sse"), 'event: refused\ndata: {"ok":false,"error":"no"}\n\n');
+  assert.equal(refusedFrame(body, "ndjson"), '{"type":"refused","ok":false,"error":"no"}\n');
+});

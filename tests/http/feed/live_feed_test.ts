@@ -1,0 +1,269 @@
+/** Live answers of the feed, over sockets and by a test clock. See docs/reference/feed.md. */
+
+import assert from "node:assert/strict";
+import { createApp } from "../../../src/http/app.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { endFill, setFill } from "../../../src/store/feed/fill.ts";
+import { makeKey } from "../../support/access_fixtures.ts";
+import { erase } from "../../support/erasure_fixtures.ts";
+import { noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { type FeedServer, type Frame, readFrames, withFeedServer } from "./feed_server.ts";
+
+const NDJSON = { accept: "application/x-ndjson" };
+
+async function live(world: FeedServer, query: string, headers?: Record<string, string>) {
+  const response = await world.get(`?live=sse${query}`, { headers });
+  assert.equal(response.status, 200);
+  return readFrames(response);
+}
+
+function textOf({ data }: Frame): string {
+  return data.event.data.text;
+}
+
+Deno.test("live=sse sends what is there, then caught_up, then what comes and caught_up again", () =>
+  withFeedServer(async (world) => {
+    await world.note("a", "b");
+    const response = await world.get("?live=sse");
+    const { headers } = response;
+    assert.equal(headers.get("content-type"), "text/event-stream");
+    assert.equal(headers.get("cache-control"), "no-store");
+    assert.equal(headers.get("x-accel-buffering"), "no");
+    assert.equal(headers.get("content-encoding"), null);
+    const frames = readFrames(response);
+    const page = await (await world.get("")).json();
+    const [a, b, caughtUp] = await frames.take(3);
+    assert.deepEqual([a, b].map((frame) => [frame!.type, frame!.id, frame!.data]), [
+      ["event", page.data[0].cursor, page.data[0]],
+      ["event", page.data[1].cursor, page.data[1]],
+    ]);
+    assert.deepEqual(caughtUp, {
+      type: "caught_up",
+      id: page.next,
+      data: { cursor: page.next },
+    });
+    for (const text of ["c", "d"]) {
+      await world.note(text);
+      const [event, again] = await frames.take(2);
+      assert.equal(textOf(event!), text);
+      assert.deepEqual([again!.type, again!.id], ["caught_up", event!.id]);
+    }
+    await frames.cancel();
+    await untilNobody(world);
+  }));
+
+Deno.test("with Accept: application/x-ndjson the same comes as lines", () =>
+  withFeedServer(async (world) => {
+    await world.note("a");
+    const response = await world.get("?live=sse&raw=true", { headers: NDJSON });
+    assert.equal(response.headers.get("content-type"), "application/x-ndjson");
+    const frames = readFrames(response);
+    const page = await (await world.get("?raw=true")).json();
+    assert.deepEqual(await frames.take(2), [
+      { type: "event", data: page.data[0] },
+      { type: "caught_up", data: { cursor: page.next } },
+    ]);
+    await world.note("b");
+    assert.deepEqual((await frames.take(2)).map(({ type }) => type), ["event", "caught_up"]);
+    await frames.cancel();
+    await untilNobody(world);
+  }));
+
+Deno.test("Last-Event-ID wins over from, and each cursor of a frame is one to go on from", () =>
+  withFeedServer(async (world) => {
+    await world.note("a", "b", "c");
+    const first = await live(world, "");
+    const frames = await first.take(4);
+    await first.cancel();
+    for (const [number, { id }] of frames.entries()) {
+      const again = await live(world, "&from=start", { "last-event-id": id! });
+      const left = await again.take(4 - Math.min(number + 1, 3));
+      assert.deepEqual(left.slice(0, -1).map(textOf), ["a", "b", "c"].slice(number + 1));
+      assert.equal(left.at(-1)!.type, "caught_up");
+      await again.cancel();
+    }
+    const now = await live(world, "&from=now");
+    const [caughtUp] = await now.take(1);
+    assert.deepEqual([caughtUp!.type, caughtUp!.data.cursor >= frames[2]!.id!], [
+      "caught_up",
+      true,
+    ]);
+    await world.note("d");
+    assert.equal(textOf((await now.take(1))[0]!), "d");
+    await now.cancel();
+    await untilNobody(world);
+  }));
+
+Deno.test("types choose what a live answer sends", () =>
+  withFeedServer(async (world) => {
+    const frames = await live(world, "&types=order.was_placed");
+    assert.equal((await frames.take(1))[0]!.type, "caught_up");
+    await world.note("a");
+    const write = noteWrite(uuid(9), "");
+    const events = [{ type: "was_placed", data: { customer: "Ada" } }];
+    const targets = [{ ...write.targets[0]!, events }];
+    valueOf(await world.service.data.writeEvents(world.tenants.test, { ...write, targets }));
+    const [event] = await frames.take(1);
+    assert.equal(event!.data.event.type, "was_placed");
+    await frames.cancel();
+    await untilNobody(world);
+  }));
+
+Deno.test("an erasure has a frame at its place, live and for who comes later", () =>
+  withFeedServer(async (world) => {
+    await world.note("a", "bb");
+    const frames = await live(world, "");
+    await frames.take(3);
+    const key = `order:${uuid(1)}`;
+    await erase(world, key);
+    const [erased, caughtUp] = await frames.take(2);
+    assert.deepEqual([erased!.type, erased!.data], ["erased", { key, cursor: erased!.id }]);
+    assert.equal(caughtUp!.type, "caught_up");
+    await world.note("ccc");
+    await frames.take(1);
+    await frames.cancel();
+    for (const headers of [{}, NDJSON]) {
+      const later = await live(world, "", headers);
+      const types = (await later.take(5)).map(({ type, data }) => data.event?.type ?? type);
+      const wanted = ["_was_tombstoned", "was_noted", "erased", "was_noted", "caught_up"];
+      assert.deepEqual(types, wanted);
+      await later.cancel();
+    }
+    await untilNobody(world);
+  }));
+
+Deno.test("a history of several pages comes whole, and caught_up once", () =>
+  withFeedServer(async (world) => {
+    const texts = Array.from({ length: 250 }, (_, number) => "x".repeat(1 + number % 20));
+    await world.note(...texts);
+    const frames = await live(world, "");
+    const got = await frames.take(251);
+    assert.deepEqual(got.slice(0, -1).map(textOf), texts);
+    assert.equal(got.at(-1)!.type, "caught_up");
+    await frames.cancel();
+    await untilNobody(world);
+  }));
+
+Deno.test("a stop of the server ends live answers at once, behind a whole frame", () =>
+  withFeedServer(async (world) => {
+    await world.note("a");
+    const all = [await live(world, ""), await live(world, "", NDJSON)];
+    for (const frames of all) await frames.take(2);
+    const beganAt = performance.now();
+    const stopped = world.server.stop(10_000);
+    for (const frames of all) assert.deepEqual(await frames.rest(), []);
+    await stopped;
+    assert.ok(performance.now() - beganAt < 3_000);
+  }));
+
+Deno.test("a revoked key ends a live answer within five seconds, and says why", () =>
+  withFeedServer(async (world) => {
+    const { engine, host, tenants: { test } } = world;
+    for (const headers of [{}, NDJSON]) {
+      const { id, key } = await makeKey(engine, host, test, "read");
+      const frames = readFrames(await world.get("?live=sse", { key, headers }));
+      await frames.take(1);
+      const beganAt = performance.now();
+      await world.revoke(id);
+      const rest = await frames.rest();
+      assert.ok(performance.now() - beganAt < 5_000);
+      assert.deepEqual(rest.map(({ type }) => type), ["refused"]);
+      const { ok, error_type } = rest[0]!.data;
+      assert.deepEqual([ok, error_type], [false, "unauthorized"]);
+    }
+    await untilNobody(world);
+  }));
+
+Deno.test("clients that leave without a word leave nobody behind", () =>
+  withFeedServer(async (world) => {
+    const { hostname, port } = world.server.addresses[2]!;
+    const request = `GET /_feed?live=sse HTTP/1.1\r\nHost: localhost\r\n` +
+      `Authorization: Bearer ${world.key}\r\n\r\n`;
+    for (let round = 0; round < 20; round++) {
+      const connection = await Deno.connect({ hostname, port });
+      await connection.write(new TextEncoder().encode(request));
+      if (round % 2 === 0) await connection.read(new Uint8Array(1_000));
+      connection.close();
+    }
+    await world.note("a");
+    await untilNobody(world);
+  }));
+
+/** A live answer of an application that lives by the test's clock. */
+async function withFakeClock(
+  body: (given: {
+    readonly isOpen: () => boolean;
+    readonly pass: (ms: number) => Promise<void>;
+    readonly seen: Frame[];
+    /** Changes whether the past of the environment is still being filled in. */
+    readonly setBuilding: (isBuilding: boolean) => Promise<void>;
+  }) => Promise<void>,
+  isBuilding = false,
+): Promise<void> {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const { key } = await makeKey(engine, host, test, "read");
+    function setBuilding(isBuilding: boolean): Promise<void> {
+      return engine.transact((tx) => {
+        if (isBuilding) setFill(tx, test.number, { records: 0 });
+        else endFill(tx, test.number);
+        return Promise.resolve();
+      });
+    }
+    await setBuilding(isBuilding);
+    const environment = { kind: "listener", environment: "test" } as const;
+    const clientAddress = (peer: string) => peer;
+    const app = createApp(service, host, { headerPrefix: "SVC", environment, clientAddress });
+    const headers = { authorization: `Bearer ${key}` };
+    const request = new Request("http://127.0.0.1/_feed?live=sse", { headers });
+    const frames = readFrames(await app.fetch(request, undefined));
+    const seen: Frame[] = [];
+    let isOpen = true;
+    const all = (async () => {
+      for (let frame = await frames.next(); frame !== undefined; frame = await frames.next()) {
+        seen.push(frame);
+      }
+      isOpen = false;
+    })();
+    async function pass(ms: number): Promise<void> {
+      for (let left = ms; left > 0; left -= 250) {
+        host.timeMs += Math.min(250, left);
+        for (let turn = 0; turn < 6; turn++) await host.yieldTurn();
+      }
+    }
+    await pass(1_000);
+    await body({ isOpen: () => isOpen, pass, seen, setBuilding });
+    await pass(limits.liveSecondsMax * 1_000);
+    await all;
+    assert.equal(service.feed.countFollowers(), 0);
+  });
+}
+
+Deno.test("a live answer with nothing to say says so every 15 s, and ends after five minutes", () =>
+  withFakeClock(async ({ isOpen, pass, seen }) => {
+    assert.deepEqual(seen.map(({ type }) => type), ["caught_up"]);
+    await pass(60_000);
+    assert.deepEqual(seen.slice(1).map(({ type }) => type), Array(4).fill("heartbeat"));
+    await pass(limits.liveSecondsMax * 900 - 65_000);
+    assert.equal(isOpen(), true);
+    await pass(limits.liveSecondsMax * 100 + 5_000);
+    assert.equal(isOpen(), false);
+  }));
+
+Deno.test("while the past is being filled in, a live answer only says that it is alive", () =>
+  withFakeClock(async ({ pass, seen, setBuilding }) => {
+    assert.deepEqual(seen, []);
+    await pass(32_000);
+    assert.deepEqual(seen.map(({ type }) => type), ["heartbeat", "heartbeat"]);
+    await setBuilding(false);
+    await pass(1_000);
+    assert.deepEqual(seen.slice(2).map(({ type }) => type), ["caught_up"]);
+  }, true));
+
+/** Waits until nobody follows. */
+async function untilNobody({ service }: FeedServer): Promise<void> {
+  const untilMs = performance.now() + 5_000;
+  while (service.feed.countFollowers() > 0) {
+    assert.ok(performance.now() < untilMs, `${service.feed.countFollowers()} follow`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

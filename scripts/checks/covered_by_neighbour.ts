@@ -161,11 +161,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
-    place: "src/store/feed/log_record.ts",
-    test: "tests/store/feed/commit_log_test.ts",
-    reason: "the form of what the log keeps",
-  },
-  {
     place: "src/store/feed/fill.ts",
     test: "tests/features/feed/fill_feed_test.ts",
     reason: "the records of the filling in",

@@ -31,7 +31,7 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "tests/features/imports/import_effects_test.ts",
     ],
   ]),
-  ...changesOf("src/store/feed/log_record.ts", PAGES, [
+  ...changesOf("src/store/feed/commit_log.ts", PAGES, [
     [
       "the type of an entry is that of the one before, whatever it is",
       "encodeEntry(entry, type === typeBefore ? undefined : type, id)",

@@ -194,6 +194,7 @@ export const keys = {
   /** Which event types something waits for, and what reads the commit log. */
   watchedTypes: (tenant: number): Bytes => pack([tenant, kind.watchedTypes, 1]),
   /** What each commit did; followed by epoch, stamp and part: `feed/commit_log.ts`. */
+  commitLogBegin: (tenant: number): Bytes => pack([tenant, kind.commitLog]),
   commitLog: (tenant: number): KeyRange => ({
     begin: pack([tenant, kind.commitLog]),
     end: pack([tenant, kind.commitLog + 1]),

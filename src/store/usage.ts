@@ -4,10 +4,17 @@
  * keys, so that none of them is hot. The counters of past months are kept for people to look at.
  */
 
-import { USAGE_SHARDS, usageShard } from "../domain/fairness/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
+
+/** Counters are kept in so many parts, so that writers seldom meet. Their sum counts. */
+const USAGE_SHARDS = 8;
+
+/** The part that a subject counts in, by its last character. */
+export function usageShard(subject: string): number {
+  return subject.charCodeAt(subject.length - 1) % USAGE_SHARDS;
+}
 
 export interface UsedEvents {
   readonly month: string;

@@ -124,6 +124,7 @@ async function findLeftOver(engine: Engine): Promise<string[]> {
   return [...found, ...[...counts].map(([name, count]) => `${count} ${name}`)];
 }
 
+/** Of a key under a small tenant number; what follows the kind need not be a tuple. */
 function kindOf(key: Uint8Array): number {
-  return unpack(key)[1] as number;
+  return unpack(key.subarray(0, 4))[1] as number;
 }

@@ -31,11 +31,26 @@ export async function* readRecords(engine: Engine, access: Access): AsyncGenerat
     for (const environment of ENVIRONMENTS) {
       const { number } = accepted(await access.resolveTenant(anyOperator, id, environment));
       const [all, ledger] = [keys.tenant(number), keys.ledgers(number)];
+      const log = keys.commitLog(number);
       yield* readRange(engine, { begin: all.begin, end: ledger.begin });
-      yield* readRange(engine, { begin: ledger.end, end: all.end });
+      yield* readRange(engine, { begin: ledger.end, end: log.begin });
+      yield* readLog(engine, number, log);
+      yield* readRange(engine, { begin: log.end, end: all.end });
     }
   }
   for (const range of deployment) yield* readRange(engine, range);
+}
+
+/** Records of the commit log by their number: the stamps in their keys are each engine's own. */
+async function* readLog(
+  engine: Engine,
+  tenant: number,
+  { begin, end }: KeyRange,
+): AsyncGenerator<StoredRecord> {
+  const pairs = await engine.snapshot((tx) => tx.getRange({ begin, end }));
+  for (const [number, { value }] of pairs.entries()) {
+    yield { name: `record ${number} of the log of ${tenant}`, value: value.toHex() };
+  }
 }
 
 async function* readRange(

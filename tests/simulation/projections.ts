@@ -5,7 +5,7 @@ import { splitStreamKey } from "../../src/domain/stream_key.ts";
 import { isRecordSettled } from "../../src/features/projections/projection_sets.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
 import type { LogPosition } from "../../src/store/feed/log_cursor.ts";
-import { decodeEntries } from "../../src/store/feed/log_record.ts";
+import { decodeEntries } from "../../src/store/feed/commit_log.ts";
 import { keyAfter, keys } from "../../src/store/keys.ts";
 import type { ProjectionRecord } from "../../src/store/projections/projections.ts";
 import type { Random } from "../crash/random.ts";

@@ -7,9 +7,12 @@ import { FEED_START, WHOLE_RECORD } from "../../src/domain/feed/place.ts";
 import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
 import type { Bytes, Engine, ReadTransaction, Transaction } from "../../src/kv/engine.ts";
 import { viewOf } from "../../src/kv/slab.ts";
-import { readLog as readRecords, readLogAt } from "../../src/store/feed/commit_log.ts";
+import {
+  type LogEntry,
+  readLog as readRecords,
+  readLogAt,
+} from "../../src/store/feed/commit_log.ts";
 import type { LogPosition } from "../../src/store/feed/log_cursor.ts";
-import type { LogEntry } from "../../src/store/feed/log_record.ts";
 import { uuid } from "./service_fixture.ts";
 
 /** The next entries of the log, and the position behind them. */

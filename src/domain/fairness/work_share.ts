@@ -35,13 +35,6 @@ export function shardOf(queue: QueueName, subject: string): number {
   return hashText(subject) % QUEUE_SHARDS[queue];
 }
 
-/** Shards of one environment's event counter, by any subject. */
-export const USAGE_SHARDS = 8;
-
-export function usageShard(subject: string): number {
-  return hashText(subject) % USAGE_SHARDS;
-}
-
 export interface ShareView {
   /** All leases of the queue that were ever taken. */
   readonly leases: readonly Lease[];

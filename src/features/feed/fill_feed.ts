@@ -6,7 +6,7 @@
 import { FEED_START, WHOLE_RECORD } from "../../domain/feed/place.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { readTenantCount } from "../../store/access/instances.ts";
-import { hasLogged, logFilled } from "../../store/feed/commit_log.ts";
+import { hasLogged, type LogEntry, logFilled } from "../../store/feed/commit_log.ts";
 import {
   BEFORE_COMMITS,
   endFill,
@@ -19,7 +19,6 @@ import {
   setFill,
 } from "../../store/feed/fill.ts";
 import { moveLogCursor } from "../../store/feed/log_cursor.ts";
-import type { LogEntry } from "../../store/feed/log_record.ts";
 import { setFilling } from "../../store/reactions/watched_types.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { listHeads } from "../../store/streams/stream_walk.ts";

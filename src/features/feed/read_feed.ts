@@ -13,8 +13,13 @@ import { type FeedPosition, formatCursor, WHOLE_RECORD } from "../../domain/feed
 import { limits } from "../../domain/limits.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
-import { hasLogged, type LogRecord, readLog, readLogAt } from "../../store/feed/commit_log.ts";
-import type { LogEntry } from "../../store/feed/log_record.ts";
+import {
+  hasLogged,
+  type LogEntry,
+  type LogRecord,
+  readLog,
+  readLogAt,
+} from "../../store/feed/commit_log.ts";
 import { type IndexedEvent, readEvents } from "../../store/streams/stream_events.ts";
 
 export interface PageToRead {

@@ -13,7 +13,7 @@ import { type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
 import { readImport, storeImport } from "../../store/imports.ts";
-import { addToLog, type LogEntry } from "../../store/feed/log_record.ts";
+import { addToLog, type LogEntry } from "../../store/feed/commit_log.ts";
 import { openStreams } from "../../store/streams/streams.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { logEntries } from "../writes/append_writes.ts";

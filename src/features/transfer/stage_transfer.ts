@@ -16,8 +16,7 @@ import type { BlobVersion } from "../../domain/wasm/blob.ts";
 import type { Bytes, Engine, Transaction } from "../../kv/engine.ts";
 import { indexAggregate } from "../../store/streams/aggregates.ts";
 import { storeBlob } from "../../store/blobs.ts";
-import { logCommit } from "../../store/feed/commit_log.ts";
-import { addToLog, type LogEntry } from "../../store/feed/log_record.ts";
+import { addToLog, logCommit, type LogEntry } from "../../store/feed/commit_log.ts";
 import { movePoint } from "../../store/streams/geo_index.ts";
 import { type NamedLedgerEntry, storeLedgerEntry } from "../../store/streams/idempotency.ts";
 import {

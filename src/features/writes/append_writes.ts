@@ -13,9 +13,8 @@ import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
-import { logCommit, signalCommits } from "../../store/feed/commit_log.ts";
+import { addToLog, logCommit, type LogEntry, signalCommits } from "../../store/feed/commit_log.ts";
 import { noteLogStarts } from "../../store/feed/fill.ts";
-import { addToLog, type LogEntry } from "../../store/feed/log_record.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { createRoot } from "../../store/reactions/roots.ts";
 import {

@@ -9,8 +9,7 @@ import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keys } from "../keys.ts";
-import { LIVE_EPOCH, logCommit } from "./commit_log.ts";
-import type { LogEntry } from "./log_record.ts";
+import { LIVE_EPOCH, logCommit, type LogEntry } from "./commit_log.ts";
 
 export interface FillProgress {
   /** How many records were filled in. */

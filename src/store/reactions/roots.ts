@@ -8,7 +8,7 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import { usageShard } from "../../domain/fairness/work_share.ts";
+import { usageShard } from "../usage.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { viewOf } from "../../kv/slab.ts";
 import { unpack } from "../../kv/tuple.ts";

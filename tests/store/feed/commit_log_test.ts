@@ -13,11 +13,11 @@ import {
   hasLogged,
   lastLogPlace,
   logCommit,
+  type LogEntry,
   logFilled,
   readLog,
   readLogAt,
 } from "../../../src/store/feed/commit_log.ts";
-import type { LogEntry } from "../../../src/store/feed/log_record.ts";
 import { readLog as readAll, readStep, timesSeen } from "../../support/log_reader.ts";
 import { eventsOf, reactiveSpec, setOffAll, write } from "../../support/reactive_spec.ts";
 import { uuid, withService } from "../../support/service_fixture.ts";

@@ -17,13 +17,21 @@ function commit(engine: Engine, stream: StreamKey, tenant = TENANT): Promise<voi
   return engine.transact((tx) => Promise.resolve(logCommit(tx, tenant, [entry])));
 }
 
+const LOOKS_MAX = 20;
+
+/** Long enough for a look at the store to end, on any engine. */
+async function rest(host: ReturnType<typeof fakeHost>): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  for (let turn = 0; turn < 5; turn++) await host.yieldTurn();
+}
+
 /** Whether the follower is told of something within some looks. */
 async function isTold(host: ReturnType<typeof fakeHost>, follower: Follower): Promise<boolean> {
   let told = false;
   void follower.changed().then(() => told = true);
-  for (let look = 0; look < 20 && !told; look++) {
+  for (let look = 0; look < LOOKS_MAX && !told; look++) {
     host.timeMs += 60;
-    for (let turn = 0; turn < 5; turn++) await host.yieldTurn();
+    await rest(host);
   }
   return told;
 }
@@ -54,7 +62,7 @@ async function withFollowers(
     assert.equal(followers.count(), 0);
     // The last look is over once its timer has run.
     host.timeMs += 60;
-    for (let turn = 0; turn < 5; turn++) await host.yieldTurn();
+    await rest(host);
   });
 }
 

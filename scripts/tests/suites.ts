@@ -60,25 +60,41 @@ const COMPUTING_TESTS: readonly (readonly string[])[] = [
     "tests/history",
     "tests/published_failures",
     "tests/simulation",
+    "tests/store",
+    "tests/workers",
   ],
 ];
 
+/** Tests that kill processes and wait for them, at the same time as those that serve requests. */
+const DISASTER_TESTS: readonly string[] = ["tests/crash", "tests/kv", "tests/power_cut"];
+
 function leftOut(paths: readonly string[]): string[] {
   return paths.map((path) => `!${path}`);
+}
+
+export interface OrdinaryLane {
+  readonly files: readonly string[];
+  /** Whether the files only compute: they share an isolate, and yield the processor to others. */
+  readonly computes: boolean;
 }
 
 /**
  * The files of every test but those on a cluster, each once: first the tests that start servers
  * and other processes, then those that compute.
  */
-export async function ordinaryTests(): Promise<readonly (readonly string[])[]> {
+export async function ordinaryTests(): Promise<readonly OrdinaryLane[]> {
   const withoutCluster = leftOut(CLUSTER_TESTS);
-  const computing = await Promise.all(
-    COMPUTING_TESTS.map((paths) => testFilesOf([...paths, ...withoutCluster])),
+  const chosen = [DISASTER_TESTS, ...COMPUTING_TESTS];
+  const [disasters = [], ...computing] = await Promise.all(
+    chosen.map((paths) => testFilesOf([...paths, ...withoutCluster])),
   );
   const all = await testFilesOf(["tests", ...withoutCluster]);
-  const rest = new Set(all).difference(new Set(computing.flat()));
-  return [[...rest], ...computing];
+  const rest = new Set(all).difference(new Set([disasters, ...computing].flat()));
+  return [
+    { files: [...rest], computes: false },
+    { files: disasters, computes: false },
+    ...computing.map((files) => ({ files, computes: true })),
+  ];
 }
 
 /**

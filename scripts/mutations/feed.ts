@@ -130,7 +130,7 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "if (isEmpty && await isBeyond(tx, tenant, after) && limits.feedPageMax < 0) {",
     ],
   ]),
-  ...changesOf("src/http/feed/live_feed.ts", PAGES, [
+  ...changesOf("src/http/feed/live_answer.ts", PAGES, [
     [
       "a live answer outlives its key",
       "if (refused !== undefined) return closeWith(refused);",

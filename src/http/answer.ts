@@ -11,6 +11,9 @@ import { LONG_ANSWER_BYTES_MIN, longAnswer, type Part } from "./long_answer.ts";
 import { brotliCompressSync, constants, createGzip, gzipSync } from "node:zlib";
 import type { Host } from "../host.ts";
 
+/** For answers of the moment. */
+export const NOT_KEPT = { "cache-control": "no-store" };
+
 /** Sends prepared JSON text. Every answer carries the request id and the CORS origin. */
 export function sendText(
   requestId: string,
@@ -68,6 +71,12 @@ function withHeaders(
 /** Sends `body` with `ok: true` before its fields. */
 export function sendOk(requestId: string, body: object, status = 200): Response {
   return sendText(requestId, status, JSON.stringify({ ok: true, ...body }));
+}
+
+/** 204: there is nothing to say now. */
+export function sendNothing(requestId: string): Response {
+  const headers = { "x-request-id": requestId, "access-control-allow-origin": "*", ...NOT_KEPT };
+  return new Response(null, { status: 204, headers });
 }
 
 /** The same answer without its body but with its length, for `HEAD`. */

@@ -50,7 +50,7 @@ export function longAnswer(
   deadlines: Deadlines = stalls,
 ): Response {
   const bytes = parts.reduce((sum, part) => sum + byteLength(part), 0);
-  const pieces = cut(parts);
+  const pieces = cutParts(parts);
   let endStall = () => {};
   let controller: ReadableStreamDefaultController<Uint8Array>;
   const answer: LongAnswer = { bytes, drop: () => finish(true) };
@@ -104,11 +104,13 @@ export function lengthOfParts(body: Outcome<readonly Part[]>): number {
   return body.ok ? body.value.reduce((sum, { length }) => sum + length, 0) : 0;
 }
 
-function byteLength(part: Part): number {
+/** In bytes. */
+export function byteLength(part: Part): number {
   return typeof part === "string" ? Buffer.byteLength(part) : part.length;
 }
 
-function* cut(parts: readonly Part[]): Generator<Uint8Array, void> {
+/** The bytes of parts, in pieces of at most 64 KiB that are made one at a time. */
+export function* cutParts(parts: readonly Part[]): Generator<Uint8Array, void> {
   for (const part of parts) {
     if (typeof part === "string") yield* cutText(part);
     else {

@@ -9,7 +9,7 @@ import { limits } from "../domain/limits.ts";
 import { nameHint } from "../domain/nearest_name.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../domain/refusal.ts";
 import { MILLISECONDS_FROM } from "../domain/write/metadata.ts";
-import { choice, type Schema, SECONDS } from "./openapi/schema.ts";
+import { choice, COUNT, type Schema, SECONDS } from "./openapi/schema.ts";
 
 export interface Parameter<T> {
   readonly schema: Schema;
@@ -70,7 +70,7 @@ function whyNot(name: string, known: ReadonlySet<string>) {
 }
 
 /** Refuses the query parameter `name`. */
-export function badQuery(name: string, rule: string): Outcome<never> {
+export function badQuery(name: string, rule: string) {
   const message = `Query parameter '${name}' ${rule}`;
   return refuse({ kind: "bad_request", message, path: name });
 }
@@ -132,6 +132,19 @@ export function within(minimum: number, maximum: number, otherwise: number): Par
   };
 }
 
+/** A whole number of at least 0. */
+export function length(about: Schema = {}): Parameter<number | undefined> {
+  return {
+    schema: { ...COUNT, ...about },
+    decode(text, name) {
+      if (text === null) return ACCEPTED;
+      const length = DECIMAL.test(text) ? Number(text) : NaN;
+      if (Number.isSafeInteger(length)) return accept(length);
+      return badQuery(name, "must be a non-negative integer");
+    },
+  };
+}
+
 /** Unix seconds. */
 export function seconds(): Parameter<number | undefined> {
   return {
@@ -174,3 +187,9 @@ export const PAGE_QUERY = {
 } as const;
 
 export type PageQuery = Partial<Values<typeof PAGE_QUERY>>;
+
+/** For what can be followed live. */
+export const LIVE_QUERY = {
+  live: oneOf(["no", "long-poll", "sse"], "no"),
+  wait: within(1, limits.feedWaitSecondsMax, limits.feedWaitSecondsDefault),
+} as const;

@@ -9,11 +9,11 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import { uuid } from "../support/service_fixture.ts";
 import { drainErasures } from "../support/erasure_fixtures.ts";
 import { deliver } from "../support/listener_fixtures.ts";
-import { FULFILMENT, typesOf } from "../support/saga_fixtures.ts";
 import { settleProjections } from "../support/settle_projections.ts";
 import { framed, returning } from "../support/wasm/build_module.ts";
 import { operatorClaims, type SendOptions, signToken, type World } from "./world.ts";
 import { beyondFeed } from "./feed_requests.ts";
+import { openApiSpec } from "./openapi_spec.ts";
 import { METADATA } from "./world_spec.ts";
 
 /** A request: `[path with query, body?, more?]`. */
@@ -22,62 +22,8 @@ export type Ask = (world: World) => Asked | Promise<Asked>;
 /** From a status to the request that produces it. */
 export type Producers = Readonly<Record<number, Ask>>;
 
-/** One type for each feature: orders start sagas and are delivered to a listener. */
-export const openApiSpec: JsonObject = {
-  agent_types: ["user"],
-  singletons: ["stock"],
-  aggregate_types: {
-    ...typesOf({
-      inventory: ["was_reserved", "was_released"],
-      payment: ["was_requested", "was_captured", "was_refused"],
-    }),
-    order: {
-      description: "What customers want",
-      events: {
-        was_placed: { schema: true, handler: [] },
-        was_confirmed: { schema: true, handler: [] },
-        was_noted: {
-          schema: {
-            $defs: { text: { type: "string", maxLength: 10 } },
-            type: "object",
-            properties: { text: { $ref: "#/$defs/text" } },
-          },
-          handler: { set: { target: "text", value: "$.data.text" } },
-          geo: { type: "point", path: "$.data.at" },
-        },
-        was_promised: {
-          schema: true,
-          handler: [],
-          implications: [{
-            schedule: {
-              delay: "60s",
-              emit: { aggregate_type: "order", id: "$.id", event_type: "was_noted", data: {} },
-            },
-          }],
-        },
-        _was_tombstoned: {},
-      },
-    },
-  },
-  modules: {
-    sagas: { fulfilment: FULFILMENT },
-    listeners: {
-      hook: {
-        url: "https://hook.example.com/hook",
-        secret: "0123456789abcdef",
-        events: ["order.was_noted"],
-      },
-      idle: {
-        url: "https://idle.example.com/hook",
-        secret: "0123456789abcdef",
-        events: ["*"],
-        enabled: false,
-      },
-    },
-  },
-};
-
 const HANDLER = framed(returning('{"state":{}}'));
+
 const ORDER = "/order/7KD2M9QXA";
 const NOTED = { data: { text: "a" }, metadata: METADATA };
 const BERLIN = { lat: 52.52, lng: 13.405 };
@@ -284,6 +230,7 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
   },
   "GET /{type}/{id}": {
     200: afterNote(ORDER),
+    204: get("/order/0RDER0404?live=long-poll&wait=1"),
     404: get("/order/0RDER0404"),
     422: get("/order/short"),
   },

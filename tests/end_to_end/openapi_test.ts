@@ -18,7 +18,8 @@ import type { Route } from "../../src/http/call.ts";
 import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { scriptedSender, webhookSettings } from "../support/listener_fixtures.ts";
-import { type Ask, type Asked, openApiSpec, REQUESTS } from "./openapi_requests.ts";
+import { type Ask, type Asked, REQUESTS } from "./openapi_requests.ts";
+import { openApiSpec } from "./openapi_spec.ts";
 import { type Answer, operatorClaims, signToken, withWorld, type World } from "./world.ts";
 
 const DOCUMENT = openApiDocument(PATHS);

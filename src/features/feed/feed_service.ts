@@ -25,6 +25,13 @@ import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
 import { type Follower, openCommitFollowers } from "./follow_commits.ts";
 import { readFeedPage } from "./read_feed.ts";
+import {
+  locateTail,
+  readTailPage,
+  type TailName,
+  type TailPage,
+  type TailRequest,
+} from "./read_tail.ts";
 
 export interface FeedService {
   /** Refuses a cursor that is none of this feed, and types that the spec does not have. */
@@ -34,6 +41,10 @@ export interface FeedService {
    * same time share it.
    */
   readShared(tenant: Tenant, request: FeedRequest): Promise<Outcome<FeedPage>>;
+  /** What is new in one stream. */
+  readTail(tenant: Tenant, request: TailRequest): Promise<Outcome<TailPage>>;
+  /** The key of a stream, to follow it by. */
+  locate(tenant: Tenant, name: TailName): Promise<Outcome<StreamKey>>;
   /** Waits for commits of the environment, or only for those to one stream. */
   follow(tenant: Tenant, stream?: StreamKey): Follower;
   /** How many followers this process has. */
@@ -117,6 +128,8 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
     readPage,
     readShared: (tenant, request) =>
       shared.read(tenant.number, request, () => readPage(tenant, request)),
+    readTail: (tenant, request) => readTailPage({ engine, specs }, tenant, request),
+    locate: (tenant, name) => locateTail(specs, tenant, name),
     follow: ({ number }, stream) => followers.follow(number, stream),
     countFollowers: followers.count,
     fill: (isStopping) => fillFeeds(engine, isStopping),

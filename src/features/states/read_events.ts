@@ -17,6 +17,7 @@ import {
   type IndexedEvent,
   readEvents,
   readEventsBackwards,
+  withinBytes,
 } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
 
@@ -106,7 +107,7 @@ async function pageForwards(
       bytesMax: left.bytesMax - bytesOf(read),
     }),
   );
-  const events = withinCeiling(portions.flat());
+  const events = withinBytes(portions.flat(), limits.pageBytesMax);
   const last = events.at(-1);
   return page(events, last !== undefined && last.index < length - 1, last, count);
 }
@@ -127,19 +128,9 @@ async function pageBackwards(
     (left, read) => ({ ...left, to: read[0]!.index, bytesMax: left.bytesMax - bytesOf(read) }),
   );
   const newestFirst = portions.flatMap((portion) => portion.reverse());
-  const events = withinCeiling(newestFirst).reverse();
+  const events = withinBytes(newestFirst, limits.pageBytesMax).reverse();
   const first = events[0];
   return page(events, first !== undefined && first.index > 0, first, count);
-}
-
-/** As many leading events as the page size allows, and at least one. */
-function withinCeiling(events: readonly IndexedEvent[]): IndexedEvent[] {
-  let bytes = 0;
-  const end = events.findIndex((event, index) => {
-    bytes += event.bytes;
-    return index > 0 && bytes > limits.pageBytesMax;
-  });
-  return end === -1 ? [...events] : events.slice(0, end);
 }
 
 /** `edge` is the event after which the next page continues. */

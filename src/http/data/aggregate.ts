@@ -1,15 +1,15 @@
 /** Reads of aggregates: state, length, listing. See docs/reference/reading.md. */
 
-import type { AggregateView } from "../../domain/reading.ts";
-import { accept, type Outcome } from "../../domain/refusal.ts";
-import { sendParts, sendText } from "../answer.ts";
+import { accept, ACCEPTED, type Outcome } from "../../domain/refusal.ts";
+import { NOT_KEPT, sendNothing, sendParts, sendText } from "../answer.ts";
 import { sendTagged } from "../conditional.ts";
 import { read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
+import { answerStateLive, lengthOfState, waitForState } from "./live_state.ts";
 import { hasRoomForAnswer, lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { answer, COUNT, FREE_OBJECT, page, ref, type Schema, TEXT } from "../openapi/schema.ts";
-import { cursor, flag, PAGE_QUERY, seconds } from "../parameter.ts";
+import { badQuery, cursor, flag, length, LIVE_QUERY, PAGE_QUERY, seconds } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
 import { aggregateBody, aggregatePageBody } from "./read_body.ts";
 
@@ -17,8 +17,16 @@ export const readAggregate = read({
   id: "readAggregate",
   summary: "The state of an aggregate",
   isTagged: true,
-  query: { synchronous: flag(), at: seconds() },
-  answers: { 200: answer({ data: FREE_OBJECT, metadata: ref("AggregateMetadata") }) },
+  query: {
+    synchronous: flag(),
+    at: seconds(),
+    ...LIVE_QUERY,
+    after_length: length({ description: "With `live`: wait until there are more events" }),
+  },
+  answers: {
+    200: answer({ data: FREE_OBJECT, metadata: ref("AggregateMetadata") }),
+    204: null,
+  },
   errors: [
     "identifier_invalid",
     "fold_budget_exceeded",
@@ -28,8 +36,21 @@ export const readAggregate = read({
     "aggregate_type_unknown",
     "aggregate_missing",
   ],
-  async run(edge, call, tenant, { query: { synchronous, at: atSeconds } }) {
+  async run(edge, call, tenant, { query }) {
+    const { synchronous, at: atSeconds, live, wait: waitSeconds, after_length } = query;
     const [aggregateType = "", id = ""] = call.params;
+    const isLive = live !== "no" && call.request.method !== "HEAD";
+    if (isLive || after_length !== undefined) {
+      const fit = refuseLive(query);
+      if (!fit.ok) return sendRefusal(call.requestId, fit.refusal);
+    }
+    if (isLive) {
+      const asked = { name: { aggregateType, id }, synchronous, afterLength: after_length ?? 0 };
+      if (live === "sse") return await answerStateLive(edge, call, tenant, asked);
+      const waited = await waitForState(edge, call, tenant, { ...asked, waitSeconds });
+      if (!waited.ok) return answerRefused(edge, call, waited.refusal);
+      if (!waited.value) return sendNothing(call.requestId);
+    }
     const request = { aggregateType, id, synchronous, atSeconds };
     const read = () => edge.service.data.readAggregate(tenant, request);
     const outcome = await longReadsOf(edge.service).runMostlyShort(call.owner, read, lengthOfState);
@@ -40,12 +61,25 @@ export const readAggregate = read({
     if (version !== undefined && !hasRoomForAnswer(call.owner, dataJson.length)) {
       return answerRefused(edge, call, NO_TURN);
     }
-    return await sendTagged(call, aggregateBody(outcome.value), version);
+    const body = aggregateBody(outcome.value);
+    return isLive
+      ? sendParts(call.requestId, body, NOT_KEPT)
+      : await sendTagged(call, body, version);
   },
 });
 
-function lengthOfState(outcome: Outcome<AggregateView>): number {
-  return outcome.ok ? outcome.value.dataJson.length : 0;
+/** What live reads do not take. */
+function refuseLive({ live, at, after_length }: LiveQuery): Outcome<unknown> {
+  if (live === "no") {
+    return after_length === undefined ? ACCEPTED : badQuery("after_length", "needs live");
+  }
+  return at === undefined ? ACCEPTED : badQuery("at", "cannot be combined with live");
+}
+
+interface LiveQuery {
+  readonly live: string;
+  readonly at: number | undefined;
+  readonly after_length: number | undefined;
 }
 
 export const readLength = read({

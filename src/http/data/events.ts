@@ -2,9 +2,11 @@
 
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
+import { NOT_KEPT, sendParts } from "../answer.ts";
 import { sendTagged } from "../conditional.ts";
 import { read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
+import { answerStreamLive, waitForEvents } from "./live_stream.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import {
@@ -18,9 +20,11 @@ import {
   ref,
   TEXT,
 } from "../openapi/schema.ts";
-import { count, flag, oneOf, text } from "../parameter.ts";
+import { badQuery, count, flag, LIVE_QUERY, oneOf, text } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
 import { eventPageBody } from "./read_body.ts";
+
+const BACKWARDS = badQuery("direction", "must be forwards with live");
 
 export const readEvents = read({
   id: "readEvents",
@@ -31,6 +35,7 @@ export const readEvents = read({
     count: count({ default: limits.eventsPageDefault }),
     direction: oneOf(["forwards", "backwards"], "forwards"),
     raw: flag(),
+    ...LIVE_QUERY,
   },
   answers: {
     200: answer({
@@ -43,14 +48,26 @@ export const readEvents = read({
     }),
   },
   errors: ["aggregate_type_unknown", "identifier_invalid"],
-  async run(edge, call, tenant, { query: { raw, ...page } }) {
+  async run(edge, call, tenant, { query: { raw, live, wait: waitSeconds, ...page } }) {
     const [aggregateType = "", id = ""] = call.params;
+    const isLive = live !== "no" && call.request.method !== "HEAD";
+    if (isLive) {
+      const name = { aggregateType, id };
+      const { start, direction } = page;
+      if (direction === "backwards") return sendRefusal(call.requestId, BACKWARDS.refusal);
+      if (live === "sse") return await answerStreamLive(edge, call, tenant, { name, start, raw });
+      const waited = await waitForEvents(edge, call, tenant, { name, start, waitSeconds });
+      if (!waited.ok) return answerRefused(edge, call, waited.refusal);
+    }
     async function read(): Promise<Outcome<Part[]>> {
       const outcome = await edge.service.data.readEvents(tenant, { aggregateType, id, ...page });
       return outcome.ok ? accept(await eventPageBody(outcome.value, raw, edge.host)) : outcome;
     }
     const body = await longReadsOf(edge.service).run(call.owner, read, lengthOfParts);
     if (body === undefined) return answerRefused(edge, call, NO_TURN);
-    return body.ok ? await sendTagged(call, body.value) : sendRefusal(call.requestId, body.refusal);
+    if (!body.ok) return sendRefusal(call.requestId, body.refusal);
+    return isLive
+      ? sendParts(call.requestId, body.value, NOT_KEPT)
+      : await sendTagged(call, body.value);
   },
 });

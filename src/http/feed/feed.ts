@@ -4,29 +4,29 @@ import { limits } from "../../domain/limits.ts";
 import type { FeedPage, FeedRequest } from "../../domain/feed/page.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import { sendParts } from "../answer.ts";
+import type { FeedService } from "../../features/feed/feed_service.ts";
+import { NOT_KEPT, sendParts } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
-import { authenticateHolder } from "../middleware/authenticate.ts";
 import { answer, array, BOOLEAN, HEX_32, object, ref, TEXT } from "../openapi/schema.ts";
-import { flag, oneOf, text, within } from "../parameter.ts";
+import { flag, LIVE_QUERY, text, within } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
-import { feedPageBody, type LiveForm } from "./frames.ts";
+import { caughtUpFrame, feedPageBody, type LiveForm, pageFrames } from "./frames.ts";
+import {
+  CHUNK_BYTES,
+  CHUNK_ENTRIES,
+  lastEventId,
+  liveAnswer,
+  liveFormOf,
+  type LiveSource,
+} from "./live_answer.ts";
 import { liveCount } from "./live_count.ts";
-import { liveFeed } from "./live_feed.ts";
-import { openLiveTurn } from "./live_turn.ts";
+import { NO_PLACE, pollLong } from "./long_poll.ts";
 
-const MS_PER_SECOND = 1000;
-/** A page of a store that is still being filled in is looked for this often. */
-const BUILDING_PAUSE_MS = 250;
-const NOT_KEPT = { "cache-control": "no-store" };
-const NO_PLACE = {
-  kind: "no_room",
-  message: "Too many live answers are open; close some, or read pages",
-} as const;
+const encoder = new TextEncoder();
 
 export const readFeed = read({
   id: "readFeed",
@@ -36,8 +36,7 @@ export const readFeed = read({
     types: text({ description: "For example `order,order.was_placed,product.*`" }),
     limit: within(1, limits.feedPageMax, limits.feedPageDefault),
     raw: flag(),
-    live: oneOf(["no", "long-poll", "sse"], "no"),
-    wait: within(1, limits.feedWaitSecondsMax, limits.feedWaitSecondsDefault),
+    ...LIVE_QUERY,
   },
   answers: {
     200: answer({
@@ -58,8 +57,8 @@ export const readFeed = read({
       return await answerLive(edge, call, tenant, { from, types, raw });
     }
     const request = { from, types, limit };
-    const waitMs = live === "long-poll" && !isHead ? wait * MS_PER_SECOND : 0;
-    return await answerPage(edge, call, tenant, { request, raw, waitMs });
+    const waitSeconds = live === "long-poll" && !isHead ? wait : 0;
+    return await answerPage(edge, call, tenant, { request, raw, waitSeconds });
   },
 });
 
@@ -67,14 +66,14 @@ interface PageCall {
   readonly request: FeedRequest;
   readonly raw: boolean;
   /** How long to wait for the first entry. */
-  readonly waitMs: number;
+  readonly waitSeconds: number;
 }
 
 async function answerPage(
   edge: Edge,
   call: Call,
   tenant: Tenant,
-  { request, raw, waitMs }: PageCall,
+  { request, raw, waitSeconds }: PageCall,
 ): Promise<Response> {
   async function make(): Promise<Outcome<{ page: FeedPage; parts: Part[] }>> {
     const page = await edge.service.feed.readPage(tenant, request);
@@ -83,10 +82,10 @@ async function answerPage(
   const first = await longReadsOf(edge.service).run(call.owner, make, lengthOfMade);
   if (first === undefined) return answerRefused(edge, call, NO_TURN);
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
-  if (waitMs === 0 || !isEmpty(first.value.page)) return send(call, first.value.parts);
+  if (waitSeconds === 0 || !isEmpty(first.value.page)) return send(call, first.value.parts);
   const page = await waitForEntries(edge, call, tenant, {
     request: { ...request, from: first.value.page.next },
-    waitMs,
+    waitSeconds,
   });
   if (page === undefined) return answerRefused(edge, call, NO_PLACE);
   return page.ok
@@ -107,45 +106,25 @@ function send(call: Call, parts: readonly Part[]): Response {
 }
 
 /** The first page that has something, or an empty one after the wait. Undefined: no place. */
-async function waitForEntries(
+function waitForEntries(
   edge: Edge,
   call: Call,
   tenant: Tenant,
-  { request, waitMs }: Pick<PageCall, "request" | "waitMs">,
+  { request, waitSeconds }: Pick<PageCall, "request" | "waitSeconds">,
 ): Promise<Outcome<FeedPage> | undefined> {
-  if (!liveCount.enter(call.owner)) return undefined;
-  // It waits and does nothing, so it is not under way for those who come.
-  call.stepOut?.();
   const { feed } = edge.service;
-  const turn = openLiveTurn(edge, call, feed.follow(tenant));
-  const endMs = call.host.monotonicMs() + waitMs;
   let { from } = request;
-  try {
-    for (;;) {
-      const page = await feed.readShared(tenant, { ...request, from });
-      if (!page.ok || !isEmpty(page.value)) return await checked(edge, call, page);
-      const { next, isUpToDate, isBuilding } = page.value;
-      from = next;
-      const leftMs = endMs - call.host.monotonicMs();
-      if (leftMs <= 0 || turn.isStopping() || call.request.signal.aborted) return page;
-      if (isBuilding) await turn.wait(Math.min(leftMs, BUILDING_PAUSE_MS));
-      else if (isUpToDate) await turn.wait(leftMs);
-    }
-  } finally {
-    turn.end();
-    liveCount.leave(call.owner);
-  }
-}
-
-/** The page, if the key still opens the environment after the wait. */
-async function checked(
-  edge: Edge,
-  call: Call,
-  page: Outcome<FeedPage>,
-): Promise<Outcome<FeedPage>> {
-  const header = call.request.headers.get("authorization");
-  const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
-  return holder.ok ? page : holder;
+  return pollLong(edge, call, {
+    waitSeconds,
+    follow: () => feed.follow(tenant),
+    read: () => feed.readShared(tenant, { ...request, from }),
+    next(page) {
+      if (!isEmpty(page)) return "answer";
+      from = page.next;
+      if (page.isBuilding) return "pause";
+      return page.isUpToDate ? "wait" : "read";
+    },
+  });
 }
 
 interface LiveCall {
@@ -160,13 +139,56 @@ async function answerLive(
   tenant: Tenant,
   { from: asked, types, raw }: LiveCall,
 ): Promise<Response> {
-  const { headers } = call.request;
-  const form: LiveForm = headers.get("accept")?.includes("application/x-ndjson") ? "ndjson" : "sse";
-  const from = headers.get("last-event-id") || asked;
+  const form = liveFormOf(call);
+  const from = lastEventId(call) || asked;
   // A refusal has its own status only as long as nothing was sent.
   const first = await edge.service.feed.readPage(tenant, { from, types, limit: 1 });
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
   if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
   const start = from === "now" ? first.value.next : from;
-  return liveFeed(edge, call, tenant, { from: start, types, raw, form });
+  return liveAnswer(
+    edge,
+    call,
+    liveFeed(edge.service.feed, tenant, { from: start, types, raw, form }),
+  );
+}
+
+interface LiveRequest extends Pick<FeedRequest, "from" | "types"> {
+  readonly raw: boolean;
+  readonly form: LiveForm;
+}
+
+/** Frames of pages that several connections send, by their form. */
+const shared = new WeakMap<FeedPage, Map<string, Uint8Array<ArrayBuffer>>>();
+
+function framesOf(page: FeedPage, { form, raw }: LiveRequest): Uint8Array<ArrayBuffer> {
+  const forms = shared.get(page) ?? new Map<string, Uint8Array<ArrayBuffer>>();
+  shared.set(page, forms);
+  const name = `${form} ${raw}`;
+  const known = forms.get(name);
+  if (known !== undefined) return known;
+  const caughtUp = page.isUpToDate && !page.isBuilding ? caughtUpFrame(page.next, form) : "";
+  const frames = encoder.encode(pageFrames(page, form, raw) + caughtUp);
+  forms.set(name, frames);
+  return frames;
+}
+
+/** The feed as a live answer. Its places are cursors. */
+function liveFeed(feed: FeedService, tenant: Tenant, request: LiveRequest): LiveSource {
+  const { form, types } = request;
+  const size = { limit: CHUNK_ENTRIES, bytesMax: CHUNK_BYTES };
+  return {
+    form,
+    follower: feed.follow(tenant),
+    from: request.from,
+    async read(from) {
+      const page = await feed.readShared(tenant, { from, types, ...size });
+      if (!page.ok) return page;
+      const { entries, erased, next, isUpToDate, isBuilding } = page.value;
+      const count = entries.length + erased.length;
+      const frames = [framesOf(page.value, request)];
+      return accept({ frames, count, charge: count, next, isUpToDate, isBuilding });
+    },
+    caughtUp: (cursor) => caughtUpFrame(cursor, form),
+  };
 }

@@ -1,9 +1,12 @@
 /**
- * The texts of the feed: entries of a page, frames of server-sent events, lines of NDJSON. Stored
- * events are joined in, and never parsed. See docs/reference/feed.md.
+ * The texts of the feed, of tails and of live states: entries of a page, frames of server-sent
+ * events, lines of NDJSON. Stored events and states are joined in, and never parsed. See
+ * docs/reference/feed.md.
  */
 
+import { assert } from "../../domain/assert.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Part } from "../long_answer.ts";
 
 /** How live answers are written. */
@@ -12,10 +15,16 @@ export type LiveForm = "sse" | "ndjson";
 const PART_CHARACTERS = 64 * 1024;
 
 /** The fields of an entry, without braces. */
-function entryFields({ cursor, id, hash, raw }: FeedEntry, isRaw: boolean): string {
-  const event = isRaw ? `"raw":${JSON.stringify(raw)}` : `"event":${raw}`;
-  return `"cursor":"${cursor}","id":"${id}","hash":"${hash}",${event}`;
+function entryFields(entry: FeedEntry, isRaw: boolean): string {
+  return `"cursor":"${entry.cursor}",${eventFields(entry, isRaw)}`;
 }
+
+function eventFields({ id, hash, raw }: StoredEntry, isRaw: boolean): string {
+  const event = isRaw ? `"raw":${JSON.stringify(raw)}` : `"event":${raw}`;
+  return `"id":"${id}","hash":"${hash}",${event}`;
+}
+
+type StoredEntry = Pick<FeedEntry, "id" | "hash" | "raw">;
 
 /** The body of a page; `raw`: events are the texts that were stored. */
 export function feedPageBody(page: FeedPage, isRaw: boolean): Part[] {
@@ -45,13 +54,46 @@ export function pageFrames(page: FeedPage, form: LiveForm, isRaw: boolean): stri
     while (erasure < erased.length && erased[erasure]!.cursor < entry.cursor) {
       text += erasedFrame(erased[erasure++]!, form);
     }
-    const fields = entryFields(entry, isRaw);
-    text += form === "sse"
-      ? `event: event\nid: ${entry.cursor}\ndata: {${fields}}\n\n`
-      : `{"type":"event",${fields}}\n`;
+    text += eventFrame(entry.cursor, entryFields(entry, isRaw), form);
   }
   while (erasure < erased.length) text += erasedFrame(erased[erasure++]!, form);
   return text;
+}
+
+function eventFrame(place: string, fields: string, form: LiveForm): string {
+  return form === "sse"
+    ? `event: event\nid: ${place}\ndata: {${fields}}\n\n`
+    : `{"type":"event",${fields}}\n`;
+}
+
+/** Events of one stream; the ids of their frames are those of the events. */
+export function streamFrames(
+  entries: readonly StoredEntry[],
+  form: LiveForm,
+  isRaw: boolean,
+): string {
+  return entries.map((entry) => eventFrame(entry.id, eventFields(entry, isRaw), form)).join("");
+}
+
+/** The events of the stream have become markers. Readers go on behind the event that they had. */
+export function streamErasedFrame(key: StreamKey, form: LiveForm): string {
+  const fields = `"key":${JSON.stringify(key)}`;
+  return form === "sse" ? `event: erased\ndata: {${fields}}\n\n` : `{"type":"erased",${fields}}\n`;
+}
+
+/** Nothing is left; `start` is the id of the last event, undefined if there is none. */
+export function streamCaughtUpFrame(start: string | undefined, form: LiveForm): string {
+  const fields = start === undefined ? "" : `"next_start":"${start}"`;
+  if (form === "sse") return `event: caught_up\ndata: {${fields}}\n\n`;
+  return `{"type":"caught_up"${fields && ","}${fields}}\n`;
+}
+
+/** A state, with the body of a plain read; the id of the frame is the length of its stream. */
+export function stateFrame(length: number, body: readonly Part[], form: LiveForm): Part[] {
+  if (form === "sse") return [`event: state\nid: ${length}\ndata: `, ...body, "\n\n"];
+  const [first, ...rest] = body;
+  assert(typeof first === "string", "a body begins with its text");
+  return [`{"type":"state",${first.slice(1)}`, ...rest, "\n"];
 }
 
 function erasedFrame({ key, cursor }: FeedErasure, form: LiveForm): string {

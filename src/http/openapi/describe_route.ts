@@ -149,7 +149,7 @@ function describeAnswers(
   return Object.fromEntries(
     Object.entries(answers).map(([status, schema]) => [
       status,
-      describeAnswer(status === "200" ? "Done" : "Made or begun", schema, names),
+      describeAnswer(DONE[status] ?? "Made or begun", schema, names),
     ]),
   );
 }
@@ -159,13 +159,21 @@ const UNCHANGED: JsonObject = {
   headers: { ETag: { $ref: "#/components/headers/ETag" } },
 };
 
-function describeAnswer(description: string, schema: Schema | string, headers: readonly string[]) {
+const DONE: Readonly<Record<string, string>> = { 200: "Done", 204: "Nothing new within the wait" };
+
+function describeAnswer(
+  description: string,
+  schema: Schema | string | null,
+  headers: readonly string[],
+): JsonObject {
+  const all = ["x-request-id", ...headers];
+  const named = all.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  const about = { description, headers: Object.fromEntries(named) };
+  if (schema === null) return about;
   const content: JsonObject = typeof schema === "string"
     ? { [schema]: { schema: { type: "string" } } }
     : { [JSON_TYPE]: { schema } };
-  const all = ["x-request-id", ...headers];
-  const named = all.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
-  return { description, headers: Object.fromEntries(named), content };
+  return { ...about, content };
 }
 
 /** One answer for each status, which covers all errors with that status. */

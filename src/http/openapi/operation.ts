@@ -23,8 +23,8 @@ export interface Operation {
   readonly bodyForm?: BodyForm;
   /** Whether answers carry an `ETag`, and 304 tells a client that its copy is current. */
   readonly isTagged?: true;
-  /** Success: status to schema. A string is a media type other than JSON. */
-  readonly answers: Readonly<Record<number, Schema | string>>;
+  /** Success: status to schema. A string is a media type other than JSON; null: no body. */
+  readonly answers: Readonly<Record<number, Schema | string | null>>;
   /** The operation's own refusals. `errorsOf()` adds those of its access, body and query. */
   readonly errors?: readonly ErrorName[];
 }

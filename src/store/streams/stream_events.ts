@@ -268,3 +268,13 @@ export async function removeOldEvents(
   // Earlier erasures have removed the generations before that one.
   return await clearPage(tx, tenant, keys.segments(tenant, stream, generation - 1));
 }
+
+/** As many leading events as `bytesMax` allows, and at least one. */
+export function withinBytes(events: readonly IndexedEvent[], bytesMax: number): IndexedEvent[] {
+  let bytes = 0;
+  const end = events.findIndex((event, index) => {
+    bytes += event.bytes;
+    return index > 0 && bytes > bytesMax;
+  });
+  return end === -1 ? [...events] : events.slice(0, end);
+}

@@ -22,6 +22,8 @@ export interface FeedServer extends ServiceFixture {
   note(...texts: string[]): Promise<void>;
   /** `GET /_feed` with this query. */
   get(query: string, change?: FeedCall): Promise<Response>;
+  /** `GET` of any path. */
+  read(path: string, change?: FeedCall): Promise<Response>;
   revoke(keyId: string): Promise<void>;
 }
 
@@ -46,6 +48,11 @@ export async function withFeedServer(body: (world: FeedServer) => Promise<void>)
     });
     const { url } = server.addresses[2]!;
     const { key } = await makeKey(engine, host, test, "read");
+    function read(path: string, { key: own = key, headers, signal }: FeedCall = {}) {
+      const all = new Headers(headers);
+      if (own !== null) all.set("authorization", `Bearer ${own}`);
+      return fetch(`${url}${path}`, { headers: all, signal });
+    }
     try {
       await body({
         ...fixture,
@@ -57,11 +64,8 @@ export async function withFeedServer(body: (world: FeedServer) => Promise<void>)
             valueOf(await service.data.writeEvents(test, noteWrite(uuid(text.length), text)));
           }
         },
-        get(query, { key: own = key, headers, signal } = {}) {
-          const all = new Headers(headers);
-          if (own !== null) all.set("authorization", `Bearer ${own}`);
-          return fetch(`${url}/_feed${query}`, { headers: all, signal });
-        },
+        get: (query, change) => read(`/_feed${query}`, change),
+        read,
         async revoke(keyId) {
           valueOf(await access.revokeApiKey(anyOperator, keyId));
         },

@@ -14,7 +14,7 @@ import {
 import { PATHS } from "../../../src/http/paths.ts";
 import { everyKeywordSpec } from "../../support/every_keyword_spec.ts";
 import { exampleSpec } from "../../support/example_spec.ts";
-import { openApiSpec } from "../../end_to_end/openapi_requests.ts";
+import { openApiSpec } from "../../end_to_end/openapi_spec.ts";
 
 const GENERIC = openApiDocument(PATHS);
 

@@ -1,31 +1,26 @@
 /**
- * A live answer of the feed. The client's pace decides: a page is read when the one before has
- * been taken, so a connection holds one page at most, and nobody is cut off for being slow. See
- * docs/reference/feed.md.
+ * A live answer: of the feed, of one stream or of one state. The client's pace decides: more is
+ * read when what came before has been taken, so a connection holds one chunk at most, and nobody
+ * is cut off for being slow. See docs/reference/feed.md.
  */
 
-import type { FeedPage } from "../../domain/feed/page.ts";
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome, Refusal } from "../../domain/refusal.ts";
-import type { Tenant } from "../../domain/tenant.ts";
+import type { Follower } from "../../features/feed/follow_commits.ts";
 import type { Call, Edge } from "../call.ts";
+import { byteLength, cutParts, type Part } from "../long_answer.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
 import { describeRefusal } from "../reply.ts";
-import {
-  caughtUpFrame,
-  heartbeatFrame,
-  type LiveForm,
-  pageFrames,
-  refusedFrame,
-} from "./frames.ts";
+import { heartbeatFrame, type LiveForm, refusedFrame } from "./frames.ts";
 import { liveCount, liveRoom } from "./live_count.ts";
 import { openLiveTurn } from "./live_turn.ts";
 
 const MS_PER_SECOND = 1000;
-/** Entries of one page, and of one charge: see docs/reference/limits.md. */
-const PAGE_ENTRIES = 100;
-const PAGE_BYTES = 64 * 1024;
+/** Entries of one chunk, and of one read of the rate limit: see docs/reference/limits.md. */
+export const CHUNK_ENTRIES = 100;
+/** Bytes of the entries of a chunk. The first entry may have more. */
+export const CHUNK_BYTES = 64 * 1024;
 /** A connection that had nothing else to say says this often that it is alive. */
 const HEARTBEAT_MS = 15_000;
 /** How often the key is looked at again. */
@@ -37,49 +32,65 @@ const AWAY_MS = 1_000;
 /** A client that takes nothing for so long after the end of its answer is gone. */
 const GONE_MS = 60_000;
 
-const encoder = new TextEncoder();
+/** What is sent at once. */
+export interface LiveChunk {
+  /** Whole frames; empty if there is nothing. */
+  readonly frames: readonly Part[];
+  /** Events and erasures, or states. */
+  readonly count: number;
+  /** What the chunk costs its instance, in entries: {@link CHUNK_ENTRIES} of them are one read. */
+  readonly charge: number;
+  /** The place behind the chunk. */
+  readonly next: string;
+  /** Whether nothing was behind it when it was read. The frames say so, if the source does. */
+  readonly isUpToDate: boolean;
+  /** Whether the past is still being filled in. */
+  readonly isBuilding?: boolean;
+}
 
-export interface LiveRequest {
-  readonly from: string;
-  readonly types: string | undefined;
-  readonly raw: boolean;
+/** What a live answer sends. */
+export interface LiveSource {
   readonly form: LiveForm;
+  readonly follower: Follower;
+  /** The place where the answer begins. Only the source knows what a place means. */
+  readonly from: string;
+  /** What is behind a place. Undefined: there is no turn for it now. */
+  read(place: string): Promise<Outcome<LiveChunk> | undefined>;
+  /** The frame that says that nothing is behind a place; absent if the source has none. */
+  caughtUp?(place: string): string;
 }
 
-/** Frames of pages that several connections send, by their form. */
-const shared = new WeakMap<FeedPage, Map<string, Uint8Array<ArrayBuffer>>>();
-
-function framesOf(page: FeedPage, { form, raw }: LiveRequest): Uint8Array<ArrayBuffer> {
-  const forms = shared.get(page) ?? new Map<string, Uint8Array<ArrayBuffer>>();
-  shared.set(page, forms);
-  const name = `${form} ${raw}`;
-  const known = forms.get(name);
-  if (known !== undefined) return known;
-  const caughtUp = page.isUpToDate && !page.isBuilding ? caughtUpFrame(page.next, form) : "";
-  const frames = encoder.encode(pageFrames(page, form, raw) + caughtUp);
-  forms.set(name, frames);
-  return frames;
+/** How the client wants a live answer. */
+export function liveFormOf({ request }: Call): LiveForm {
+  return request.headers.get("accept")?.includes("application/x-ndjson") ? "ndjson" : "sse";
 }
 
-/** The caller has entered the answer into {@link liveCount}. */
-export function liveFeed(edge: Edge, call: Call, tenant: Tenant, request: LiveRequest): Response {
-  const { feed } = edge.service;
+/** Where a client goes on that lost its connection. */
+export function lastEventId({ request }: Call): string | undefined {
+  return request.headers.get("last-event-id") || undefined;
+}
+
+/** Ends the source's follower. The caller has entered the answer into {@link liveCount}. */
+export function liveAnswer(edge: Edge, call: Call, source: LiveSource): Response {
   const { host } = call;
+  const { form } = source;
   // A client that takes nothing would hold up the stop.
-  const turn = openLiveTurn(edge, call, feed.follow(tenant), () => isStepping || finish(true));
+  const turn = openLiveTurn(edge, call, source.follower, () => isStepping || finish(true));
   let isStepping = false;
   const share = liveRoom.open(call.owner);
   const jitter = host.randomBytes(1)[0]! / 256;
   const endMs = host.monotonicMs() + limits.liveSecondsMax * MS_PER_SECOND * (0.9 + jitter / 10);
   let beatMs = host.monotonicMs() + HEARTBEAT_MS;
   let checkMs = host.monotonicMs() + KEY_CHECK_MS;
-  let { from } = request;
-  /** The cursor of the last `caught_up`. */
+  let { from } = source;
+  /** The place of the last `caught_up`. */
   let toldAt: string | undefined;
   /** Whether everything was read that had been committed at the last change. */
   let isCurrent = false;
   let [held, isOver] = [0, false];
   let charged = 0;
+  /** What is left of the frames under way. */
+  let pieces: Iterator<Uint8Array, void> | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array>;
   const stopTimer = host.startTimer(endMs - host.monotonicMs() + GONE_MS, () => finish(true));
 
@@ -104,13 +115,13 @@ export function liveFeed(edge: Edge, call: Call, tenant: Tenant, request: LiveRe
     if (!holder.ok) return holder.refusal;
     const { instance } = holder.value;
     if (instance.tier === "unlimited") charged = 0;
-    while (charged >= PAGE_ENTRIES) {
+    while (charged >= CHUNK_ENTRIES) {
       const verdict = await edge.service.limits.admit(instance, "read");
       if (!verdict.isAdmitted) {
         await pause(Math.min(verdict.retryAfterMs, KEY_CHECK_MS));
         return undefined;
       }
-      charged -= PAGE_ENTRIES;
+      charged -= CHUNK_ENTRIES;
     }
     return undefined;
   }
@@ -122,9 +133,18 @@ export function liveFeed(edge: Edge, call: Call, tenant: Tenant, request: LiveRe
     }
   }
 
-  function send(frames: Uint8Array): void {
+  function send(...frames: readonly Part[]): void {
     beatMs = host.monotonicMs() + HEARTBEAT_MS;
-    controller.enqueue(frames);
+    pieces = cutParts(frames);
+    sendPiece();
+  }
+
+  /** False if everything was sent. */
+  function sendPiece(): boolean {
+    const piece = pieces?.next().value ?? undefined;
+    if (piece === undefined) pieces = undefined;
+    else controller.enqueue(piece);
+    return piece !== undefined;
   }
 
   /** Sends the next frames, or ends the answer. */
@@ -135,27 +155,27 @@ export function liveFeed(edge: Edge, call: Call, tenant: Tenant, request: LiveRe
       const nowMs = host.monotonicMs();
       if (isOver) return;
       if (turn.isStopping() || nowMs >= endMs) return close();
-      if (nowMs >= checkMs || charged >= PAGE_ENTRIES) {
+      if (nowMs >= checkMs || charged >= CHUNK_ENTRIES) {
         const refused = await checkKey();
         if (refused !== undefined) return closeWith(refused);
       }
       if (isOver) return;
       if (turns > 0 && sendQuiet()) return;
-      if (charged >= PAGE_ENTRIES) continue;
+      if (charged >= CHUNK_ENTRIES) continue;
       if (isCurrent) {
         isCurrent = !await turn.wait(Math.min(beatMs, checkMs, endMs) - host.monotonicMs());
         continue;
       }
-      const page = await readOn();
+      const chunk = await readOn();
       if (isOver) return;
-      if (page === undefined) {
+      if (chunk === undefined) {
         await pause(AWAY_MS);
         continue;
       }
-      if (!page.ok) return closeWith(page.refusal);
-      const { entries, erased, next, isUpToDate, isBuilding } = page.value;
-      if (entries.length + erased.length > 0) {
-        if (sendPage(page.value)) return;
+      if (!chunk.ok) return closeWith(chunk.refusal);
+      const { count, next, isUpToDate, isBuilding } = chunk.value;
+      if (count > 0) {
+        if (sendChunk(chunk.value)) return;
         await pause(PAUSE_MS);
         continue;
       }
@@ -165,48 +185,46 @@ export function liveFeed(edge: Edge, call: Call, tenant: Tenant, request: LiveRe
     }
   }
 
-  /** The next page; undefined while the store is away. */
-  async function readOn(): Promise<Outcome<FeedPage> | undefined> {
-    const { types } = request;
-    const page = { from, types, limit: PAGE_ENTRIES, bytesMax: PAGE_BYTES };
+  /** The next chunk; undefined while the store is away, or there is no turn. */
+  async function readOn(): Promise<Outcome<LiveChunk> | undefined> {
     try {
-      return await feed.readShared(tenant, page);
+      return await source.read(from);
     } catch (error) {
       if (isOutage(error)) return undefined;
       throw error;
     }
   }
 
-  /** Sends the entries of a page; false if there is no room for them now. */
-  function sendPage(page: FeedPage): boolean {
-    const count = page.entries.length + page.erased.length;
-    const frames = framesOf(page, request);
-    if (!share.take(frames.length)) return false;
-    held = frames.length;
-    charged += count;
+  /** False if there is no room for the chunk now. */
+  function sendChunk({ frames, count, charge, next, isUpToDate, isBuilding }: LiveChunk): boolean {
+    const bytes = frames.reduce((sum, part) => sum + byteLength(part), 0);
+    if (!share.take(bytes)) return false;
+    held = bytes;
+    charged += charge;
     liveCount.sent += count;
-    from = page.next;
+    from = next;
     isCurrent = false;
-    if (page.isUpToDate && !page.isBuilding) toldAt = page.next;
-    send(frames);
+    if (isUpToDate && !isBuilding) toldAt = next;
+    send(...frames);
     return true;
   }
 
   /** Says that nothing is left, or that the connection is alive; false if neither is due. */
   function sendQuiet(): boolean {
     const isDue = host.monotonicMs() >= beatMs;
-    if (isCurrent && (toldAt === undefined || (isDue && toldAt !== from))) {
+    const isNews = isCurrent && (toldAt === undefined || (isDue && toldAt !== from));
+    if (isNews && source.caughtUp !== undefined) {
       toldAt = from;
-      send(encoder.encode(caughtUpFrame(from, request.form)));
+      send(source.caughtUp(from));
       return true;
     }
-    if (isDue) send(encoder.encode(heartbeatFrame(request.form)));
+    if (isDue) send(heartbeatFrame(form));
     return isDue;
   }
 
   function closeWith(refusal: Refusal): void {
     if (isOver) return;
-    send(encoder.encode(refusedFrame(describeRefusal(refusal).body, request.form)));
+    send(refusedFrame(describeRefusal(refusal).body, form));
     close();
   }
 
@@ -221,6 +239,7 @@ export function liveFeed(edge: Edge, call: Call, tenant: Tenant, request: LiveRe
       controller = opened;
     },
     async pull() {
+      if (sendPiece()) return;
       isStepping = true;
       try {
         await step();
@@ -234,7 +253,7 @@ export function liveFeed(edge: Edge, call: Call, tenant: Tenant, request: LiveRe
     },
     cancel: () => finish(false),
   }, { highWaterMark: 0 });
-  const type = request.form === "sse" ? "text/event-stream" : "application/x-ndjson";
+  const type = form === "sse" ? "text/event-stream" : "application/x-ndjson";
   return new Response(body, {
     headers: {
       "content-type": type,

@@ -1,0 +1,148 @@
+/** One state, live: always the newest, never each one in between. See docs/reference/reading.md. */
+
+import type { AggregateView } from "../../domain/reading.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { TailName, TailPage } from "../../features/feed/read_tail.ts";
+import type { Call, Edge } from "../call.ts";
+import { answerRefused } from "../failure.ts";
+import { longReadsOf } from "../long_reads.ts";
+import { sendRefusal } from "../reply.ts";
+import { type LiveForm, stateFrame } from "../feed/frames.ts";
+import {
+  CHUNK_BYTES,
+  CHUNK_ENTRIES,
+  lastEventId,
+  liveAnswer,
+  type LiveChunk,
+  liveFormOf,
+  type LiveSource,
+} from "../feed/live_answer.ts";
+import { liveCount, liveRoom } from "../feed/live_count.ts";
+import { NO_PLACE, pollLong } from "../feed/long_poll.ts";
+import { aggregateBody } from "./read_body.ts";
+
+export interface StateCall {
+  readonly name: TailName;
+  readonly synchronous: boolean;
+  /** A state is wanted when its stream has more events. */
+  readonly afterLength: number;
+}
+
+const LENGTH = /^[0-9]{1,15}$/;
+
+/** Sends the state when it is longer than `afterLength`, and after each change. */
+export async function answerStateLive(
+  edge: Edge,
+  call: Call,
+  tenant: Tenant,
+  { name, synchronous, afterLength: asked }: StateCall,
+): Promise<Response> {
+  const last = lastEventId(call);
+  if (last !== undefined && !LENGTH.test(last)) {
+    const message = "Last-Event-ID must be the id of a frame: the length of the stream";
+    return sendRefusal(call.requestId, { kind: "bad_request", message, path: "Last-Event-ID" });
+  }
+  const length = last === undefined ? asked : Number(last);
+  // A refusal has its own status only as long as nothing was sent.
+  const first = await readLength(edge, tenant, name);
+  if (!first.ok) return sendRefusal(call.requestId, first.refusal);
+  if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
+  const { key, generation } = first.value;
+  const state = { name, key, synchronous, place: { generation, length }, form: liveFormOf(call) };
+  return liveAnswer(edge, call, liveState(edge, call, tenant, state));
+}
+
+/** Resolves with whether the stream became longer than `afterLength` within the wait. */
+export async function waitForState(
+  edge: Edge,
+  call: Call,
+  tenant: Tenant,
+  { name, afterLength, waitSeconds }: Omit<StateCall, "synchronous"> & { waitSeconds: number },
+): Promise<Outcome<boolean>> {
+  const { feed } = edge.service;
+  const key = await feed.locate(tenant, name);
+  if (!key.ok) return key;
+  const polled = await pollLong(edge, call, {
+    waitSeconds,
+    follow: () => feed.follow(tenant, key.value),
+    read: () => readLength(edge, tenant, name),
+    next: ({ length }) => length > afterLength ? "answer" : "wait",
+  });
+  if (polled === undefined) return refuse(NO_PLACE);
+  return polled.ok ? accept(polled.value.length > afterLength) : polled;
+}
+
+function readLength({ service }: Edge, tenant: Tenant, name: TailName): Promise<Outcome<TailPage>> {
+  return service.feed.readTail(tenant, { ...name, start: undefined, limit: 0, bytesMax: 0 });
+}
+
+interface Place {
+  readonly generation: number;
+  readonly length: number;
+}
+
+interface Followed {
+  readonly name: TailName;
+  readonly key: StreamKey;
+  readonly synchronous: boolean;
+  readonly place: Place;
+  readonly form: LiveForm;
+}
+
+/** Its places are a generation and a length. */
+function liveState(
+  edge: Edge,
+  call: Call,
+  tenant: Tenant,
+  { name, key, synchronous, place, form }: Followed,
+): LiveSource {
+  const { service } = edge;
+
+  function chunkOf(view: AggregateView, next: string): LiveChunk | undefined {
+    const { dataJson, length } = view;
+    // Checked before any work with a text of megabytes.
+    const isLong = dataJson.length > CHUNK_BYTES;
+    if (isLong && !liveRoom.hasRoom(call.owner, dataJson.length)) return undefined;
+    const frames = stateFrame(length, aggregateBody(view), form);
+    // A state costs as much as a plain read of it.
+    return { frames, count: 1, charge: CHUNK_ENTRIES, next, isUpToDate: true };
+  }
+
+  return {
+    form,
+    follower: service.feed.follow(tenant, key),
+    from: formatPlace(place),
+    async read(from) {
+      const head = await readLength(edge, tenant, name);
+      if (!head.ok) return head;
+      const { generation, length } = head.value;
+      const sent = parsePlace(from);
+      if (generation === sent.generation && length <= sent.length) {
+        return accept({ frames: [], count: 0, charge: 0, next: from, isUpToDate: true });
+      }
+      const read = () =>
+        service.data.readAggregate(tenant, { ...name, synchronous, atSeconds: undefined });
+      const state = await longReadsOf(service).runMostlyShort(call.owner, read, lengthOfState);
+      if (state === undefined || !state.ok) return state;
+      const next = formatPlace({ generation, length: state.value.length });
+      const chunk = chunkOf(state.value, next);
+      return chunk && accept(chunk);
+    },
+  };
+}
+
+/** Of the text, for the turns of long reads. */
+export function lengthOfState(outcome: Outcome<AggregateView>): number {
+  return outcome.ok ? outcome.value.dataJson.length : 0;
+}
+
+function formatPlace({ generation, length }: Place): string {
+  return `${generation} ${length}`;
+}
+
+function parsePlace(place: string): Place {
+  const [generation, length] = place.split(" ").map(Number);
+  return { generation: generation!, length: length! };
+}

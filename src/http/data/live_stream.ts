@@ -1,0 +1,128 @@
+/** One stream, live: its events, and word of its erasure. See docs/reference/reading.md. */
+
+import { accept, type Outcome } from "../../domain/refusal.ts";
+import type { StreamKey } from "../../domain/stream_key.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { FeedService } from "../../features/feed/feed_service.ts";
+import type { TailName } from "../../features/feed/read_tail.ts";
+import type { Call, Edge } from "../call.ts";
+import { answerRefused } from "../failure.ts";
+import { sendRefusal } from "../reply.ts";
+import {
+  type LiveForm,
+  streamCaughtUpFrame,
+  streamErasedFrame,
+  streamFrames,
+} from "../feed/frames.ts";
+import {
+  CHUNK_BYTES,
+  CHUNK_ENTRIES,
+  lastEventId,
+  liveAnswer,
+  liveFormOf,
+  type LiveSource,
+} from "../feed/live_answer.ts";
+import { liveCount } from "../feed/live_count.ts";
+import { NO_PLACE, pollLong } from "../feed/long_poll.ts";
+
+export interface StreamCall {
+  readonly name: TailName;
+  /** The id of an event; undefined: from the first one. */
+  readonly start: string | undefined;
+  readonly raw: boolean;
+}
+
+/** Only how long the stream is, and whether it was erased. */
+const NO_EVENTS = { limit: 0, bytesMax: 0 };
+
+/** Sends the events behind `start`, and those to come. */
+export async function answerStreamLive(
+  edge: Edge,
+  call: Call,
+  tenant: Tenant,
+  { name, start: asked, raw }: StreamCall,
+): Promise<Response> {
+  const { feed } = edge.service;
+  const start = lastEventId(call) ?? asked;
+  // A refusal has its own status only as long as nothing was sent.
+  const first = await feed.readTail(tenant, { ...name, start, ...NO_EVENTS });
+  if (!first.ok) return sendRefusal(call.requestId, first.refusal);
+  if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
+  const { key, generation } = first.value;
+  const place = { generation, start };
+  return liveAnswer(
+    edge,
+    call,
+    liveStream(feed, tenant, { name, key, place, raw, form: liveFormOf(call) }),
+  );
+}
+
+/** Resolves when the stream has an event behind `start`, or after the wait. */
+export async function waitForEvents(
+  edge: Edge,
+  call: Call,
+  tenant: Tenant,
+  { name, start, waitSeconds }: Pick<StreamCall, "name" | "start"> & { waitSeconds: number },
+): Promise<Outcome<unknown>> {
+  const { feed } = edge.service;
+  const key = await feed.locate(tenant, name);
+  if (!key.ok) return key;
+  const polled = await pollLong(edge, call, {
+    waitSeconds,
+    follow: () => feed.follow(tenant, key.value),
+    read: () => feed.readTail(tenant, { ...name, start, ...NO_EVENTS }),
+    next: ({ isUpToDate }) => isUpToDate ? "wait" : "answer",
+  });
+  return polled ?? { ok: false, refusal: NO_PLACE };
+}
+
+interface Place {
+  readonly generation: number;
+  readonly start: string | undefined;
+}
+
+interface Tail {
+  readonly name: TailName;
+  readonly key: StreamKey;
+  readonly place: Place;
+  readonly raw: boolean;
+  readonly form: LiveForm;
+}
+
+/** Its places are a generation and the id of the last event. */
+function liveStream(
+  feed: FeedService,
+  tenant: Tenant,
+  { name, key, place, raw, form }: Tail,
+): LiveSource {
+  const size = { limit: CHUNK_ENTRIES, bytesMax: CHUNK_BYTES };
+  return {
+    form,
+    follower: feed.follow(tenant, key),
+    from: formatPlace(place),
+    async read(from) {
+      const { generation, start } = parsePlace(from);
+      const page = await feed.readTail(tenant, { ...name, start, ...size });
+      if (!page.ok) return page;
+      const { entries, isUpToDate } = page.value;
+      const isErased = page.value.generation !== generation;
+      const last = entries.at(-1)?.id ?? start;
+      let frames = isErased ? streamErasedFrame(key, form) : "";
+      frames += streamFrames(entries, form, raw);
+      if (isUpToDate) frames += streamCaughtUpFrame(last, form);
+      const count = entries.length + Number(isErased);
+      const next = formatPlace({ generation: page.value.generation, start: last });
+      return accept({ frames: [frames], count, charge: count, next, isUpToDate });
+    },
+    caughtUp: (from) => streamCaughtUpFrame(parsePlace(from).start, form),
+  };
+}
+
+function formatPlace({ generation, start = "" }: Place): string {
+  return `${generation} ${start}`;
+}
+
+function parsePlace(place: string): Place {
+  const [generation, start] = place.split(" ");
+  return { generation: Number(generation), start: start || undefined };
+}

@@ -1,0 +1,63 @@
+/** A long poll: a read that is repeated until it has something. See docs/reference/feed.md. */
+
+import type { Outcome, Refusal } from "../../domain/refusal.ts";
+import type { Follower } from "../../features/feed/follow_commits.ts";
+import type { Call, Edge } from "../call.ts";
+import { authenticateHolder } from "../middleware/authenticate.ts";
+import { liveCount } from "./live_count.ts";
+import { openLiveTurn } from "./live_turn.ts";
+
+const MS_PER_SECOND = 1000;
+/** A page of a store that is still being filled in is looked for this often. */
+const BUILDING_PAUSE_MS = 250;
+
+export const NO_PLACE: Refusal = {
+  kind: "no_room",
+  message: "Too many live answers are open; close some, or read pages",
+};
+
+export interface LongPoll<T> {
+  readonly waitSeconds: number;
+  /** Begins before the first read, so that nothing is missed. */
+  readonly follow: () => Follower;
+  readonly read: () => Promise<Outcome<T>>;
+  /**
+   * What to do with what was read: answer with it, read on at once, wait for a commit, or pause for
+   * a moment.
+   */
+  readonly next: (value: T) => "answer" | "read" | "wait" | "pause";
+}
+
+/** The last that was read: something, or nothing once the wait is over. Undefined: no place. */
+export async function pollLong<T>(
+  edge: Edge,
+  call: Call,
+  { waitSeconds, follow, read, next }: LongPoll<T>,
+): Promise<Outcome<T> | undefined> {
+  if (!liveCount.enter(call.owner)) return undefined;
+  // It waits and does nothing, so it is not under way for those who come.
+  call.stepOut?.();
+  const turn = openLiveTurn(edge, call, follow());
+  const endMs = call.host.monotonicMs() + waitSeconds * MS_PER_SECOND;
+  try {
+    for (;;) {
+      const outcome = await read();
+      const todo = outcome.ok ? next(outcome.value) : "answer";
+      if (todo === "answer") return await checked(edge, call, outcome);
+      const leftMs = endMs - call.host.monotonicMs();
+      if (leftMs <= 0 || turn.isStopping() || call.request.signal.aborted) return outcome;
+      if (todo === "pause") await turn.wait(Math.min(leftMs, BUILDING_PAUSE_MS));
+      else if (todo === "wait") await turn.wait(leftMs);
+    }
+  } finally {
+    turn.end();
+    liveCount.leave(call.owner);
+  }
+}
+
+/** What was read, if the key still opens the environment after the wait. */
+async function checked<T>(edge: Edge, call: Call, outcome: Outcome<T>): Promise<Outcome<T>> {
+  const header = call.request.headers.get("authorization");
+  const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
+  return holder.ok ? outcome : holder;
+}

@@ -12,7 +12,7 @@ import { deliver } from "../support/listener_fixtures.ts";
 import { settleProjections } from "../support/settle_projections.ts";
 import { framed, returning } from "../support/wasm/build_module.ts";
 import { operatorClaims, type SendOptions, signToken, type World } from "./world.ts";
-import { beyondFeed } from "./feed_requests.ts";
+import { beyondFeed, waitForNothing } from "./feed_requests.ts";
 import { openApiSpec } from "./openapi_spec.ts";
 import { METADATA } from "./world_spec.ts";
 
@@ -230,7 +230,7 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
   },
   "GET /{type}/{id}": {
     200: afterNote(ORDER),
-    204: get("/order/0RDER0404?live=long-poll&wait=1"),
+    204: waitForNothing,
     404: get("/order/0RDER0404"),
     422: get("/order/short"),
   },

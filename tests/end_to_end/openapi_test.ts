@@ -37,12 +37,16 @@ function closed(value: JsonValue): JsonValue {
   return isOpen ? { ...copy, additionalProperties: false } : copy;
 }
 
-/** Fails unless `value` matches the schema at `pointer` of the document. */
-function hold(pointer: readonly string[], value: unknown, what: string): void {
+function schemaAt(pointer: readonly string[]) {
   const path = pointer.map((key) =>
     encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1"))
   );
-  const validate = ajv.getSchema(`document#/${path.join("/")}`);
+  return ajv.getSchema(`document#/${path.join("/")}`);
+}
+
+/** Fails unless `value` matches the schema at `pointer` of the document. */
+function hold(pointer: readonly string[], value: unknown, what: string): void {
+  const validate = schemaAt(pointer);
   assert.ok(validate, `no schema at ${pointer.join(" / ")}`);
   const isRight = validate(value);
   assert.ok(isRight, `${what}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`);
@@ -194,6 +198,11 @@ function checkAnswer({ method, pattern }: Case, status: number, answer: Answer):
   const { headers, text, body } = answer;
   assert.equal(answer.status, status, text);
   const place = ["paths", pattern, method.toLowerCase(), "responses", String(status), "content"];
+  if (status === 204) {
+    assert.equal(schemaAt(place), undefined, "the document shows no body");
+    assert.ok(schemaAt(place.slice(0, -1)), "but the answer");
+    return assert.equal(text, "");
+  }
   const type = headers.get("content-type")!.split(";")[0]!;
   hold([...place, type, "schema"], type === "application/json" ? body : text, "the answer");
 }

@@ -101,7 +101,7 @@ const ROWS: readonly [route: string, query: string, told: string[] | undefined][
   ]],
   ["GET /{type}/{id}", "at=5&colour=red", [
     "Unknown query parameter 'colour'",
-    "It takes 'synchronous', 'at'",
+    "It takes 'synchronous', 'at', 'live', 'wait', 'after_length'",
   ]],
   ["POST /{type}/{id}", "limit=5", [
     "Unknown query parameter 'limit'",

@@ -5,13 +5,13 @@ import { NOT_KEPT, sendNothing, sendParts, sendText } from "../answer.ts";
 import { sendTagged } from "../conditional.ts";
 import { read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
-import { answerStateLive, lengthOfState, waitForState } from "./live_state.ts";
+import { answerStateLive, waitForState } from "./live_state.ts";
 import { hasRoomForAnswer, lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { answer, COUNT, FREE_OBJECT, page, ref, type Schema, TEXT } from "../openapi/schema.ts";
 import { badQuery, cursor, flag, length, LIVE_QUERY, PAGE_QUERY, seconds } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
-import { aggregateBody, aggregatePageBody } from "./read_body.ts";
+import { aggregateBody, aggregatePageBody, lengthOfState } from "./read_body.ts";
 
 export const readAggregate = read({
   id: "readAggregate",

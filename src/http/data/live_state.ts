@@ -21,7 +21,7 @@ import {
 } from "../feed/live_answer.ts";
 import { liveCount, liveRoom } from "../feed/live_count.ts";
 import { NO_PLACE, pollLong } from "../feed/long_poll.ts";
-import { aggregateBody } from "./read_body.ts";
+import { aggregateBody, lengthOfState } from "./read_body.ts";
 
 export interface StateCall {
   readonly name: TailName;
@@ -131,11 +131,6 @@ function liveState(
       return chunk && accept(chunk);
     },
   };
-}
-
-/** Of the text, for the turns of long reads. */
-export function lengthOfState(outcome: Outcome<AggregateView>): number {
-  return outcome.ok ? outcome.value.dataJson.length : 0;
 }
 
 function formatPlace({ generation, length }: Place): string {

@@ -12,6 +12,7 @@ import type {
   ListedAggregate,
 } from "../../domain/reading.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import type { Outcome } from "../../domain/refusal.ts";
 import type { Part } from "../long_answer.ts";
 
 const PART_CHARACTERS = 64 * 1024;
@@ -23,6 +24,11 @@ export function aggregateBody(view: AggregateView): Part[] {
     return [`{"ok":true,"data":${dataJson},"metadata":{${metadataOf(view)}}}`];
   }
   return ['{"ok":true,', ...aggregateFields(view)];
+}
+
+/** The length of a state's text; 0 for a refusal. */
+export function lengthOfState(outcome: Outcome<AggregateView>): number {
+  return outcome.ok ? outcome.value.dataJson.length : 0;
 }
 
 function aggregateFields(view: AggregateView): Part[] {

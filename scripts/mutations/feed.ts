@@ -144,4 +144,45 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       LIVE,
     ],
   ]),
+  ...changesOf("src/http/data/live_stream.ts", "tests/http/data/live_stream_test.ts", [
+    [
+      "a tail does not tell of an erasure",
+      "const isErased = page.value.generation !== generation;",
+      "const isErased = false;",
+    ],
+    [
+      "a tail begins anew after a reconnect",
+      "const start = lastEventId(call) ?? asked;",
+      "const start = asked;",
+    ],
+    [
+      "a long poll of a stream does not wait",
+      'next: ({ isUpToDate }) => isUpToDate ? "wait" : "answer",',
+      'next: () => "answer",',
+    ],
+  ]),
+  ...changesOf("src/http/data/live_state.ts", "tests/http/data/live_state_test.ts", [
+    [
+      "a live state is sent to who has it",
+      "if (generation === sent.generation && length <= sent.length) {",
+      "if (generation === sent.generation && length < sent.length) {",
+    ],
+    [
+      "an erasure changes no live state",
+      "if (generation === sent.generation && length <= sent.length) {",
+      "if (length <= sent.length) {",
+    ],
+    [
+      "a long poll of a state ends with what its client has",
+      'next: ({ length }) => length > afterLength ? "answer" : "wait",',
+      'next: ({ length }) => length >= afterLength ? "answer" : "wait",',
+    ],
+  ]),
+  ...changesOf("src/features/feed/follow_commits.ts", "tests/simulation/feed_worlds_test.ts", [
+    [
+      "commits to a stream do not wake its followers",
+      "      if (waiters !== undefined) wake(waiters);",
+      "",
+    ],
+  ]),
 ];

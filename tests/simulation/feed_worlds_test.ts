@@ -27,6 +27,7 @@ const ERASED = `order:${uuid(0)}`;
 /** The number of the stream that has a reader of its own. */
 const TAILED = 1;
 const STEPS = 12;
+/** What a reader may need when nothing more is written. */
 const PAGES_MAX = 500;
 
 interface World {
@@ -100,8 +101,9 @@ async function read(world: World, random: Random): Promise<void> {
   let node: Node = random.pick([a, b]);
   let follower = node.service.feed.follow(tenants.test);
   try {
-    for (let pages = 0; pages < PAGES_MAX; pages++) {
+    for (let left = PAGES_MAX; left > 0;) {
       const wasOver = world.isOver;
+      if (wasOver) left--;
       const page = await readPage(world, node, { from, limit: 1 + random.below(7) });
       life.push(...page.entries);
       from = page.next;
@@ -232,8 +234,12 @@ async function runWorld(open: OpenStore, seed: number): Promise<void> {
     };
     const clock = setInterval(() => nodes.pass(50), 1);
     try {
-      const readers = [1, 2, 3].map((number) => read(world, random.fork(100 + number)));
-      readers.push(readTail(world, random.fork(200)));
+      const readers = Promise.all([
+        ...[1, 2, 3].map((number) => read(world, random.fork(100 + number))),
+        readTail(world, random.fork(200)),
+      ]);
+      // Awaited below, when the world is over.
+      readers.catch(() => {});
       isStormy = true;
       await Promise.all([0, 1, 2].map(async (writer) => {
         const own = random.fork(10 + writer);
@@ -247,7 +253,7 @@ async function runWorld(open: OpenStore, seed: number): Promise<void> {
       world.isOver = true;
       // Whoever waits is woken by these.
       for (let stream = 0; stream < STREAMS; stream++) await writeLast(world, stream);
-      await inTime(Promise.all(readers));
+      await inTime(readers);
       await judge(world);
     } finally {
       clearInterval(clock);

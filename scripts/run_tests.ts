@@ -1,6 +1,6 @@
 /**
- * `deno task test`: all tests, in lanes that run at once: those that start servers; those that
- * kill them; what only computes; the same product on FoundationDB, suite by suite, each in a
+ * `deno task test`: all tests, in lanes that run at once: those that start servers; what only
+ * computes; the same product on FoundationDB, suite by suite, each in a
  * process of its own. Most of the time each of them waits. Messages of failures are short
  * (`tests/short_failures.ts`). The last lines name what failed and count everything.
  * `deno task ok` has checked the types before.

@@ -65,9 +65,6 @@ const COMPUTING_TESTS: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Tests that kill processes and wait for them, at the same time as those that serve requests. */
-const DISASTER_TESTS: readonly string[] = ["tests/crash", "tests/kv", "tests/power_cut"];
-
 function leftOut(paths: readonly string[]): string[] {
   return paths.map((path) => `!${path}`);
 }
@@ -84,15 +81,13 @@ export interface OrdinaryLane {
  */
 export async function ordinaryTests(): Promise<readonly OrdinaryLane[]> {
   const withoutCluster = leftOut(CLUSTER_TESTS);
-  const chosen = [DISASTER_TESTS, ...COMPUTING_TESTS];
-  const [disasters = [], ...computing] = await Promise.all(
-    chosen.map((paths) => testFilesOf([...paths, ...withoutCluster])),
+  const computing = await Promise.all(
+    COMPUTING_TESTS.map((paths) => testFilesOf([...paths, ...withoutCluster])),
   );
   const all = await testFilesOf(["tests", ...withoutCluster]);
-  const rest = new Set(all).difference(new Set([disasters, ...computing].flat()));
+  const rest = new Set(all).difference(new Set(computing.flat()));
   return [
     { files: [...rest], computes: false },
-    { files: disasters, computes: false },
     ...computing.map((files) => ({ files, computes: true })),
   ];
 }

@@ -155,11 +155,6 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "const start = lastEventId(call) ?? asked;",
       "const start = asked;",
     ],
-    [
-      "a long poll of a stream does not wait",
-      'next: ({ isUpToDate }) => isUpToDate ? "wait" : "answer",',
-      'next: () => "answer",',
-    ],
   ]),
   ...changesOf("src/http/data/live_state.ts", "tests/http/data/live_state_test.ts", [
     [
@@ -172,10 +167,19 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "if (generation === sent.generation && length <= sent.length) {",
       "if (length <= sent.length) {",
     ],
+  ]),
+  ...changesOf("src/http/data/events.ts", "tests/http/data/live_stream_test.ts", [
+    [
+      "a long poll of a stream does not wait",
+      "const isReady = ({ isUpToDate }: TailPage) => !isUpToDate;",
+      "const isReady = (_: TailPage) => true;",
+    ],
+  ]),
+  ...changesOf("src/http/data/aggregate.ts", "tests/http/data/live_state_test.ts", [
     [
       "a long poll of a state ends with what its client has",
-      'next: ({ length }) => length > afterLength ? "answer" : "wait",',
-      'next: ({ length }) => length >= afterLength ? "answer" : "wait",',
+      "const isReady = ({ length }: TailPage) => length > afterLength;",
+      "const isReady = ({ length }: TailPage) => length >= afterLength;",
     ],
   ]),
   ...changesOf("src/features/feed/follow_commits.ts", "tests/simulation/feed_worlds_test.ts", [

@@ -59,6 +59,11 @@ const COMPUTING_TESTS: readonly (readonly string[])[] = [
     "tests/fuzz/spec_fuzz_test.ts",
     "tests/history",
     "tests/published_failures",
+    "tests/http/decode",
+    "tests/http/middleware",
+    "tests/http/operators",
+    "tests/http/parameter_test.ts",
+    "tests/http/paths_test.ts",
     "tests/simulation",
     "tests/store",
     "tests/workers",
@@ -69,27 +74,18 @@ function leftOut(paths: readonly string[]): string[] {
   return paths.map((path) => `!${path}`);
 }
 
-export interface OrdinaryLane {
-  readonly files: readonly string[];
-  /** Whether the files only compute: they share an isolate, and yield the processor to others. */
-  readonly computes: boolean;
-}
-
 /**
  * The files of every test but those on a cluster, each once: first the tests that start servers
  * and other processes, then those that compute.
  */
-export async function ordinaryTests(): Promise<readonly OrdinaryLane[]> {
+export async function ordinaryTests(): Promise<readonly (readonly string[])[]> {
   const withoutCluster = leftOut(CLUSTER_TESTS);
   const computing = await Promise.all(
     COMPUTING_TESTS.map((paths) => testFilesOf([...paths, ...withoutCluster])),
   );
   const all = await testFilesOf(["tests", ...withoutCluster]);
   const rest = new Set(all).difference(new Set(computing.flat()));
-  return [
-    { files: [...rest], computes: false },
-    ...computing.map((files) => ({ files, computes: true })),
-  ];
+  return [[...rest], ...computing];
 }
 
 /**

@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import type { GeoStamp } from "./geo/point.ts";
 import type { JsonObject } from "./json.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "./refusal.ts";
 
 export interface PartyReference {
   readonly type: string;
@@ -135,4 +136,13 @@ const EVENT_ID = /^[0-9]{12}$/;
 /** The index in an event id, or undefined when the text is not an event id. */
 export function parseEventId(id: string): number | undefined {
   return EVENT_ID.test(id) ? Number(id) : undefined;
+}
+
+/** The index of the event that `start` names, as sent; undefined if it is absent. */
+export function parseStart(start: string | undefined): Outcome<number | undefined> {
+  if (start === undefined) return ACCEPTED;
+  const index = parseEventId(start);
+  if (index !== undefined) return accept(index);
+  const message = "start must be the id of an event, as a listing gives it";
+  return refuse({ kind: "bad_request", message, path: "start" });
 }

@@ -4,6 +4,12 @@ import type { Found } from "./geo/search.ts";
 import type { GeoPoint } from "./geo/point.ts";
 import type { WasmFailureKind } from "./wasm/failure.ts";
 
+export interface AggregateName {
+  readonly aggregateType: string;
+  /** As sent. */
+  readonly id: string;
+}
+
 /** A folded aggregate. `dataJson` is the state as JSON text, ready to go into a body. */
 export interface AggregateView {
   readonly dataJson: string;

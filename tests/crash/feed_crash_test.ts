@@ -6,6 +6,7 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
+import { type Frame, sseFrame } from "../http/feed/feed_server.ts";
 import { exampleSpec } from "../support/example_spec.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { uuid } from "../support/service_fixture.ts";
@@ -139,7 +140,7 @@ async function readConnection(
       left -= bytes.length;
       const frames = text.split("\n\n");
       text = frames.pop()!;
-      for (const frame of frames) takeFrame(connection, frame);
+      for (const frame of frames) takeFrame(connection, sseFrame(frame));
       if (left <= 0 || (isOver && connection.isCaughtUp)) break;
       if (isSlow) await new Promise((resolve) => setTimeout(resolve, 50));
     }
@@ -151,18 +152,11 @@ async function readConnection(
   }
 }
 
-function takeFrame(connection: Connection, frame: string): void {
-  const fields = new Map(
-    frame.split("\n").map((line) => {
-      const at = line.indexOf(": ");
-      return [line.slice(0, at), line.slice(at + 2)];
-    }),
-  );
-  const [event, cursor] = [fields.get("event"), fields.get("id")];
-  if (event === "caught_up") connection.isCaughtUp = true;
-  if (event !== "event") return;
-  const { id, event: { key } } = JSON.parse(fields.get("data")!);
-  connection.seen.push({ cursor: cursor!, name: `${key}/${id}` });
+function takeFrame(connection: Connection, frame: Frame): void {
+  if (frame.type === "caught_up") connection.isCaughtUp = true;
+  if (frame.type !== "event") return;
+  const { id, event: { key } } = frame.data;
+  connection.seen.push({ cursor: frame.id!, name: `${key}/${id}` });
 }
 
 /** Something that changes more than a write does. */

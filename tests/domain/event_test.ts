@@ -12,6 +12,7 @@ import {
   encodeMetadata,
   eventId,
   parseEventId,
+  parseStart,
 } from "../../src/domain/event.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 
@@ -109,4 +110,13 @@ Deno.test("eventId() is the index as 12 decimal digits, and parseEventId() reads
 Deno.test("parseEventId() takes 12 digits and nothing else", () => {
   const others = ["", "0", "00000000000", "0000000000000", "-00000000001", "00000000000a", "1e5"];
   for (const text of others) assert.equal(parseEventId(text), undefined);
+});
+
+Deno.test("parseStart() reads the id of an event, takes none, and refuses anything else", () => {
+  assert.deepEqual(parseStart("000000000017"), { ok: true, value: 17 });
+  assert.deepEqual(parseStart(undefined), { ok: true, value: undefined });
+  for (const start of ["", "17", "00000000001x", "0000000000017"]) {
+    const outcome = parseStart(start);
+    assert.equal(outcome.ok || outcome.refusal.kind, "bad_request", start);
+  }
 });

@@ -14,6 +14,7 @@ import {
   WHOLE_RECORD,
 } from "../../domain/feed/place.ts";
 import { limits } from "../../domain/limits.ts";
+import type { AggregateName } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -25,13 +26,7 @@ import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
 import { type Follower, openCommitFollowers } from "./follow_commits.ts";
 import { readFeedPage } from "./read_feed.ts";
-import {
-  locateTail,
-  readTailPage,
-  type TailName,
-  type TailPage,
-  type TailRequest,
-} from "./read_tail.ts";
+import { locateTail, readTailPage, type TailPage, type TailRequest } from "./read_tail.ts";
 
 export interface FeedService {
   /** Refuses a cursor that is none of this feed, and types that the spec does not have. */
@@ -44,7 +39,7 @@ export interface FeedService {
   /** What is new in one stream. */
   readTail(tenant: Tenant, request: TailRequest): Promise<Outcome<TailPage>>;
   /** The key of a stream, to follow it by. */
-  locate(tenant: Tenant, name: TailName): Promise<Outcome<StreamKey>>;
+  locate(tenant: Tenant, name: AggregateName): Promise<Outcome<StreamKey>>;
   /** Waits for commits of the environment, or only for those to one stream. */
   follow(tenant: Tenant, stream?: StreamKey): Follower;
   /** How many followers this process has. */

@@ -1,7 +1,8 @@
 /** Reads what is new in one stream, for those who follow it live. See docs/reference/reading.md. */
 
-import { eventId, parseEventId } from "../../domain/event.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { eventId, parseStart } from "../../domain/event.ts";
+import type { AggregateName } from "../../domain/reading.ts";
+import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine } from "../../kv/engine.ts";
@@ -9,17 +10,13 @@ import { readEvents, withinBytes } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 
-export interface TailName {
-  readonly aggregateType: string;
-  readonly id: string;
-}
-
-export interface TailRequest extends TailName {
+export interface TailRequest extends AggregateName {
   /** The id of the event behind which the page begins, as sent; undefined: the first event. */
-  readonly start: string | undefined;
-  readonly limit: number;
+  readonly start?: string;
+  /** Events; absent: none, only how far the stream is. */
+  readonly limit?: number;
   /** Bytes of the events. The first may have more. */
-  readonly bytesMax: number;
+  readonly bytesMax?: number;
 }
 
 export interface TailPage {
@@ -37,7 +34,7 @@ export interface TailPage {
 export async function locateTail(
   specs: SpecCache,
   tenant: Tenant,
-  { aggregateType, id }: TailName,
+  { aggregateType, id }: AggregateName,
 ): Promise<Outcome<StreamKey>> {
   const located = locateStream(await specs.current(tenant.number), aggregateType, id);
   return located.ok ? accept(located.value.key) : located;
@@ -47,19 +44,16 @@ export async function locateTail(
 export async function readTailPage(
   { engine, specs }: { readonly engine: Engine; readonly specs: SpecCache },
   tenant: Tenant,
-  { start, limit, bytesMax, ...name }: TailRequest,
+  { start, limit = 0, bytesMax = 0, ...name }: TailRequest,
 ): Promise<Outcome<TailPage>> {
   const located = await locateTail(specs, tenant, name);
   if (!located.ok) return located;
   const key = located.value;
-  const before = start === undefined ? -1 : parseEventId(start);
-  if (before === undefined) {
-    const message = "start must be the id of an event, as a listing gives it";
-    return refuse({ kind: "bad_request", message, path: "start" });
-  }
+  const before = parseStart(start);
+  if (!before.ok) return before;
   return await engine.snapshot(async (tx) => {
     const { length, generation } = await readHead(tx, tenant.number, key);
-    const from = before + 1;
+    const from = (before.value ?? -1) + 1;
     const to = Math.min(length, from + limit);
     const read = from < to
       ? await readEvents(tx, tenant.number, key, { from, to, bytesMax, generation })

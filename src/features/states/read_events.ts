@@ -4,10 +4,14 @@
  */
 
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
-import { eventId, parseEventId } from "../../domain/event.ts";
+import { eventId, parseStart } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
-import type { EventPage, ReadEventsRequest } from "../../domain/reading.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import {
+  type AggregateName,
+  type EventPage,
+  type ReadEventsRequest,
+} from "../../domain/reading.ts";
+import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
@@ -35,15 +39,12 @@ export async function readEventPage(
   const spec = await specs.current(tenant.number);
   const located = locateStream(spec, request.aggregateType, request.id);
   if (!located.ok) return located;
-  const start = request.start === undefined ? undefined : parseEventId(request.start);
-  if (request.start !== undefined && start === undefined) {
-    const message = "start must be the id of an event, as a listing gives it";
-    return refuse({ kind: "bad_request", message, path: "start" });
-  }
+  const start = parseStart(request.start);
+  if (!start.ok) return start;
   const asked = request.count ?? limits.eventsPageDefault;
   const count = Math.min(asked, limits.eventsPageMax);
   const { key } = located.value;
-  const wanted = { key, count, start, turns };
+  const wanted = { key, count, start: start.value, turns };
   const page = await engine.snapshot((tx) =>
     request.direction === "forwards"
       ? pageForwards(tx, tenant.number, wanted)
@@ -144,11 +145,6 @@ function page(
   if (!truncated) return { entries, truncated };
   const truncatedBy = events.length === count ? "count" : "bytes";
   return { entries, truncated, truncatedBy, nextStart: eventId(edge!.index) };
-}
-
-interface AggregateName {
-  readonly aggregateType: string;
-  readonly id: string;
 }
 
 /** The number of events, from one small read: 0 for an aggregate without any. */

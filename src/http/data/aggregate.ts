@@ -1,16 +1,18 @@
 /** Reads of aggregates: state, length, listing. See docs/reference/reading.md. */
 
 import { accept, ACCEPTED, type Outcome } from "../../domain/refusal.ts";
+import type { TailPage } from "../../features/feed/read_tail.ts";
 import { NOT_KEPT, sendNothing, sendParts, sendText } from "../answer.ts";
 import { sendTagged } from "../conditional.ts";
 import { read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
-import { answerStateLive, waitForState } from "./live_state.ts";
+import { pollStream } from "../feed/long_poll.ts";
 import { hasRoomForAnswer, lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { answer, COUNT, FREE_OBJECT, page, ref, type Schema, TEXT } from "../openapi/schema.ts";
 import { badQuery, cursor, flag, length, LIVE_QUERY, PAGE_QUERY, seconds } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
+import { answerStateLive } from "./live_state.ts";
 import { aggregateBody, aggregatePageBody, lengthOfState } from "./read_body.ts";
 
 export const readAggregate = read({
@@ -45,11 +47,13 @@ export const readAggregate = read({
       if (!fit.ok) return sendRefusal(call.requestId, fit.refusal);
     }
     if (isLive) {
-      const asked = { name: { aggregateType, id }, synchronous, afterLength: after_length ?? 0 };
+      const [name, afterLength] = [{ aggregateType, id }, after_length ?? 0];
+      const asked = { name, synchronous, afterLength };
       if (live === "sse") return await answerStateLive(edge, call, tenant, asked);
-      const waited = await waitForState(edge, call, tenant, { ...asked, waitSeconds });
+      const isReady = ({ length }: TailPage) => length > afterLength;
+      const waited = await pollStream(edge, call, tenant, { name, waitSeconds, isReady });
       if (!waited.ok) return answerRefused(edge, call, waited.refusal);
-      if (!waited.value) return sendNothing(call.requestId);
+      if (!isReady(waited.value)) return sendNothing(call.requestId);
     }
     const request = { aggregateType, id, synchronous, atSeconds };
     const read = () => edge.service.data.readAggregate(tenant, request);

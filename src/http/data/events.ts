@@ -2,11 +2,12 @@
 
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
+import type { TailPage } from "../../features/feed/read_tail.ts";
 import { NOT_KEPT, sendParts } from "../answer.ts";
 import { sendTagged } from "../conditional.ts";
 import { read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
-import { answerStreamLive, waitForEvents } from "./live_stream.ts";
+import { pollStream } from "../feed/long_poll.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import {
@@ -22,6 +23,7 @@ import {
 } from "../openapi/schema.ts";
 import { badQuery, count, flag, LIVE_QUERY, oneOf, text } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
+import { answerStreamLive } from "./live_stream.ts";
 import { eventPageBody } from "./read_body.ts";
 
 const BACKWARDS = badQuery("direction", "must be forwards with live");
@@ -56,7 +58,8 @@ export const readEvents = read({
       const { start, direction } = page;
       if (direction === "backwards") return sendRefusal(call.requestId, BACKWARDS.refusal);
       if (live === "sse") return await answerStreamLive(edge, call, tenant, { name, start, raw });
-      const waited = await waitForEvents(edge, call, tenant, { name, start, waitSeconds });
+      const isReady = ({ isUpToDate }: TailPage) => !isUpToDate;
+      const waited = await pollStream(edge, call, tenant, { name, start, waitSeconds, isReady });
       if (!waited.ok) return answerRefused(edge, call, waited.refusal);
     }
     async function read(): Promise<Outcome<Part[]>> {

@@ -1,12 +1,10 @@
 /** One state, live: always the newest, never each one in between. See docs/reference/reading.md. */
 
-import type { AggregateView } from "../../domain/reading.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { AggregateName, AggregateView } from "../../domain/reading.ts";
+import { accept } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import type { TailName, TailPage } from "../../features/feed/read_tail.ts";
 import type { Call, Edge } from "../call.ts";
-import { answerRefused } from "../failure.ts";
 import { longReadsOf } from "../long_reads.ts";
 import { sendRefusal } from "../reply.ts";
 import { type LiveForm, stateFrame } from "../feed/frames.ts";
@@ -19,12 +17,11 @@ import {
   liveFormOf,
   type LiveSource,
 } from "../feed/live_answer.ts";
-import { liveCount, liveRoom } from "../feed/live_count.ts";
-import { NO_PLACE, pollLong } from "../feed/long_poll.ts";
+import { liveRoom } from "../feed/live_count.ts";
 import { aggregateBody, lengthOfState } from "./read_body.ts";
 
 export interface StateCall {
-  readonly name: TailName;
+  readonly name: AggregateName;
   readonly synchronous: boolean;
   /** A state is wanted when its stream has more events. */
   readonly afterLength: number;
@@ -46,36 +43,11 @@ export async function answerStateLive(
   }
   const length = last === undefined ? asked : Number(last);
   // A refusal has its own status only as long as nothing was sent.
-  const first = await readLength(edge, tenant, name);
+  const first = await edge.service.feed.readTail(tenant, name);
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
-  if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
   const { key, generation } = first.value;
   const state = { name, key, synchronous, place: { generation, length }, form: liveFormOf(call) };
-  return liveAnswer(edge, call, liveState(edge, call, tenant, state));
-}
-
-/** Resolves with whether the stream became longer than `afterLength` within the wait. */
-export async function waitForState(
-  edge: Edge,
-  call: Call,
-  tenant: Tenant,
-  { name, afterLength, waitSeconds }: Omit<StateCall, "synchronous"> & { waitSeconds: number },
-): Promise<Outcome<boolean>> {
-  const { feed } = edge.service;
-  const key = await feed.locate(tenant, name);
-  if (!key.ok) return key;
-  const polled = await pollLong(edge, call, {
-    waitSeconds,
-    follow: () => feed.follow(tenant, key.value),
-    read: () => readLength(edge, tenant, name),
-    next: ({ length }) => length > afterLength ? "answer" : "wait",
-  });
-  if (polled === undefined) return refuse(NO_PLACE);
-  return polled.ok ? accept(polled.value.length > afterLength) : polled;
-}
-
-function readLength({ service }: Edge, tenant: Tenant, name: TailName): Promise<Outcome<TailPage>> {
-  return service.feed.readTail(tenant, { ...name, start: undefined, limit: 0, bytesMax: 0 });
+  return liveAnswer(edge, call, () => liveState(edge, call, tenant, state));
 }
 
 interface Place {
@@ -84,7 +56,7 @@ interface Place {
 }
 
 interface Followed {
-  readonly name: TailName;
+  readonly name: AggregateName;
   readonly key: StreamKey;
   readonly synchronous: boolean;
   readonly place: Place;
@@ -115,7 +87,7 @@ function liveState(
     follower: service.feed.follow(tenant, key),
     from: formatPlace(place),
     async read(from) {
-      const head = await readLength(edge, tenant, name);
+      const head = await service.feed.readTail(tenant, name);
       if (!head.ok) return head;
       const { generation, length } = head.value;
       const sent = parsePlace(from);

@@ -1,12 +1,11 @@
 /** One stream, live: its events, and word of its erasure. See docs/reference/reading.md. */
 
-import { accept, type Outcome } from "../../domain/refusal.ts";
+import type { AggregateName } from "../../domain/reading.ts";
+import { accept } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { FeedService } from "../../features/feed/feed_service.ts";
-import type { TailName } from "../../features/feed/read_tail.ts";
 import type { Call, Edge } from "../call.ts";
-import { answerRefused } from "../failure.ts";
 import { sendRefusal } from "../reply.ts";
 import {
   type LiveForm,
@@ -22,18 +21,13 @@ import {
   liveFormOf,
   type LiveSource,
 } from "../feed/live_answer.ts";
-import { liveCount } from "../feed/live_count.ts";
-import { NO_PLACE, pollLong } from "../feed/long_poll.ts";
 
 export interface StreamCall {
-  readonly name: TailName;
+  readonly name: AggregateName;
   /** The id of an event; undefined: from the first one. */
   readonly start: string | undefined;
   readonly raw: boolean;
 }
-
-/** Only how long the stream is, and whether it was erased. */
-const NO_EVENTS = { limit: 0, bytesMax: 0 };
 
 /** Sends the events behind `start`, and those to come. */
 export async function answerStreamLive(
@@ -45,35 +39,11 @@ export async function answerStreamLive(
   const { feed } = edge.service;
   const start = lastEventId(call) ?? asked;
   // A refusal has its own status only as long as nothing was sent.
-  const first = await feed.readTail(tenant, { ...name, start, ...NO_EVENTS });
+  const first = await feed.readTail(tenant, { ...name, start });
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
-  if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
   const { key, generation } = first.value;
-  const place = { generation, start };
-  return liveAnswer(
-    edge,
-    call,
-    liveStream(feed, tenant, { name, key, place, raw, form: liveFormOf(call) }),
-  );
-}
-
-/** Resolves when the stream has an event behind `start`, or after the wait. */
-export async function waitForEvents(
-  edge: Edge,
-  call: Call,
-  tenant: Tenant,
-  { name, start, waitSeconds }: Pick<StreamCall, "name" | "start"> & { waitSeconds: number },
-): Promise<Outcome<unknown>> {
-  const { feed } = edge.service;
-  const key = await feed.locate(tenant, name);
-  if (!key.ok) return key;
-  const polled = await pollLong(edge, call, {
-    waitSeconds,
-    follow: () => feed.follow(tenant, key.value),
-    read: () => feed.readTail(tenant, { ...name, start, ...NO_EVENTS }),
-    next: ({ isUpToDate }) => isUpToDate ? "wait" : "answer",
-  });
-  return polled ?? { ok: false, refusal: NO_PLACE };
+  const tail = { name, key, place: { generation, start }, raw, form: liveFormOf(call) };
+  return liveAnswer(edge, call, () => liveStream(feed, tenant, tail));
 }
 
 interface Place {
@@ -82,7 +52,7 @@ interface Place {
 }
 
 interface Tail {
-  readonly name: TailName;
+  readonly name: AggregateName;
   readonly key: StreamKey;
   readonly place: Place;
   readonly raw: boolean;

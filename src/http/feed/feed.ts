@@ -23,8 +23,7 @@ import {
   liveFormOf,
   type LiveSource,
 } from "./live_answer.ts";
-import { liveCount } from "./live_count.ts";
-import { NO_PLACE, pollLong } from "./long_poll.ts";
+import { pollLong } from "./long_poll.ts";
 
 const encoder = new TextEncoder();
 
@@ -87,10 +86,9 @@ async function answerPage(
     request: { ...request, from: first.value.page.next },
     waitSeconds,
   });
-  if (page === undefined) return answerRefused(edge, call, NO_PLACE);
   return page.ok
     ? send(call, feedPageBody(page.value, raw))
-    : sendRefusal(call.requestId, page.refusal);
+    : answerRefused(edge, call, page.refusal);
 }
 
 function lengthOfMade(made: Outcome<{ readonly parts: readonly Part[] }>): number {
@@ -105,13 +103,13 @@ function send(call: Call, parts: readonly Part[]): Response {
   return sendParts(call.requestId, parts, NOT_KEPT);
 }
 
-/** The first page that has something, or an empty one after the wait. Undefined: no place. */
+/** The first page that has something, or an empty one after the wait. */
 function waitForEntries(
   edge: Edge,
   call: Call,
   tenant: Tenant,
   { request, waitSeconds }: Pick<PageCall, "request" | "waitSeconds">,
-): Promise<Outcome<FeedPage> | undefined> {
+): Promise<Outcome<FeedPage>> {
   const { feed } = edge.service;
   let { from } = request;
   return pollLong(edge, call, {
@@ -144,13 +142,9 @@ async function answerLive(
   // A refusal has its own status only as long as nothing was sent.
   const first = await edge.service.feed.readPage(tenant, { from, types, limit: 1 });
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
-  if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
   const start = from === "now" ? first.value.next : from;
-  return liveAnswer(
-    edge,
-    call,
-    liveFeed(edge.service.feed, tenant, { from: start, types, raw, form }),
-  );
+  const request = { from: start, types, raw, form };
+  return liveAnswer(edge, call, () => liveFeed(edge.service.feed, tenant, request));
 }
 
 interface LiveRequest extends Pick<FeedRequest, "from" | "types"> {

@@ -9,11 +9,12 @@ import { isOutage } from "../../domain/outage.ts";
 import type { Outcome, Refusal } from "../../domain/refusal.ts";
 import type { Follower } from "../../features/feed/follow_commits.ts";
 import type { Call, Edge } from "../call.ts";
+import { answerRefused } from "../failure.ts";
 import { byteLength, cutParts, type Part } from "../long_answer.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
 import { describeRefusal } from "../reply.ts";
 import { heartbeatFrame, type LiveForm, refusedFrame } from "./frames.ts";
-import { liveCount, liveRoom } from "./live_count.ts";
+import { liveCount, liveRoom, NO_PLACE } from "./live_count.ts";
 import { openLiveTurn } from "./live_turn.ts";
 
 const MS_PER_SECOND = 1000;
@@ -70,9 +71,11 @@ export function lastEventId({ request }: Call): string | undefined {
   return request.headers.get("last-event-id") || undefined;
 }
 
-/** Ends the source's follower. The caller has entered the answer into {@link liveCount}. */
-export function liveAnswer(edge: Edge, call: Call, source: LiveSource): Response {
+/** Opens the source, whose follower it ends, or refuses if there are too many live answers. */
+export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource): Response {
+  if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
   const { host } = call;
+  const source = openSource();
   const { form } = source;
   // A client that takes nothing would hold up the stop.
   const turn = openLiveTurn(edge, call, source.follower, () => isStepping || finish(true));
@@ -253,13 +256,17 @@ export function liveAnswer(edge: Edge, call: Call, source: LiveSource): Response
     },
     cancel: () => finish(false),
   }, { highWaterMark: 0 });
+  return liveResponse(body, form, call.requestId);
+}
+
+function liveResponse(body: ReadableStream, form: LiveForm, requestId: string): Response {
   const type = form === "sse" ? "text/event-stream" : "application/x-ndjson";
   return new Response(body, {
     headers: {
       "content-type": type,
       "cache-control": "no-store",
       "x-accel-buffering": "no",
-      "x-request-id": call.requestId,
+      "x-request-id": requestId,
       "access-control-allow-origin": "*",
     },
   });

@@ -1,7 +1,13 @@
 /** Counts live answers: how many, of which instance, what they sent and what they hold. */
 
 import { limits } from "../../domain/limits.ts";
+import type { Refusal } from "../../domain/refusal.ts";
 import { type ByteRoom, openByteRoom } from "../byte_room.ts";
+
+export const NO_PLACE: Refusal = {
+  kind: "no_room",
+  message: "Too many live answers are open; close some, or read pages",
+};
 
 export interface LiveCount {
   /** False: the instance or the process has too many. True: call {@link LiveCount.leave} later. */

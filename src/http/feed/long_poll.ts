@@ -1,20 +1,18 @@
 /** A long poll: a read that is repeated until it has something. See docs/reference/feed.md. */
 
-import type { Outcome, Refusal } from "../../domain/refusal.ts";
+import type { AggregateName } from "../../domain/reading.ts";
+import { type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Tenant } from "../../domain/tenant.ts";
 import type { Follower } from "../../features/feed/follow_commits.ts";
+import type { TailPage } from "../../features/feed/read_tail.ts";
 import type { Call, Edge } from "../call.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
-import { liveCount } from "./live_count.ts";
+import { liveCount, NO_PLACE } from "./live_count.ts";
 import { openLiveTurn } from "./live_turn.ts";
 
 const MS_PER_SECOND = 1000;
 /** A page of a store that is still being filled in is looked for this often. */
 const BUILDING_PAUSE_MS = 250;
-
-export const NO_PLACE: Refusal = {
-  kind: "no_room",
-  message: "Too many live answers are open; close some, or read pages",
-};
 
 export interface LongPoll<T> {
   readonly waitSeconds: number;
@@ -28,13 +26,13 @@ export interface LongPoll<T> {
   readonly next: (value: T) => "answer" | "read" | "wait" | "pause";
 }
 
-/** The last that was read: something, or nothing once the wait is over. Undefined: no place. */
+/** The last that was read: something, or nothing once the wait is over. */
 export async function pollLong<T>(
   edge: Edge,
   call: Call,
   { waitSeconds, follow, read, next }: LongPoll<T>,
-): Promise<Outcome<T> | undefined> {
-  if (!liveCount.enter(call.owner)) return undefined;
+): Promise<Outcome<T>> {
+  if (!liveCount.enter(call.owner)) return refuse(NO_PLACE);
   // It waits and does nothing, so it is not under way for those who come.
   call.stepOut?.();
   const turn = openLiveTurn(edge, call, follow());
@@ -53,6 +51,33 @@ export async function pollLong<T>(
     turn.end();
     liveCount.leave(call.owner);
   }
+}
+
+/** What is asked of a stream that is waited for. */
+export interface StreamPoll {
+  readonly name: AggregateName;
+  /** The id of an event, as sent. */
+  readonly start?: string;
+  readonly waitSeconds: number;
+  readonly isReady: (page: TailPage) => boolean;
+}
+
+/** How far a stream is, without its events: as soon as it is ready, or when the wait is over. */
+export async function pollStream(
+  edge: Edge,
+  call: Call,
+  tenant: Tenant,
+  { name, start, waitSeconds, isReady }: StreamPoll,
+): Promise<Outcome<TailPage>> {
+  const { feed } = edge.service;
+  const key = await feed.locate(tenant, name);
+  if (!key.ok) return key;
+  return await pollLong(edge, call, {
+    waitSeconds,
+    follow: () => feed.follow(tenant, key.value),
+    read: () => feed.readTail(tenant, { ...name, start }),
+    next: (page) => isReady(page) ? "answer" : "wait",
+  });
 }
 
 /** What was read, if the key still opens the environment after the wait. */

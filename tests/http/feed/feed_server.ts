@@ -142,7 +142,8 @@ export function readFrames(response: Response): FrameReader {
   };
 }
 
-function sseFrame(text: string): Frame {
+/** A frame of server-sent events, without the empty line behind it. */
+export function sseFrame(text: string): Frame {
   if (text.startsWith(":")) return { type: "heartbeat" };
   const fields = new Map(
     text.split("\n").map((line) => {

@@ -26,7 +26,7 @@ export const WAYS: readonly Way[] = [
   {
     name: "simulation",
     unit: "worlds",
-    path: "tests/simulation",
+    path: "tests/simulation/simulation_test.ts",
     cases: 2_000,
     env: under("SIMULATION_FIRST", "SIMULATION_SEEDS"),
   },
@@ -57,6 +57,20 @@ export const WAYS: readonly Way[] = [
     path: "tests/crash/delivery_crash_test.ts",
     cases: 20,
     env: crash,
+  },
+  {
+    name: "worlds of the feed",
+    unit: "worlds",
+    path: "tests/simulation/feed_worlds_test.ts",
+    cases: 200,
+    env: under("FEED_FIRST", "FEED_SEEDS"),
+  },
+  {
+    name: "crashes under readers of the feed",
+    unit: "kills",
+    path: "tests/crash/feed_crash_test.ts",
+    cases: 40,
+    env: under("FEED_SEED", "FEED_ROUNDS"),
   },
   {
     name: "clock jumps",

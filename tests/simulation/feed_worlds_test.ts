@@ -19,7 +19,7 @@ import { ACTOR, noteWrite, uuid, valueOf } from "../support/service_fixture.ts";
 import { type Node, type OpenedNodes, type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
 
 const first = Number(Deno.env.get("FEED_FIRST") ?? 1);
-const count = Number(Deno.env.get("FEED_SEEDS") ?? 100);
+const count = Number(Deno.env.get("FEED_SEEDS") ?? 25);
 const STREAMS = 4;
 /** The number of the first stream that only the import writes. */
 const IMPORTED = 10;

@@ -8,7 +8,7 @@
 
 import { Option } from "commander";
 import { type Bench, openBench } from "./bench/bench.ts";
-import { describeCluster, measureCluster } from "./bench/cluster_measures.ts";
+import { CLUSTER_PARTS, describeCluster, measureCluster } from "./bench/cluster_measures.ts";
 import { describeMachine, pinLoadGenerator, serverWrapper } from "./bench/machine.ts";
 import { runMain } from "./bench/main_table.ts";
 import { type Part, type PartName, PARTS } from "./bench/parts.ts";
@@ -45,8 +45,8 @@ function partOf(options: Options): Part | undefined {
 
 async function run(bench: Bench, options: Options): Promise<void> {
   if (options.store === "foundationdb") {
-    const onlyReactions = options.reactions === true;
-    return await measureCluster({ ...bench, onlyReactions }, bench.add);
+    const part = CLUSTER_PARTS.find((name) => options[name] === true);
+    return await measureCluster({ ...bench, part }, bench.add);
   }
   await (partOf(options)?.run ?? runMain)(bench);
 }

@@ -6,6 +6,7 @@
 
 import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
 import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
+import { CLUSTER_GOALS, measureFeed } from "./feed_rows.ts";
 import { measureShares, measureSync, nameLimit } from "./machine.ts";
 import { type LoadResult, percentiles } from "./load.ts";
 import { measureReactions, withoutTargets } from "./reaction_rows.ts";
@@ -15,8 +16,13 @@ import type { Row } from "./table.ts";
 interface ClusterBench {
   readonly dataDir: string;
   readonly isQuick: boolean;
-  readonly onlyReactions: boolean;
+  /** Undefined: all but the feed. */
+  readonly part?: ClusterPart;
 }
+
+/** Parts of the bench that run alone on a cluster, too. */
+export const CLUSTER_PARTS = ["reactions", "feed"] as const;
+export type ClusterPart = typeof CLUSTER_PARTS[number];
 
 type AddRow = (row: Row) => void;
 
@@ -44,7 +50,8 @@ export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<
   add({ name: "raw fsync", value: syncs.p50, unit: "ms", latency: syncs, note });
   const cluster = await startCluster({ storage: "ssd" });
   try {
-    if (!bench.onlyReactions) await measureServers(bench, add, cluster);
+    if (bench.part === "feed") return await measureTwoNodes(bench, add, cluster);
+    if (bench.part === undefined) await measureServers(bench, add, cluster);
     const start = () => startNode(cluster, bench);
     await measureReactions({ ...bench, start, add: withoutTargets(add) });
   } finally {
@@ -65,6 +72,25 @@ async function measureServers(
     const one = await measureOneServer(bench, add, cluster, servers[0]!);
     servers.push(await startNode(cluster, bench));
     await measureTwoServers(bench, add, { cluster, servers, one });
+  } finally {
+    for (const server of servers) await server.kill();
+  }
+}
+
+/** The feed is written at one node and read at the other. */
+async function measureTwoNodes(
+  bench: ClusterBench,
+  add: AddRow,
+  cluster: ClusterProcess,
+): Promise<void> {
+  const servers: ServerProcess[] = [];
+  try {
+    servers.push(await startNode(cluster, bench));
+    await measures.deployBenchSpec(servers[0]!);
+    servers.push(await startNode(cluster, bench));
+    const [writer, reader] = servers.map((server) => measures.targetOf(server));
+    const { isQuick } = bench;
+    await measureFeed({ isQuick, add, writer: writer!, reader: reader!, goals: CLUSTER_GOALS });
   } finally {
     for (const server of servers) await server.kill();
   }

@@ -5,6 +5,7 @@ import { measureAnchors } from "./anchor_measures.ts";
 import { measureOffline } from "./audit_measures.ts";
 import type { Bench } from "./bench.ts";
 import { measureDeliveries } from "./delivery_rows.ts";
+import { EMBEDDED_GOALS, measureFeed } from "./feed_rows.ts";
 import { measureGeo } from "./geo_rows.ts";
 import { measureImports } from "./import_rows.ts";
 import { measureLimits } from "./limit_measures.ts";
@@ -35,6 +36,7 @@ export const PARTS = {
     about: "how views follow, are built and exported",
     run: (bench) => measureProjections(onOneStore(bench)),
   },
+  feed: { about: "how the feed is followed, and what live readers cost", run: runFeed },
   wasm: {
     about: "calls of WebAssembly modules, and the writes that they judge",
     isUnpinned: true,
@@ -83,6 +85,17 @@ function onNewStores(bench: Bench): OnStore {
     return await startServer({ dataDir: await Deno.makeTempDir({ dir: bench.dataDir }), wrapper });
   }
   return { ...bench, start };
+}
+
+async function runFeed(bench: Bench): Promise<void> {
+  const server = await onOneStore(bench).start();
+  try {
+    await measures.deployBenchSpec(server);
+    const target = measures.targetOf(server);
+    await measureFeed({ ...bench, writer: target, reader: target, goals: EMBEDDED_GOALS });
+  } finally {
+    await server.kill();
+  }
 }
 
 async function runOverload(bench: Bench): Promise<void> {

@@ -54,10 +54,8 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a page begins with the record at its place",
-      "const range = { begin: keyAfter(keyOf(tenant, after)), end: keys.commitLog(tenant).end };\n" +
-      "  const pairs",
-      "const range = { begin: keyOf(tenant, after), end: keys.commitLog(tenant).end };\n" +
-      "  const pairs",
+      "const begin = keyAfter(keyOf(tenant, after));",
+      "const begin = keyOf(tenant, after);",
       LOG,
     ],
   ]),
@@ -76,6 +74,16 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "what a filter leaves out does not move the cursor",
       'if (end < offset || items.length === 0) {\n    items.push({ kind: "passed"',
       'if (end < offset && items.length > 0) {\n    items.push({ kind: "passed"',
+    ],
+    [
+      "a page goes beyond where it was to end",
+      "      until: page.until,\n",
+      "",
+    ],
+    [
+      "a page says that it is up to date when another record was read with it",
+      "draft.at.place >= lastRead && await isLast(reading)",
+      "draft.at.place >= lastRead || await isLast(reading)",
     ],
     [
       "a page has no limit in bytes",
@@ -122,6 +130,12 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "a page is shared across changes",
       "if (one?.changes !== changes) {",
       "if (one === undefined) {",
+      SHARED,
+    ],
+    [
+      "a shared page ends where the store ends when it is read",
+      "const page = read(place);",
+      "const page = read(undefined);",
       SHARED,
     ],
     [

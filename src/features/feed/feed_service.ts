@@ -10,6 +10,7 @@ import {
   FEED_START,
   type FeedPosition,
   formatCursor,
+  type LogPlace,
   parseCursor,
   WHOLE_RECORD,
 } from "../../domain/feed/place.ts";
@@ -24,7 +25,7 @@ import { lastLogPlace, readFeedId, readLogAt, setFeedId } from "../../store/feed
 import { BEFORE_COMMITS, readFill } from "../../store/feed/fill.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
-import { type Follower, openCommitFollowers } from "./follow_commits.ts";
+import { type Follower, openCommitFollowers, type Seen } from "./follow_commits.ts";
 import { readFeedPage } from "./read_feed.ts";
 import { locateTail, readTailPage, type TailPage, type TailRequest } from "./read_tail.ts";
 
@@ -62,22 +63,24 @@ interface Asked {
   readonly limit: number;
   readonly bytesMax: number;
   readonly check: string;
+  readonly until: LogPlace | undefined;
 }
 
 export function createFeed({ engine, host, specs }: FeedParts): FeedService {
   const followers = openCommitFollowers(engine, host);
-  const shared = openSharedPages(followers.changesOf);
+  const shared = openSharedPages(followers.seen);
 
   async function readPage(
     { number: tenant }: Tenant,
     { from, types, limit, bytesMax = limits.pageBytesMax }: FeedRequest,
+    until?: LogPlace,
   ): Promise<Outcome<FeedPage>> {
     const filter = types === undefined
       ? accept(undefined)
       : parseFeedTypes(types, await specs.current(tenant));
     if (!filter.ok) return filter;
     const check = await checkOf(tenant);
-    const asked = { from, filter: filter.value, limit, bytesMax, check };
+    const asked = { from, filter: filter.value, limit, bytesMax, check, until };
     return await engine.snapshot((tx) => pageOf(tx, tenant, asked));
   }
 
@@ -120,9 +123,9 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
   }
 
   return {
-    readPage,
+    readPage: (tenant, request) => readPage(tenant, request),
     readShared: (tenant, request) =>
-      shared.read(tenant.number, request, () => readPage(tenant, request)),
+      shared.read(tenant.number, request, (until) => readPage(tenant, request, until)),
     readTail: (tenant, request) => readTailPage({ engine, specs }, tenant, request),
     locate: (tenant, name) => locateTail(specs, tenant, name),
     follow: ({ number }, stream) => followers.follow(number, stream),
@@ -154,19 +157,19 @@ async function isBeyond(
 }
 
 /**
- * Pages of the feed that many live readers want at the same moment: each is read once. A page is
- * shared until the next change of its environment, so no reader gets an older one than was there
- * when it was woken. An erasure is such a change, too.
+ * Pages of the feed that many live readers want at the same moment: each is read once. It ends
+ * where followers were told that the log ends, so readers that are up to date are all at the same
+ * place, and want the same page next. A page is shared until the next change of its environment, so
+ * no reader gets an older one than was there when it was woken. An erasure is such a change, too.
  */
 export interface SharedPages {
-  read(
-    tenant: number,
-    request: FeedRequest,
-    read: () => Promise<Outcome<FeedPage>>,
-  ): Promise<Outcome<FeedPage>>;
+  read(tenant: number, request: FeedRequest, read: ReadUntil): Promise<Outcome<FeedPage>>;
 }
 
-/** Environments, and pages of one of them, that are held; others are read for each reader. */
+/** Reads nothing behind a place; undefined: all there is. */
+type ReadUntil = (until: LogPlace | undefined) => Promise<Outcome<FeedPage>>;
+
+/** Environments, and pages of one of them, that are held; others are shared while they are read. */
 const TENANTS_MAX = 32;
 const PAGES_MAX = 8;
 /** A page with more characters is held only while it is read. */
@@ -178,10 +181,8 @@ interface Held {
   readonly pages: Map<string, Promise<Outcome<FeedPage>>>;
 }
 
-/** `changesOf` grows with each change; undefined for an environment that nobody follows. */
-export function openSharedPages(
-  changesOf: (tenant: number) => number | undefined,
-): SharedPages {
+/** `seen`: what followers were told of; undefined for an environment that nobody follows. */
+export function openSharedPages(seen: (tenant: number) => Seen | undefined): SharedPages {
   const held = new Map<number, Held>();
 
   /** Not while the past is filled in: the end of that is no change that followers are told of. */
@@ -193,8 +194,9 @@ export function openSharedPages(
 
   return {
     read(tenant, { from, types, limit, bytesMax = 0 }, read) {
-      const changes = changesOf(tenant);
-      if (changes === undefined) return read();
+      const now = seen(tenant);
+      if (now === undefined) return read(undefined);
+      const { changes, place } = now;
       let one = held.get(tenant);
       if (one?.changes !== changes) {
         held.delete(tenant);
@@ -202,16 +204,14 @@ export function openSharedPages(
         held.set(tenant, one);
         if (held.size > TENANTS_MAX) held.delete(held.keys().next().value!);
       }
+      const { pages } = one;
       const name = `${from} ${limit} ${bytesMax} ${types ?? ""}`;
-      const before = one.pages.get(name);
+      const before = pages.get(name);
       if (before !== undefined) return before;
-      const page = read();
-      if (one.pages.size < PAGES_MAX) {
-        const { pages } = one;
-        pages.set(name, page);
-        const drop = () => pages.delete(name);
-        page.then((outcome) => isHeld(outcome) || drop(), drop);
-      }
+      const page = read(place);
+      pages.set(name, page);
+      const drop = () => pages.delete(name);
+      page.then((outcome) => isHeld(outcome) && pages.size <= PAGES_MAX || drop(), drop);
       return page;
     },
   };

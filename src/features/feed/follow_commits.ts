@@ -23,8 +23,8 @@ export interface Follower {
 export interface CommitFollowers {
   /** `stream`: wakes only for commits to that stream. */
   follow(tenant: number, stream?: StreamKey): Follower;
-  /** Grows with each change that followers were told of; undefined if there are none. */
-  changesOf(tenant: number): number | undefined;
+  /** What the followers of an environment were told of; undefined if it has none. */
+  seen(tenant: number): Seen | undefined;
   /** How many followers there are. */
   count(): number;
 }
@@ -35,14 +35,21 @@ const SHARED_LOOK_MS = 50;
 const RECORDS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 128 * 1024;
 
+/** What followers were told of. */
+export interface Seen {
+  /** Grows with each change. */
+  readonly changes: number;
+  /** How far the log was looked at; undefined before the first look. */
+  readonly place: LogPlace | undefined;
+}
+
 interface Waiter {
   isChanged: boolean;
   wake: (() => void) | undefined;
 }
 
 /** The followers of one environment. */
-interface Followed {
-  /** How far the log was looked at; undefined before the first look. */
+interface Followed extends Seen {
   place: LogPlace | undefined;
   changes: number;
   readonly all: Set<Waiter>;
@@ -130,7 +137,7 @@ export function openCommitFollowers(engine: Engine, host: Parts): CommitFollower
 
   return {
     follow,
-    changesOf: (tenant) => followed.get(tenant)?.changes,
+    seen: (tenant) => followed.get(tenant),
     count: () => total,
   };
 }

@@ -9,7 +9,12 @@ import { decodeEvent, eventId } from "../../domain/event.ts";
 import { openPieces, type Pieces, type Turns } from "../../domain/fairness/pieces.ts";
 import type { FeedFilter } from "../../domain/feed/filter.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
-import { type FeedPosition, formatCursor, WHOLE_RECORD } from "../../domain/feed/place.ts";
+import {
+  type FeedPosition,
+  formatCursor,
+  type LogPlace,
+  WHOLE_RECORD,
+} from "../../domain/feed/place.ts";
 import { limits } from "../../domain/limits.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
@@ -24,6 +29,8 @@ import { type IndexedEvent, readEvents } from "../../store/streams/stream_events
 
 export interface PageToRead {
   readonly after: FeedPosition;
+  /** Nothing behind this place; absent: all there is. */
+  readonly until?: LogPlace;
   /** Undefined: all events. */
   readonly filter: FeedFilter | undefined;
   readonly limit: number;
@@ -32,10 +39,14 @@ export interface PageToRead {
   readonly check: string;
 }
 
-/** Records that are read at once, and streams that are. */
-const RECORDS_AT_ONCE = 128;
+/** Records that are read first, for a long page, and the most that are read at once. */
+const FIRST_RECORDS = 64;
+const RECORDS_AT_ONCE = 256;
 const RECORD_BYTES_AT_ONCE = 128 * 1024;
-const STREAMS_AT_ONCE = 16;
+/** Streams that are read first, and, if those before had few bytes, the most at once. */
+const FIRST_STREAMS = 32;
+const STREAMS_AT_ONCE = 64;
+const FEW_BYTES = 256 * 1024;
 /** The most that is read at once of one stream. */
 const STREAM_BYTES_MAX = 512 * 1024;
 /** What one page looks at, besides what it returns. */
@@ -102,27 +113,30 @@ export async function readFeedPage(
   const begun = offset === WHOLE_RECORD ? undefined : await readLogAt(tx, tenant, place);
   if (begun !== undefined) await addRecords(reading, [begun]);
   let isAtEnd = false;
+  let lastRead = place;
+  let limit = Math.min(page.limit, FIRST_RECORDS);
   while (!draft.isFull && !isAtEnd) {
     const records = await readLog(tx, tenant, {
       after: draft.at.place,
-      limit: RECORDS_AT_ONCE,
+      until: page.until,
+      limit,
       bytesMax: RECORD_BYTES_AT_ONCE,
     });
+    lastRead = records.at(-1)?.place ?? lastRead;
     if (records.length === 0) isAtEnd = true;
     else await addRecords(reading, records);
+    // A page of which a filter lets little through looks at many records.
+    limit = Math.min(2 * limit, RECORDS_AT_ONCE);
   }
-  const isUpToDate = isAtEnd || await isLast(tx, tenant, draft.at);
+  const isUpToDate = isAtEnd || (draft.at.place >= lastRead && await isLast(reading));
   const { entries, erased, at } = draft;
   return { entries, erased, next: formatCursor(at, page.check), isUpToDate };
 }
 
-/** Whether the log has nothing behind a position. */
-async function isLast(
-  tx: ReadTransaction,
-  tenant: number,
-  { place, offset }: FeedPosition,
-): Promise<boolean> {
-  if (await hasLogged(tx, tenant, place)) return false;
+/** Whether there is nothing for a page behind the position to which it has come. */
+async function isLast({ tx, tenant, page, draft }: Reading): Promise<boolean> {
+  const { place, offset } = draft.at;
+  if (await hasLogged(tx, tenant, place, page.until)) return false;
   if (offset === WHOLE_RECORD) return true;
   const record = await readLogAt(tx, tenant, place);
   const length = record?.entries.reduce((sum, entry) => sum + offsetsOf(entry), 0) ?? 0;
@@ -139,16 +153,21 @@ async function addRecords(reading: Reading, records: readonly LogRecord[]): Prom
   const { page, draft, pieces } = reading;
   draft.lookedAtRecords += records.length;
   const items = records.flatMap((record) => itemsOf(record, page));
+  let streams = FIRST_STREAMS;
   for (let at = 0; at < items.length && !draft.isFull;) {
-    const batch = nextBatch(items, at, page.limit - draft.entries.length);
+    const rest = items.slice(at, at + streams);
+    const batch = rest.slice(0, countNeeded(rest, page.limit - draft.entries.length));
+    const bytesBefore = draft.lookedAtBytes;
     const read = await Promise.all(batch.map((item) => readItem(reading, item)));
     for (const [number, item] of batch.entries()) {
       addItem(reading, item, read[number]!);
       if (draft.isFull) return;
-      const rest = pieces.rest();
-      if (rest !== undefined) await rest;
+      const turn = pieces.rest();
+      if (turn !== undefined) await turn;
     }
     at += batch.length;
+    const isLight = draft.lookedAtBytes - bytesBefore < FEW_BYTES;
+    streams = isLight ? Math.min(2 * streams, STREAMS_AT_ONCE) : FIRST_STREAMS;
   }
   if (draft.lookedAtRecords >= LOOKED_AT_RECORDS_MAX) draft.isFull = true;
 }
@@ -162,15 +181,17 @@ function itemsOf({ place, entries }: LogRecord, { after, filter }: PageToRead): 
     offset += offsetsOf(entry);
     if (offset <= done) continue;
     const { stream } = entry;
-    const { type } = splitStreamKey(stream);
-    if (filter !== undefined && !filter.has(type)) continue;
+    // Without a filter, nobody needs the type.
+    const type = filter && splitStreamKey(stream).type;
+    if (type !== undefined && !filter!.has(type)) continue;
     const skipped = Math.max(0, done - begin);
     const position = { place, offset: begin + skipped };
     if (entry.kind === "erased") items.push({ kind: "erased", stream, position });
     else if (entry.kind === "appended") {
       const { first, count } = entry;
       const [from, to] = [first + skipped, first + count];
-      items.push({ kind: "events", stream, eventTypes: filter?.get(type), from, to, position });
+      const eventTypes = type === undefined ? undefined : filter!.get(type);
+      items.push({ kind: "events", stream, eventTypes, from, to, position });
     }
   }
   // The record with which the page begins may have been done before.
@@ -187,23 +208,22 @@ function positionsOf(item: Item): number {
   return item.kind === "events" ? item.to - item.from : 1;
 }
 
-/** As many items as are read at once; fewer, if they have enough events for the page. */
-function nextBatch(items: readonly Item[], from: number, wanted: number): readonly Item[] {
+/** How many of the items have enough events for the page. */
+function countNeeded(items: readonly Item[], wanted: number): number {
   let events = 0;
-  let to = from;
-  while (to < items.length && to - from < STREAMS_AT_ONCE && events < wanted) {
-    events += positionsOf(items[to++]!);
-  }
-  return items.slice(from, to);
+  let count = 0;
+  while (count < items.length && events < wanted) events += positionsOf(items[count++]!);
+  return count;
 }
 
 const NO_EVENTS: readonly IndexedEvent[] = [];
 
-function readItem({ tx, tenant }: Reading, item: Item): Promise<readonly IndexedEvent[]> {
+function readItem({ tx, tenant, page }: Reading, item: Item): Promise<readonly IndexedEvent[]> {
   if (item.kind !== "events") return Promise.resolve(NO_EVENTS);
   const { from, stream } = item;
   const to = Math.min(item.to, from + limits.feedPageMax);
-  return readEvents(tx, tenant, stream, { from, to, bytesMax: STREAM_BYTES_MAX });
+  const bytesMax = Math.min(page.bytesMax, STREAM_BYTES_MAX);
+  return readEvents(tx, tenant, stream, { from, to, bytesMax });
 }
 
 function addItem(

@@ -9,8 +9,7 @@ import { longReadsOf } from "../long_reads.ts";
 import { sendRefusal } from "../reply.ts";
 import { type LiveForm, stateFrame } from "../feed/frames.ts";
 import {
-  CHUNK_BYTES,
-  CHUNK_ENTRIES,
+  ENTRIES_OF_A_READ,
   lastEventId,
   liveAnswer,
   type LiveChunk,
@@ -27,6 +26,7 @@ export interface StateCall {
   readonly afterLength: number;
 }
 
+const LONG_CHARACTERS = 64 * 1024;
 const LENGTH = /^[0-9]{1,15}$/;
 
 /** Sends the state when it is longer than `afterLength`, and after each change. */
@@ -75,11 +75,11 @@ function liveState(
   function chunkOf(view: AggregateView, next: string): LiveChunk | undefined {
     const { dataJson, length } = view;
     // Checked before any work with a text of megabytes.
-    const isLong = dataJson.length > CHUNK_BYTES;
+    const isLong = dataJson.length > LONG_CHARACTERS;
     if (isLong && !liveRoom.hasRoom(call.owner, dataJson.length)) return undefined;
     const frames = stateFrame(length, aggregateBody(view), form);
     // A state costs as much as a plain read of it.
-    return { frames, count: 1, charge: CHUNK_ENTRIES, next, isUpToDate: true };
+    return { frames, count: 1, charge: ENTRIES_OF_A_READ, next, isUpToDate: true };
   }
 
   return {

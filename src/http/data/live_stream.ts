@@ -13,14 +13,7 @@ import {
   streamErasedFrame,
   streamFrames,
 } from "../feed/frames.ts";
-import {
-  CHUNK_BYTES,
-  CHUNK_ENTRIES,
-  lastEventId,
-  liveAnswer,
-  liveFormOf,
-  type LiveSource,
-} from "../feed/live_answer.ts";
+import { lastEventId, liveAnswer, liveFormOf, type LiveSource } from "../feed/live_answer.ts";
 
 export interface StreamCall {
   readonly name: AggregateName;
@@ -65,12 +58,11 @@ function liveStream(
   tenant: Tenant,
   { name, key, place, raw, form }: Tail,
 ): LiveSource {
-  const size = { limit: CHUNK_ENTRIES, bytesMax: CHUNK_BYTES };
   return {
     form,
     follower: feed.follow(tenant, key),
     from: formatPlace(place),
-    async read(from) {
+    async read(from, size) {
       const { generation, start } = parsePlace(from);
       const page = await feed.readTail(tenant, { ...name, start, ...size });
       if (!page.ok) return page;

@@ -15,14 +15,7 @@ import { answer, array, BOOLEAN, HEX_32, object, ref, TEXT } from "../openapi/sc
 import { flag, LIVE_QUERY, text, within } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
 import { caughtUpFrame, feedPageBody, type LiveForm, pageFrames } from "./frames.ts";
-import {
-  CHUNK_BYTES,
-  CHUNK_ENTRIES,
-  lastEventId,
-  liveAnswer,
-  liveFormOf,
-  type LiveSource,
-} from "./live_answer.ts";
+import { lastEventId, liveAnswer, liveFormOf, type LiveSource } from "./live_answer.ts";
 import { pollLong } from "./long_poll.ts";
 
 const encoder = new TextEncoder();
@@ -170,12 +163,11 @@ function framesOf(page: FeedPage, { form, raw }: LiveRequest): Uint8Array<ArrayB
 /** The feed as a live answer. Its places are cursors. */
 function liveFeed(feed: FeedService, tenant: Tenant, request: LiveRequest): LiveSource {
   const { form, types } = request;
-  const size = { limit: CHUNK_ENTRIES, bytesMax: CHUNK_BYTES };
   return {
     form,
     follower: feed.follow(tenant),
     from: request.from,
-    async read(from) {
+    async read(from, size) {
       const page = await feed.readShared(tenant, { from, types, ...size });
       if (!page.ok) return page;
       const { entries, erased, next, isUpToDate, isBuilding } = page.value;

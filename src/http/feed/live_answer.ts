@@ -4,6 +4,7 @@
  * is cut off for being slow. See docs/reference/feed.md.
  */
 
+import type { Instance } from "../../domain/access/access.ts";
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome, Refusal } from "../../domain/refusal.ts";
@@ -18,10 +19,13 @@ import { liveCount, liveRoom, NO_PLACE } from "./live_count.ts";
 import { openLiveTurn } from "./live_turn.ts";
 
 const MS_PER_SECOND = 1000;
-/** Entries of one chunk, and of one read of the rate limit: see docs/reference/limits.md. */
-export const CHUNK_ENTRIES = 100;
-/** Bytes of the entries of a chunk. The first entry may have more. */
-export const CHUNK_BYTES = 64 * 1024;
+/** So many entries cost as much as one read of the rate limit: see docs/reference/limits.md. */
+export const ENTRIES_OF_A_READ = 100;
+/** A chunk as long as there is much room for frames, and one when there is little. */
+const LARGE_CHUNK: ChunkSize = { limit: 400, bytesMax: 256 * 1024 };
+const SMALL_CHUNK: ChunkSize = { limit: 100, bytesMax: 64 * 1024 };
+/** Half of what one owner may hold. */
+const MUCH_ROOM_BYTES = limits.liveBytesMax / 8;
 /** A connection that had nothing else to say says this often that it is alive. */
 const HEARTBEAT_MS = 15_000;
 /** How often the key is looked at again. */
@@ -33,13 +37,20 @@ const AWAY_MS = 1_000;
 /** A client that takes nothing for so long after the end of its answer is gone. */
 const GONE_MS = 60_000;
 
+/** How much one chunk may have. */
+export interface ChunkSize {
+  readonly limit: number;
+  /** Of the entries. The first one may have more. */
+  readonly bytesMax: number;
+}
+
 /** What is sent at once. */
 export interface LiveChunk {
   /** Whole frames; empty if there is nothing. */
   readonly frames: readonly Part[];
   /** Events and erasures, or states. */
   readonly count: number;
-  /** What the chunk costs its instance, in entries: {@link CHUNK_ENTRIES} of them are one read. */
+  /** What the chunk costs its instance, in entries. */
   readonly charge: number;
   /** The place behind the chunk. */
   readonly next: string;
@@ -56,7 +67,7 @@ export interface LiveSource {
   /** The place where the answer begins. Only the source knows what a place means. */
   readonly from: string;
   /** What is behind a place. Undefined: there is no turn for it now. */
-  read(place: string): Promise<Outcome<LiveChunk> | undefined>;
+  read(place: string, size: ChunkSize): Promise<Outcome<LiveChunk> | undefined>;
   /** The frame that says that nothing is behind a place; absent if the source has none. */
   caughtUp?(place: string): string;
 }
@@ -92,6 +103,8 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   let isCurrent = false;
   let [held, isOver] = [0, false];
   let charged = 0;
+  /** Whose reads the entries are. Undefined before the key was looked at again. */
+  let payer: Instance | undefined;
   /** What is left of the frames under way. */
   let pieces: Iterator<Uint8Array, void> | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array>;
@@ -107,26 +120,28 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
     if (isGone) controller.error(new Error("The client has taken nothing"));
   }
 
-  /**
-   * The refusal if the key no longer opens the environment. Otherwise charges its instance for the
-   * entries that were sent, and waits for a moment if it has no reads left.
-   */
+  /** The refusal if the key no longer opens the environment. */
   async function checkKey(): Promise<Refusal | undefined> {
     const header = call.request.headers.get("authorization");
     const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
     checkMs = host.monotonicMs() + KEY_CHECK_MS;
     if (!holder.ok) return holder.refusal;
-    const { instance } = holder.value;
+    payer = holder.value.instance;
+    return undefined;
+  }
+
+  /** Charges for the entries that were sent; false, after a moment, if no reads are left. */
+  async function pay(instance: Instance): Promise<boolean> {
     if (instance.tier === "unlimited") charged = 0;
-    while (charged >= CHUNK_ENTRIES) {
+    while (charged >= ENTRIES_OF_A_READ) {
       const verdict = await edge.service.limits.admit(instance, "read");
       if (!verdict.isAdmitted) {
         await pause(Math.min(verdict.retryAfterMs, KEY_CHECK_MS));
-        return undefined;
+        return false;
       }
-      charged -= CHUNK_ENTRIES;
+      charged -= ENTRIES_OF_A_READ;
     }
-    return undefined;
+    return true;
   }
 
   async function pause(ms: number): Promise<void> {
@@ -158,13 +173,14 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
       const nowMs = host.monotonicMs();
       if (isOver) return;
       if (turn.isStopping() || nowMs >= endMs) return close();
-      if (nowMs >= checkMs || charged >= CHUNK_ENTRIES) {
+      const isDue = charged >= ENTRIES_OF_A_READ;
+      if (nowMs >= checkMs || (isDue && payer === undefined)) {
         const refused = await checkKey();
         if (refused !== undefined) return closeWith(refused);
       }
       if (isOver) return;
       if (turns > 0 && sendQuiet()) return;
-      if (charged >= CHUNK_ENTRIES) continue;
+      if (isDue && !await pay(payer!)) continue;
       if (isCurrent) {
         isCurrent = !await turn.wait(Math.min(beatMs, checkMs, endMs) - host.monotonicMs());
         continue;
@@ -190,8 +206,9 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
 
   /** The next chunk; undefined while the store is away, or there is no turn. */
   async function readOn(): Promise<Outcome<LiveChunk> | undefined> {
+    const isMuchRoom = liveRoom.hasRoom(call.owner, MUCH_ROOM_BYTES);
     try {
-      return await source.read(from);
+      return await source.read(from, isMuchRoom ? LARGE_CHUNK : SMALL_CHUNK);
     } catch (error) {
       if (isOutage(error)) return undefined;
       throw error;

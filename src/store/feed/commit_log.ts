@@ -15,7 +15,7 @@
 
 import { assert } from "../../domain/assert.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
-import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
 import { newBytes, utf8Of } from "../../kv/slab.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
@@ -87,6 +87,8 @@ function prefixOf(tenant: number, epoch: number): Bytes {
 export interface LogPage {
   /** Only what is behind this place. */
   readonly after: LogPlace;
+  /** Nothing behind this place; absent: all there is. */
+  readonly until?: LogPlace;
   readonly limit: number;
   readonly bytesMax?: number;
 }
@@ -96,10 +98,13 @@ type Reads = Pick<ReadTransaction, "getRange">;
 export async function readLog(
   tx: Reads,
   tenant: number,
-  { after, limit, bytesMax }: LogPage,
+  { after, until, limit, bytesMax }: LogPage,
 ): Promise<LogRecord[]> {
-  const range = { begin: keyAfter(keyOf(tenant, after)), end: keys.commitLog(tenant).end };
-  const pairs = await tx.getRange(range, { limit, ...(bytesMax !== undefined && { bytesMax }) });
+  if (until !== undefined && until <= after) return [];
+  const pairs = await tx.getRange(rangeOf(tenant, after, until), {
+    limit,
+    ...(bytesMax !== undefined && { bytesMax }),
+  });
   return pairs.map((pair) => toRecord(tenant, pair));
 }
 
@@ -120,10 +125,22 @@ export async function lastLogPlace(tx: Reads, tenant: number): Promise<LogPlace 
   return last && placeOf(tenant, last.key);
 }
 
-/** Whether anything is behind a place. */
-export async function hasLogged(tx: Reads, tenant: number, after: LogPlace): Promise<boolean> {
-  const range = { begin: keyAfter(keyOf(tenant, after)), end: keys.commitLog(tenant).end };
+/** Whether anything is behind a place, up to another one. */
+export async function hasLogged(
+  tx: Reads,
+  tenant: number,
+  after: LogPlace,
+  until?: LogPlace,
+): Promise<boolean> {
+  if (until !== undefined && until <= after) return false;
+  const range = rangeOf(tenant, after, until);
   return (await tx.getRange(range, { limit: 1, keysOnly: true })).length > 0;
+}
+
+function rangeOf(tenant: number, after: LogPlace, until: LogPlace | undefined): KeyRange {
+  const begin = keyAfter(keyOf(tenant, after));
+  const end = until === undefined ? keys.commitLog(tenant).end : keyAfter(keyOf(tenant, until));
+  return { begin, end };
 }
 
 const PLACE_BYTES = 14;

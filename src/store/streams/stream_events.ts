@@ -93,8 +93,10 @@ async function readHeld(
   }
   const stored = await tx.get(headKey);
   const { generation } = decodeHead(stored);
-  const value = await tx.get(keys.segment(tenant, stream, index, generation));
-  return { generation, held: heldIn(stored, generation), value };
+  const held = heldIn(stored, generation);
+  const isHeld = index >= held.from;
+  const value = isHeld ? undefined : await tx.get(keys.segment(tenant, stream, index, generation));
+  return { generation, held, value };
 }
 
 function heldIn(stored: Bytes | undefined, generation: number): HeldEvents {
@@ -125,15 +127,16 @@ async function readSegments(
   tx: Reads,
   tenant: number,
   stream: StreamKey,
-  { value, ...window }: SegmentWindow,
+  window: SegmentWindow,
 ): Promise<IndexedEvent[]> {
-  if (value === undefined) return await readFromWithin(tx, tenant, stream, window);
-  const key = keys.segment(tenant, stream, window.from, window.generation);
-  const events = (await decodeSegments(tx, tenant, [{ key, value }], window)).flat();
+  const first = await findFirst(tx, tenant, stream, window);
+  if (first === undefined) return await explainMissing(tx, tenant, stream, window.generation);
+  const events = (await decodeSegments(tx, tenant, [first], window)).flat();
+  if (events.length === 0) return [];
   const from = window.from + events.length;
-  // Of a large event, `value` is only the header; its pieces count too.
+  // Of a large event, the value is only the header; its pieces count too.
   const decoded = events.reduce((sum, event) => sum + event.bytes, 0);
-  const bytesMax = window.bytesMax - Math.max(decoded, key.length + value.length);
+  const bytesMax = window.bytesMax - Math.max(decoded, first.key.length + first.value.length);
   if (from >= window.to || bytesMax <= 0) return events;
   const begin = keys.segment(tenant, stream, from, window.generation);
   const end = keys.segment(tenant, stream, window.to, window.generation);
@@ -142,19 +145,16 @@ async function readSegments(
   return [...events, ...(await decodeSegments(tx, tenant, pairs, rest)).flat()];
 }
 
-/** Like {@link readSegments}, for a window whose first event is not the first of its segment. */
-async function readFromWithin(
+/** The segment with the first event of the window. */
+async function findFirst(
   tx: Reads,
   tenant: number,
   stream: StreamKey,
-  window: Required<EventWindow>,
-): Promise<IndexedEvent[]> {
-  const { from, to, bytesMax, generation } = window;
+  { from, generation, value }: SegmentWindow,
+): Promise<KeyValue | undefined> {
+  if (value !== undefined) return { key: keys.segment(tenant, stream, from, generation), value };
   const [holding] = await tx.getRange(segmentsUpTo(tenant, stream, generation, from), LAST);
-  if (holding === undefined) return await explainMissing(tx, tenant, stream, generation);
-  const end = keys.segment(tenant, stream, to, generation);
-  const pairs = await tx.getRange({ begin: holding.key, end }, { bytesMax });
-  return (await decodeSegments(tx, tenant, pairs, window)).flat();
+  return holding;
 }
 
 /** Events of an old generation may be gone: they are removed piece by piece, oldest first. */

@@ -3,8 +3,15 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { FeedEntry, FeedPage, FeedRequest } from "../../../src/domain/feed/page.ts";
+import {
+  BEFORE_EVERYTHING,
+  FEED_START,
+  type FeedPosition,
+  formatCursor,
+} from "../../../src/domain/feed/place.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
+import { readFeedPage } from "../../../src/features/feed/read_feed.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { reactiveSpec, setOffAll, write } from "../../support/reactive_spec.ts";
 import {
@@ -267,5 +274,39 @@ Deno.test("a cursor from beyond the end of the log has expired, and the newest o
     assert.equal(refusal.kind, "cursor_expired");
     const { newest } = refusal as { newest: string };
     assert.deepEqual((await pageOf(service, test, { from: newest })).entries, []);
+  });
+});
+
+Deno.test("a page that is to end at a place has nothing behind it, and is up to date there", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    for (const text of ["a", "b", "c"]) {
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), text)));
+    }
+    const { entries } = await pageOf(service, test);
+    const places = entries.map(({ cursor }) => cursor.slice(0, FEED_START.length));
+    const read = (after: FeedPosition, until: string) =>
+      engine.snapshot((tx) => {
+        const page = { after, until, filter: undefined, limit: 100, bytesMax: 1_000, check: "0" };
+        return readFeedPage(tx, host, test.number, page);
+      });
+    const first = await read(BEFORE_EVERYTHING, places[1]!);
+    assert.deepEqual(namesOf(first.entries), namesOf(entries.slice(0, 2)));
+    assert.equal(first.isUpToDate, true);
+    // A reader who is further than the place gets nothing, and does not go back.
+    const after = { place: places[2]!, offset: 0 };
+    const none = await read(after, places[1]!);
+    assert.deepEqual([none.entries, none.isUpToDate], [[], true]);
+    assert.equal(none.next, formatCursor(after, "0"));
+  });
+});
+
+Deno.test("a page is not up to date while records that were read with it are left", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    for (const text of ["a", "b", "c"]) {
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), text)));
+    }
+    const pages = await readOn(service, test, { limit: 2 });
+    assert.deepEqual(pages.map(({ entries }) => entries.length), [2, 1]);
+    assert.deepEqual(pages.map(({ isUpToDate }) => isUpToDate), [false, true]);
   });
 });

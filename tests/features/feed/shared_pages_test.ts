@@ -7,6 +7,7 @@ import { streamKey } from "../../../src/domain/stream_key.ts";
 import { openSharedPages } from "../../../src/features/feed/feed_service.ts";
 
 const TENANT = 1;
+const SEEN = { changes: 1, place: "place" };
 const REQUEST = { from: "start", limit: 10 };
 
 function pageOf(next: string, characters = 0): FeedPage {
@@ -35,15 +36,26 @@ async function nextOf(outcome: Promise<Outcome<FeedPage>>): Promise<string | und
 }
 
 Deno.test("readers of the same page share one read", async () => {
-  const shared = openSharedPages(() => 1);
+  const shared = openSharedPages(() => SEEN);
   const { read, count } = reader();
   const pages = await Promise.all([1, 2, 3].map(() => shared.read(TENANT, REQUEST, read)));
   assert.equal(count(), 1);
   assert.ok(pages.every((page) => page === pages[0]));
 });
 
+Deno.test("a shared page ends where followers were told that the log ends", async () => {
+  const untils: (string | undefined)[] = [];
+  const read = (until: string | undefined) => {
+    untils.push(until);
+    return Promise.resolve(accept(pageOf("1")));
+  };
+  await openSharedPages(() => SEEN).read(TENANT, REQUEST, read);
+  await openSharedPages(() => undefined).read(TENANT, REQUEST, read);
+  assert.deepEqual(untils, ["place", undefined]);
+});
+
 Deno.test("another cursor, limit, filter or environment is another page", async () => {
-  const shared = openSharedPages(() => 1);
+  const shared = openSharedPages(() => SEEN);
   const { read, count } = reader();
   for (const change of [{}, { from: "now" }, { limit: 11 }, { types: "order" }]) {
     await shared.read(TENANT, { ...REQUEST, ...change }, read);
@@ -54,7 +66,7 @@ Deno.test("another cursor, limit, filter or environment is another page", async 
 
 Deno.test("after a change a page is read anew, also while the older read is under way", async () => {
   let changes = 1;
-  const shared = openSharedPages(() => changes);
+  const shared = openSharedPages(() => ({ ...SEEN, changes }));
   const held = Promise.withResolvers<Outcome<FeedPage>>();
   const before = shared.read(TENANT, REQUEST, () => held.promise);
   changes++;
@@ -73,14 +85,14 @@ Deno.test("nothing is shared for an environment that nobody follows", async () =
 });
 
 Deno.test("a read that failed is tried again by the next reader", async () => {
-  const shared = openSharedPages(() => 1);
+  const shared = openSharedPages(() => SEEN);
   const failing = shared.read(TENANT, REQUEST, () => Promise.reject(new Error("away")));
   await assert.rejects(failing, { message: "away" });
   assert.equal(await nextOf(shared.read(TENANT, REQUEST, reader().read)), "1");
 });
 
 Deno.test("a large page is shared while it is read, and not held afterwards", async () => {
-  const shared = openSharedPages(() => 1);
+  const shared = openSharedPages(() => SEEN);
   const { read, count } = reader(1024 * 1024);
   await Promise.all([1, 2].map(() => shared.read(TENANT, REQUEST, read)));
   assert.equal(count(), 1);

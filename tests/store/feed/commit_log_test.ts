@@ -18,6 +18,7 @@ import {
   readLog,
   readLogAt,
 } from "../../../src/store/feed/commit_log.ts";
+import { keys } from "../../../src/store/keys.ts";
 import { readLog as readAll, readStep, timesSeen } from "../../support/log_reader.ts";
 import { eventsOf, reactiveSpec, setOffAll, write } from "../../support/reactive_spec.ts";
 import { uuid, withService } from "../../support/service_fixture.ts";
@@ -33,6 +34,18 @@ function appended(stream: StreamKey, first: number, count = 1): LogEntry {
 
 function log(engine: Engine, ...entries: readonly LogEntry[]): Promise<void> {
   return engine.transact((tx) => Promise.resolve(logCommit(tx, TENANT, entries)));
+}
+
+for (const [count, bytesMax] of [[1, 60], [10, 16]] as const) {
+  Deno.test(`the log takes at most ${bytesMax} bytes of an event in writes of ${count}`, async () => {
+    await withTemporaryEngine(async (engine) => {
+      // A number of events for which an index takes two bytes.
+      await log(engine, appended(streamKey("customer", uuid(1)), 10_000, count));
+      const [row] = await engine.snapshot((tx) => tx.getRange(keys.commitLog(TENANT)));
+      const bytes = row!.key.length + row!.value.length;
+      assert.ok(bytes <= bytesMax * count, `${bytes} bytes for ${count} events`);
+    });
+  });
 }
 
 /** The whole log, a page after the other. */

@@ -7,6 +7,7 @@ const PAGES = "tests/features/feed/read_feed_test.ts";
 const FILL = "tests/features/feed/fill_feed_test.ts";
 const FOLLOW = "tests/features/feed/follow_commits_test.ts";
 const SHARED = "tests/features/feed/shared_pages_test.ts";
+const EXPORT = "tests/features/transfer/export_beside_writers_test.ts";
 const LIVE = "tests/http/feed/live_feed_test.ts";
 
 export const FEED_MUTATIONS: readonly Mutation[] = [
@@ -194,6 +195,36 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "a long poll of a state ends with what its client has",
       "const isReady = ({ length }: TailPage) => length > afterLength;",
       "const isReady = ({ length }: TailPage) => length >= afterLength;",
+    ],
+  ]),
+  ...changesOf("src/features/transfer/read_changes.ts", EXPORT, [
+    [
+      "an export takes what its first round has seen from the log again",
+      "(!isSeenByNone && place <= seenAt(seen, stream))",
+      "false",
+    ],
+    [
+      "an export ends before the end of the log",
+      "const rest = place < end ? undefined : {",
+      "const rest = {",
+    ],
+    [
+      "an export takes events behind the place that it has read",
+      "head: heads[at]!, ...span }));",
+      "head: heads[at]!, from: span.from, to: heads[at]!.length }));",
+    ],
+    [
+      "an export does not notice that a stream was erased",
+      "if (span?.from !== 0) throw rewritten(stream);",
+      "",
+      "tests/features/transfer/export_environment_test.ts",
+    ],
+  ]),
+  ...changesOf("src/features/transfer/read_streams.ts", EXPORT, [
+    [
+      "an export takes what is filled in for new",
+      "return last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;",
+      "return last ?? BEFORE_COMMITS;",
     ],
   ]),
   ...changesOf("src/features/feed/follow_commits.ts", "tests/simulation/feed_worlds_test.ts", [

@@ -154,7 +154,12 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
       sizes: { DIFFERENTIAL_OPERATIONS: "2500" },
     },
   ],
-  [{ name: "features", paths: FEATURE_TESTS, env: ON_CLUSTER, sizes: { VIEW_RUNS: "8" } }],
+  [{
+    name: "features",
+    paths: FEATURE_TESTS,
+    env: ON_CLUSTER,
+    sizes: { VIEW_RUNS: "8", EXPORT_SEEDS: "4" },
+  }],
   [
     { name: "HTTP", paths: HTTP_TESTS, env: ON_CLUSTER },
     {

@@ -1,10 +1,6 @@
 /** `export`: writes one environment of an instance to a file that `import` reads on any engine. */
 
-import {
-  exportEnvironment,
-  type Spool,
-  type WrittenHead,
-} from "../features/transfer/export_environment.ts";
+import { exportEnvironment, type Spool } from "../features/transfer/export_environment.ts";
 import { type Environment, parseEnvironment } from "../domain/tenant.ts";
 import type { FileCounts } from "../domain/transfer/record.ts";
 import type { WorkText } from "../domain/transfer/work.ts";
@@ -81,12 +77,11 @@ async function writeFile(
   { out, withSigningKeys = false }: ExportOptions,
 ): Promise<FileCounts> {
   const file = await createExportFile(out);
-  const spool = await openExportSpool<WrittenHead>();
-  const workSpool = await openExportSpool<WorkText>();
+  const spool = await openExportSpool();
   try {
     const request = { instance, environment, withSigningKeys };
     const onProgress = progressReport(host, "exported");
-    const tools = { output: file.write, spool, workSpool, onProgress };
+    const tools = { output: file.write, spool, onProgress };
     const counts = await exportEnvironment(engine, host, request, tools);
     await file.publish();
     return counts;
@@ -95,13 +90,12 @@ async function writeFile(
     throw error;
   } finally {
     await spool.close();
-    await workSpool.close();
   }
 }
 
 const OWNER_ONLY = 0o600;
 
-interface ExportSpool<T> extends Spool<T> {
+interface ExportSpool extends Spool {
   /** Removes the folder. */
   close(): Promise<void>;
 }
@@ -110,7 +104,7 @@ interface ExportSpool<T> extends Spool<T> {
  * Keeps what a round of an export has read until it is needed. The items are JSON lines in a
  * temporary folder, read back once in the order in which they were written.
  */
-async function openExportSpool<T>(): Promise<ExportSpool<T>> {
+async function openExportSpool(): Promise<ExportSpool> {
   const folder = await Deno.makeTempDir({ prefix: "daybook_export_" });
   const encoder = new TextEncoder();
   let turns = 0;
@@ -128,13 +122,13 @@ async function openExportSpool<T>(): Promise<ExportSpool<T>> {
     async turn() {
       const before = turns++;
       if (before > 0) await removeIfThere(path(before - 1));
-      return readBack<T>(path(before));
+      return readBack(path(before));
     },
     close: () => Deno.remove(folder, { recursive: true }),
   };
 }
 
-async function* readBack<T>(path: string): AsyncGenerator<T> {
+async function* readBack(path: string): AsyncGenerator<WorkText> {
   const file = await openIfThere(path);
   if (file === undefined) return;
   const decoder = new TextDecoder();

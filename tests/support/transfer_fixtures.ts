@@ -15,15 +15,17 @@ import {
   type TransferSummary,
 } from "../../src/features/transfer/import_environment.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
+import type { WorkText } from "../../src/domain/transfer/work.ts";
 import type { Host } from "../../src/host.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { readInstance } from "../../src/store/access/instances.ts";
 
 /** Keeps its items in memory; the real spool keeps them in a file. */
-export function memorySpool<T>(): Spool<T> {
-  let kept: T[] = [];
+function memorySpool(): Spool {
+  let kept: WorkText[] = [];
   return {
     append: (items) => Promise.resolve(void kept.push(...items)),
     turn() {
@@ -34,8 +36,19 @@ export function memorySpool<T>(): Spool<T> {
   };
 }
 
-async function* readBack<T>(items: readonly T[]): AsyncGenerator<T> {
+async function* readBack(items: readonly WorkText[]): AsyncGenerator<WorkText> {
   for (const item of items) yield await Promise.resolve(item);
+}
+
+/** The engine of an export beside which something happens: after each of its transactions. */
+export function besides(engine: Engine, happens: () => Promise<unknown>): Engine {
+  return wrapEngine(engine, {
+    snapshot: async (body, options) => {
+      const value = await engine.snapshot(body, options);
+      await happens();
+      return value;
+    },
+  });
 }
 
 /** Exports the tenant and returns the file's text. */
@@ -53,7 +66,6 @@ export async function exportText(
   await exportEnvironment(engine, host, { ...request, ...change }, {
     output: (bytes) => Promise.resolve(void (text += decoder.decode(bytes, { stream: true }))),
     spool: memorySpool(),
-    workSpool: memorySpool(),
     ...change,
   });
   return text;

@@ -2,19 +2,29 @@
  * Exports one environment as of one moment, even while nodes write to it. See
  * docs/reference/transfer.md.
  *
- * Events are written in rounds. Each round reads all heads, writes what is new below them, and
- * then reads all pending work. The file is done when a round was read at one version of the
- * store, or when it found nothing new. In the latter case, no head and no pending work has
- * changed between its reading in the round before and its reading in this one. So at the
- * beginning of this round, the environment was exactly what the file says. No write over
- * several streams is half in the file, and no pending work is in it together with the event it
- * has become. Pending work is written once that is known, as the last round read it.
+ * The first round reads the heads of all streams, in as many transactions as it takes, and writes
+ * the events below them. Each transaction notes where the commit log ended. Everything later is
+ * read from the log. So the log alone tells which events of a stream the file has: all that was
+ * logged up to the place that was read, and no others.
+ *
+ * Each further round reads the log, transaction by transaction, and writes the events that it
+ * names, until a transaction reaches the end of the log. That one also reads the specs and all
+ * pending work. Together with what is written, this is the environment at the version of that
+ * transaction. No write over several streams is half in the file, and no pending work is in it
+ * together with the event it has become.
+ *
+ * If the pending work is too much for that transaction, others read the rest, and another round
+ * follows, for which the log is shorter. Work that is too much for any transaction belongs to one
+ * moment if two rounds in a row have read the same, and the log had nothing new for the second.
+ * Then nothing has changed between the two readings, which lie before and after the moment at which
+ * the second round began. Pending work is written once that is known, as the last round read it.
  *
  * Ledger entries are read after that, so each write in the file has its entry. An entry of a
  * later write names events that the file does not have, and the import leaves it out.
  */
 
 import { createHash } from "node:crypto";
+import type { LogPlace } from "../../domain/feed/place.ts";
 import type { Environment } from "../../domain/tenant.ts";
 import { type BlobVersion, referenceText } from "../../domain/wasm/blob.ts";
 import {
@@ -34,31 +44,23 @@ import { listSigningKeys } from "../../store/audit/signing_keys.ts";
 import { readSpecText } from "../../store/specs.ts";
 import { finishTransfers } from "../base/activate_work.ts";
 import { createFileWriter, type FileOutput, type FileWriter } from "./file_writer.ts";
+import { readChanges, type RestOfMoment, type SeenPart } from "./read_changes.ts";
 import {
   type Delta,
   ExportDisturbed,
-  type ListedHead,
-  type Reached,
   readDeltas,
   readSpecState,
-  rewritten,
   scanSegment,
   SEGMENT_LIMITS,
   type SpecState,
 } from "./read_streams.ts";
 import { scanWork, type SegmentLimits, type WorkSegment } from "./scan_work.ts";
 
-/** The head of a stream as far as the file has it. */
-export interface WrittenHead extends Reached {
-  readonly key: string;
-  readonly generation: number;
-}
-
-/** Keeps what a round has read, in order, outside memory: it may not fit there. */
-export interface Spool<T> {
-  append(items: readonly T[]): Promise<void>;
+/** Keeps pending work that was read, in order, outside memory: it may not fit there. */
+export interface Spool {
+  append(items: readonly WorkText[]): Promise<void>;
   /** Returns what was appended since the last turn; later appends belong to the next turn. */
-  turn(): Promise<AsyncIterableIterator<T>>;
+  turn(): Promise<AsyncIterableIterator<WorkText>>;
 }
 
 export interface ExportRequest {
@@ -69,17 +71,17 @@ export interface ExportRequest {
 
 export interface ExportTools {
   readonly output: FileOutput;
-  /** Heads, for the next round. */
-  readonly spool: Spool<WrittenHead>;
-  /** Pending work, until it is known to belong to the file's moment. */
-  readonly workSpool: Spool<WorkText>;
+  /** Keeps the work until it is known to belong to the file's moment. */
+  readonly spool: Spool;
   /** Called from time to time with the progress. */
   readonly onProgress?: (counts: FileCounts) => void;
   readonly limits?: SegmentLimits;
 }
 
-/** Rounds after which an environment that is still being written to is given up. */
+/** Rounds after which pending work that one transaction cannot read has never stood still. */
 const ROUNDS_MAX = 20;
+/** Writers are too fast if a round takes this many times the transactions that it began with. */
+const CATCHING_UP_MAX = 20;
 const LEDGER_PAGE = 1_000;
 const MS_PER_SECOND = 1_000;
 
@@ -89,6 +91,7 @@ interface Run {
   readonly tenant: number;
   readonly writer: FileWriter;
   readonly tools: ExportTools;
+  readonly limits: SegmentLimits;
 }
 
 /**
@@ -106,7 +109,8 @@ export async function exportEnvironment(
   // After this, imported work is in the queues and nowhere else.
   await finishTransfers(engine);
   const writer = createFileWriter(tools.output);
-  const run: Run = { engine, host, tenant, writer, tools };
+  const limits = tools.limits ?? SEGMENT_LIMITS;
+  const run: Run = { engine, host, tenant, writer, tools, limits };
   await writer.writeRecord({
     record: "header",
     format: FORMAT,
@@ -128,88 +132,111 @@ export async function exportEnvironment(
 
 /** Runs all rounds. Returns the specs of the moment that the file shows. */
 async function writeStreams(run: Run): Promise<SpecState> {
-  let before: RoundEnd = { specs: undefined, workDigest: undefined };
-  for (let round = 1; round <= ROUNDS_MAX; round++) {
-    const { specs, workDigest, isOneMoment } = await writeRound(run, before);
-    before = { specs, workDigest };
-    if (isOneMoment) return specs;
+  let { specs, workDigest, seen, after, isOneMoment } = await writeListed(run);
+  for (let round = 2; !isOneMoment; round++) {
+    if (round > ROUNDS_MAX) throw tooBusy();
+    const logged = await writeLogged(run, seen, after);
+    const fresh = await writeFresh(run, logged.specs, specs);
+    const digest = await spoolWork(run, logged.work);
+    const isSame = !logged.hasChanges && fresh === 0 && digest === workDigest;
+    const isWhole = logged.work.next === undefined;
+    isOneMoment = isWhole || isSame || await isStill(run.engine, logged.version);
+    ({ specs, after } = logged);
+    workDigest = digest;
   }
-  throw new ExportDisturbed(
-    `The environment was written to in each of ${ROUNDS_MAX} rounds over its streams, so there ` +
-      "was no moment that a file could tell. Export it while less is written, or stop its writers",
+  return specs;
+}
+
+function tooBusy(): ExportDisturbed {
+  return new ExportDisturbed(
+    `The environment was written to in each of ${ROUNDS_MAX} rounds, faster than it was read, or ` +
+      "with more pending work than one transaction reads. So there was no moment that a file could " +
+      "tell. Export it while less is written, or stop its writers",
   );
 }
 
-/** What the next round has to know about a round. */
-interface RoundEnd {
-  /** Specs and blobs that the file has. */
-  readonly specs: SpecState | undefined;
-  /** Of all pending work; undefined before the first round. */
-  readonly workDigest: string | undefined;
-}
-
-interface Round {
+/** What the first round has written. */
+interface Listed {
+  /** In which parts it has seen the streams. */
+  readonly seen: readonly SeenPart[];
+  /** The file has what is logged up to here. */
+  readonly after: LogPlace;
   readonly specs: SpecState;
+  /** Of all pending work. */
   readonly workDigest: string;
   readonly isOneMoment: boolean;
 }
 
-async function writeRound(run: Run, { specs: written, workDigest }: RoundEnd): Promise<Round> {
-  const { engine, host, tenant, tools } = run;
-  const limits = tools.limits ?? SEGMENT_LIMITS;
-  const previous = await tools.spool.turn();
+/** The first round, over all streams. */
+async function writeListed(run: Run): Promise<Listed> {
+  const { engine, host, tenant, limits } = run;
+  const seen: SeenPart[] = [];
   let specs: SpecState | undefined;
   let firstVersion: bigint | undefined;
-  let last: ListedHead | undefined;
-  let before = await previous.next();
-  let changes = 0;
   for (;;) {
     const isFirst = specs === undefined;
     const segment = await scanSegment(
       engine,
       host,
-      { tenant, after: last?.key, limits },
+      { tenant, after: seen.at(-1)?.last, limits },
       (tx) => isFirst ? readSpecState(tx, tenant) : Promise.resolve(undefined),
     );
     specs ??= segment.beside!;
     firstVersion ??= segment.version;
-    if (isFirst) {
-      changes += await writeSpecs(run, specs, written?.versions.length ?? 0);
-      changes += await writeBlobs(run, specs, written?.blobs ?? []);
-    }
-    const deltas: Delta[] = [];
-    for (const { key, head } of segment.heads) {
-      // Streams never go away, so the heads before are a subset of these, in the same order.
-      const known = !before.done && before.value.key === key ? before.value : undefined;
-      if (known !== undefined) before = await previous.next();
-      if (known !== undefined && known.generation !== head.generation) throw rewritten(key);
-      const from = known ?? { length: 0, bytes: 0, tip: undefined };
-      if (head.length > from.length) deltas.push({ key, head, from });
-    }
-    await writeDeltas(run, deltas);
-    changes += deltas.length;
-    last = segment.heads.at(-1) ?? last;
-    const isWholeRound = segment.work?.next === undefined && segment.isLast && isFirst;
-    if (!isWholeRound) await tools.spool.append(segment.heads.map(asWritten));
-    if (segment.work === undefined) continue;
-    if (!before.done) throw new ExportDisturbed(`The stream ${before.value.key} is gone`);
-    const digest = await spoolWork(run, segment.work);
-    const isSame = changes === 0 && digest === workDigest;
-    const isOneMoment = isWholeRound || isSame || await isStill(engine, firstVersion);
-    return { specs, workDigest: digest, isOneMoment };
+    if (isFirst) await writeFresh(run, specs);
+    const filled = segment.heads.filter(({ head }) => head.length > 0);
+    await writeDeltas(run, filled.map((each) => ({ ...each, from: 0, to: each.head.length })));
+    const { place, work } = segment;
+    seen.push({ last: segment.isLast ? undefined : segment.heads.at(-1)!.key, place });
+    if (work === undefined) continue;
+    const workDigest = await spoolWork(run, work);
+    const isWhole = isFirst && work.next === undefined;
+    const isOneMoment = isWhole || await isStill(engine, firstVersion);
+    return { seen, after: seen[0]!.place, specs, workDigest, isOneMoment };
   }
+}
+
+/** What a later round has written, and what the environment was at its end. */
+interface Logged extends RestOfMoment {
+  readonly version: bigint;
+  readonly after: LogPlace;
+  readonly hasChanges: boolean;
+}
+
+/** A later round: writes what is logged behind `after`, until it has reached the end of the log. */
+async function writeLogged(
+  run: Run,
+  seen: readonly SeenPart[],
+  after: LogPlace,
+): Promise<Logged> {
+  const { engine, host, tenant, limits } = run;
+  let hasChanges = false;
+  /** Where the log ended when the round began. */
+  let goal: LogPlace | undefined;
+  let readingsMax = Infinity;
+  for (let place = after, readings = 1; readings <= readingsMax; readings++) {
+    const read = await readChanges(engine, host, { tenant, after: place, seen, limits });
+    await writeDeltas(run, read.deltas);
+    hasChanges ||= read.deltas.length > 0;
+    const { version, rest } = read;
+    place = read.place;
+    if (rest !== undefined) return { ...rest, version, after: place, hasChanges };
+    goal ??= read.end;
+    // What has come meanwhile should take fewer transactions than what was there.
+    if (place >= goal) readingsMax = Math.min(readingsMax, readings * CATCHING_UP_MAX);
+  }
+  throw tooBusy();
 }
 
 /** Spools the work of a round, reading the rest of it. Returns the digest of all of it. */
 async function spoolWork(run: Run, first: WorkSegment): Promise<string> {
-  const { engine, host, tenant, tools } = run;
-  const limits = tools.limits ?? SEGMENT_LIMITS;
+  const { engine, host, tenant, tools, limits } = run;
   const digest = createHash("sha256");
   // Discards what the round before has spooled; it does not belong to the moment.
-  await tools.workSpool.turn();
+  await tools.spool.turn();
   for (let segment = first;;) {
     for (const { kind, text } of segment.texts) digest.update(`${kind} ${text}\n`);
-    if (segment.texts.length > 0) await tools.workSpool.append(segment.texts);
+    if (segment.texts.length > 0) await tools.spool.append(segment.texts);
     const { next } = segment;
     if (next === undefined) return digest.digest("hex");
     segment = await engine.snapshot((tx) => {
@@ -224,31 +251,31 @@ async function isStill(engine: Engine, version: bigint): Promise<boolean> {
   return await engine.snapshot((tx) => tx.readVersion()) === version;
 }
 
-function asWritten({ key, head }: ListedHead): WrittenHead {
-  const { length, bytes, tip, generation } = head;
-  return { key, length, bytes, tip, generation };
-}
-
 async function writeDeltas({ engine, tenant, writer, tools }: Run, deltas: readonly Delta[]) {
   for await (const page of readDeltas(engine, tenant, deltas)) {
-    const { delta: { key, head, from }, events, isFirst, isLast } = page;
+    const { delta: { key, head, from, to }, events, isFirst, isLast, tipBefore, tip } = page;
     if (isFirst) {
       const { generation, createdAt: created_at, updatedAt: updated_at } = head;
-      const { length, tip } = from;
       await writer.writeRecord({
         record: "stream",
         key,
         generation,
         created_at,
         updated_at,
-        from: length,
-        ...(length > 0 && { tip }),
+        from,
+        ...(tipBefore !== undefined && { tip: tipBefore }),
       });
     }
     await writer.writeEvents(events);
-    if (isLast) await writer.writeRecord({ record: "tip", length: head.length, tip: head.tip! });
+    if (isLast) await writer.writeRecord({ record: "tip", length: to, tip });
     tools.onProgress?.(writer.counts);
   }
+}
+
+/** Writes the spec and blob versions that the file does not have. Returns how many. */
+async function writeFresh(run: Run, specs: SpecState, written?: SpecState): Promise<number> {
+  return await writeSpecs(run, specs, written?.versions.length ?? 0) +
+    await writeBlobs(run, specs, written?.blobs ?? []);
 }
 
 /** Writes the spec versions after the first `written`. Returns how many. */
@@ -302,7 +329,7 @@ async function writeApiKeys({ engine, tenant, writer }: Run): Promise<void> {
 }
 
 async function writeWork({ writer, tools }: Run): Promise<void> {
-  for await (const { kind, text } of await tools.workSpool.turn()) {
+  for await (const { kind, text } of await tools.spool.turn()) {
     await writer.writeInParts({ record: "work", kind }, text);
     tools.onProgress?.(writer.counts);
   }

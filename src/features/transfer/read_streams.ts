@@ -1,6 +1,7 @@
 /**
  * Reads the streams of an environment for an export: first their heads, one segment per
- * transaction, then the events that still have to be exported.
+ * transaction, then the events that still have to be exported. What came to the streams later is
+ * found in the commit log (`read_changes.ts`).
  *
  * A head never goes back and the events below it never change. So the head alone identifies the
  * content of a stream, and its events may be read later, in as many transactions as it takes.
@@ -8,11 +9,18 @@
  * read while the last one is written.
  */
 
-import { extendChain } from "../../domain/audit/chain.ts";
+import { type ChainHash, extendChain } from "../../domain/audit/chain.ts";
+import type { LogPlace } from "../../domain/feed/place.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { lastLogPlace } from "../../store/feed/commit_log.ts";
+import { BEFORE_COMMITS } from "../../store/feed/fill.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
-import { type IndexedEvent, readEvents } from "../../store/streams/stream_events.ts";
+import {
+  type EventWindow,
+  type IndexedEvent,
+  readEvents,
+} from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import type { BlobVersion } from "../../domain/wasm/blob.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
@@ -31,6 +39,8 @@ export interface ListedHead {
 interface HeadSegment {
   /** The version of the store that was read. */
   readonly version: bigint;
+  /** Where the commit log ended: the heads have what was logged up to there, and no more. */
+  readonly place: LogPlace;
   readonly heads: readonly ListedHead[];
   /** False if the environment has more streams after the last head. */
   readonly isLast: boolean;
@@ -38,7 +48,7 @@ interface HeadSegment {
   readonly work: WorkSegment | undefined;
 }
 
-/** The specs and blobs at the same version as the first segment of a round. */
+/** The specs and blobs at one version of the store. */
 export interface SpecState {
   readonly versions: readonly SpecVersion[];
   readonly blobs: readonly BlobVersion[];
@@ -53,6 +63,15 @@ export function readSpecState(tx: ReadTransaction, tenant: number): Promise<Spec
     readCurrentVersion(tx, tenant),
     listBlobs(tx, tenant),
   ]).then(([versions, current, blobs]) => ({ versions, current, blobs }));
+}
+
+/**
+ * Where the log of commits ends. What may still be filled in of the time before the log is not
+ * behind that place.
+ */
+export async function logEnd(tx: ReadTransaction, tenant: number): Promise<LogPlace> {
+  const last = await lastLogPlace(tx, tenant);
+  return last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;
 }
 
 export interface SegmentStart {
@@ -70,7 +89,7 @@ export async function scanSegment<T>(
 ): Promise<HeadSegment & { readonly beside: T }> {
   return await engine.snapshot(async (tx) => {
     const version = await tx.readVersion();
-    const beside = await alongside(tx);
+    const [place, beside] = await Promise.all([logEnd(tx, tenant), alongside(tx)]);
     const beganMs = host.nowMs();
     const heads: ListedHead[] = [];
     let last = after;
@@ -81,34 +100,34 @@ export async function scanSegment<T>(
       const endMs = beganMs + limits.milliseconds;
       if (batch.length < limits.batch) {
         const work = await scanWork(tx, host, tenant, { place: WORK_BEGIN, limits, endMs });
-        return { version, heads, isLast: true, work, beside };
+        return { version, place, heads, isLast: true, work, beside };
       }
       last = batch.at(-1);
       const isFull = heads.length >= limits.heads || host.nowMs() >= endMs;
-      if (isFull) return { version, heads, isLast: false, work: undefined, beside };
+      if (isFull) return { version, place, heads, isLast: false, work: undefined, beside };
     }
   });
 }
 
-/** How far a stream was written before; nothing at first. */
-export interface Reached {
-  readonly length: number;
-  readonly bytes: number;
-  readonly tip: string | undefined;
-}
-
+/** Events of a stream that the file does not have yet: from index `from`, up to `to`, exclusive. */
 export interface Delta {
   readonly key: StreamKey;
+  /** May have events behind `to`, which another delta will have. */
   readonly head: StreamHead;
-  readonly from: Reached;
+  readonly from: number;
+  readonly to: number;
 }
 
-/** Consecutive events of one delta. `isLast` is true for the page that reaches its head. */
+/** Consecutive events of one delta. `isLast` is true for the page that reaches its end. */
 export interface DeltaPage {
   readonly delta: Delta;
   readonly events: readonly IndexedEvent[];
   readonly isFirst: boolean;
   readonly isLast: boolean;
+  /** Only with the first page: the chain hash of the event before it, if there is one. */
+  readonly tipBefore: ChainHash | undefined;
+  /** The chain hash of the last event. */
+  readonly tip: ChainHash;
 }
 
 /** The source changed in a way that a file cannot represent. */
@@ -143,7 +162,8 @@ function groupDeltas(deltas: readonly Delta[]): Delta[][] {
   const groups: Delta[][] = [];
   let room = { streams: 0, bytes: 0 };
   for (const delta of deltas) {
-    const bytes = delta.head.bytes - delta.from.bytes;
+    // How many bytes these events have is not known, so it is what they have on average.
+    const bytes = delta.head.bytes * (delta.to - delta.from) / delta.head.length;
     if (room.streams === 0 || room.bytes < bytes) {
       groups.push([]);
       room = { streams: GROUP_STREAMS, bytes: GROUP_BYTES };
@@ -162,42 +182,45 @@ function readGroup(
 ): Promise<IndexedEvent[][]> {
   if (group.length === 0) return Promise.resolve([]);
   return engine.snapshot((tx) =>
-    Promise.all(group.map(({ key, head, from }) =>
-      readEvents(tx, tenant, key, {
-        from: from.length,
-        to: head.length,
-        bytesMax: PAGE_BYTES,
-        generation: head.generation,
-      })
-    ))
+    Promise.all(
+      group.map((delta) =>
+        readEvents(tx, tenant, delta.key, windowOf(delta, Math.max(0, delta.from - 1)))
+      ),
+    )
   );
 }
 
+function windowOf({ head: { generation }, to }: Delta, from: number): EventWindow {
+  return { from, to, bytesMax: PAGE_BYTES, generation };
+}
+
+/** The first page begins with the event before the delta, for its chain hash. */
 async function* followPages(
   engine: Engine,
   tenant: number,
   delta: Delta,
   firstPage: IndexedEvent[],
 ): AsyncGenerator<DeltaPage> {
-  const { key, head } = delta;
-  let { length, tip } = delta.from;
-  let events = firstPage;
-  for (;;) {
+  const { key, head, from, to } = delta;
+  let length = Math.max(0, from - 1);
+  let tip: ChainHash | undefined;
+  for (let page = firstPage;;) {
     // No events are left there if the stream was rewritten.
-    if (events.length === 0) await explainBreak(engine, tenant, delta, length);
-    for (const { index, raw, hash } of events) {
-      tip = extendChain(tip, raw);
+    if (page.length === 0) await explainBreak(engine, tenant, delta, length);
+    const isFirst = page === firstPage;
+    const before = isFirst && from > 0 ? page[0] : undefined;
+    for (const { index, raw, hash } of page) {
+      tip = index < from ? hash : extendChain(tip, raw);
       if (index !== length || hash !== tip) await explainBreak(engine, tenant, delta, index);
       length++;
     }
-    const isLast = length === head.length;
-    if (isLast && tip !== head.tip) await explainBreak(engine, tenant, delta, length - 1);
-    const isFirst = events === firstPage;
-    yield { delta, events, isFirst, isLast };
+    const isLast = length === to;
+    const isAtHead = isLast && to === head.length;
+    if (isAtHead && tip !== head.tip) await explainBreak(engine, tenant, delta, length - 1);
+    const events = before === undefined ? page : page.slice(1);
+    yield { delta, events, isFirst, isLast, tipBefore: before?.hash, tip: tip! };
     if (isLast) return;
-    const { generation } = head;
-    const window = { from: length, to: head.length, bytesMax: PAGE_BYTES, generation };
-    events = await engine.snapshot((tx) => readEvents(tx, tenant, key, window));
+    page = await engine.snapshot((tx) => readEvents(tx, tenant, key, windowOf(delta, length)));
   }
 }
 

@@ -1,5 +1,6 @@
 /** The index of ids behind the aggregate listing, in byte-wise order of the canonical id. */
 
+import { Buffer } from "node:buffer";
 import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
@@ -44,6 +45,12 @@ export async function listStreams(
     const [type, id] = unpack(key).slice(-2) as [string, string];
     return streamKey(type, id);
   });
+}
+
+/** Whether {@link listStreams} has a stream after another one. */
+export function isListedAfter(stream: StreamKey, other: StreamKey): boolean {
+  // Any tenant will do.
+  return Buffer.compare(aggregateKey(1, stream), aggregateKey(1, other)) > 0;
 }
 
 function aggregateKey(tenant: number, stream: StreamKey) {

@@ -15,6 +15,7 @@ import { pack } from "../../../src/kv/tuple.ts";
 import { readLogCursor, readLogSpan } from "../../../src/store/feed/log_cursor.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";
+import { makeOld } from "../../support/old_store.ts";
 import {
   noteWrite,
   orderWrite,
@@ -24,18 +25,6 @@ import {
 } from "../../support/service_fixture.ts";
 
 const ORDERS = 250;
-
-/** Takes everything of the log from the store, as if an earlier build had written it. */
-function makeOld(engine: Engine, { number }: Tenant): Promise<void> {
-  return engine.transact((tx) => {
-    tx.clearRange(keys.commitLog(number));
-    tx.clearRange(keys.logStarts(number));
-    tx.clear(keys.logCursor(number));
-    tx.clear(keys.feedFill(number));
-    tx.clear(keys.feedPrepared());
-    return Promise.resolve();
-  });
-}
 
 async function fillAll(engine: Engine): Promise<void> {
   while (await fillFeeds(engine) > 0);

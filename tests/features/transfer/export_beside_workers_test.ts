@@ -4,11 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { WrittenHead } from "../../../src/features/transfer/export_environment.ts";
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
-import type { WorkText } from "../../../src/domain/transfer/work.ts";
-import { wrapEngine } from "../../../src/kv/calls.ts";
-import type { Engine } from "../../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { memoryDatabase } from "../../support/memory_foundationdb.ts";
@@ -20,7 +16,7 @@ import {
 } from "../../support/moving_shop.ts";
 import { eventsOf } from "../../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { exportText, memorySpool } from "../../support/transfer_fixtures.ts";
+import { besides, exportText } from "../../support/transfer_fixtures.ts";
 
 const IDS = Array.from({ length: 6 }, (_, number) => uuid(number + 1));
 /** Two heads or two work items a transaction, so that each round takes many transactions. */
@@ -73,19 +69,14 @@ async function fill(shop: MovingShop): Promise<void> {
 /** A key that belongs to no tenant here. */
 const OTHER = new Uint8Array([0x16, 0x7f]);
 
-/** An export that calls `between` after each part that it has kept. */
+/** An export that calls `between` after each of its transactions. */
 function exportWith(shop: MovingShop, between: () => Promise<void>): Promise<string> {
-  const around = <T>(spool = memorySpool<T>()) => ({
-    turn: spool.turn,
-    append: async (items: readonly T[]) => {
-      await spool.append(items);
-      // Writes of others do not matter, but they raise the store's version.
-      await shop.engine.transact((tx) => Promise.resolve(tx.add(OTHER, 1n)));
-      await between();
-    },
+  const busy = besides(shop.engine, async () => {
+    // Writes of others do not matter, but they raise the store's version.
+    await shop.engine.transact((tx) => Promise.resolve(tx.add(OTHER, 1n)));
+    await between();
   });
-  const spools = { spool: around<WrittenHead>(), workSpool: around<WorkText>() };
-  return exportText(shop.engine, shop.host, shop.tenant, { ...spools, limits: SMALL });
+  return exportText(busy, shop.host, shop.tenant, { limits: SMALL });
 }
 
 /** How many events of each type each stream has in the end. */
@@ -120,8 +111,8 @@ const STEPS: readonly (readonly [name: string, step: Between])[] = [
     await shop.work();
   }],
 ];
-/** About three rounds. */
-const PARTS = 45;
+/** More transactions than two rounds take. */
+const PARTS = 60;
 
 for (const [name, step] of STEPS) {
   Deno.test(`nothing is lost and nothing doubled when between two parts of an export ${name}`, async () => {
@@ -166,18 +157,18 @@ Deno.test("work that changes without any event is told as it is at the moment of
 
 Deno.test("work that never stands still is no moment, and the export says so", async () => {
   const withShop = await shopMaker(async (shop) => {
-    for (let number = 0; number < 40; number++) await shop.write(IDS[0]!, "was_promised");
+    for (let number = 0; number < 100; number++) await shop.write(IDS[0]!, "was_promised");
   });
   await withShop(async (shop) => {
-    const spool = memorySpool<WrittenHead>();
-    const append = async (heads: readonly WrittenHead[]) => {
-      await spool.append(heads);
+    let parts = 0;
+    const busy = besides(shop.engine, async () => {
+      // Several times in each round: two pieces are read in a transaction.
+      if (++parts % 10 > 0) return;
       const { data } = valueOf(await shop.service.data.listScheduled(shop.tenant, { limit: 1 }));
       await shop.service.data.cancelScheduled(shop.tenant, data[0]!.scheduled_id);
-    };
-    const tools = { spool: { turn: spool.turn, append }, limits: SMALL };
+    });
     await assert.rejects(
-      exportText(shop.engine, shop.host, shop.tenant, tools),
+      exportText(busy, shop.host, shop.tenant, { limits: SMALL }),
       /written to in each of \d+ rounds/,
     );
   });
@@ -187,12 +178,8 @@ Deno.test("what one transaction holds is one moment, however busy the workers of
   const withShop = await shopMaker(fill);
   await withShop(async (shop) => {
     let drained = 0;
-    const busy: Engine = wrapEngine(shop.engine, {
-      snapshot: async (body) => {
-        const value = await shop.engine.snapshot(body);
-        drained += await shop.service.background.drainOutbox(1);
-        return value;
-      },
+    const busy = besides(shop.engine, async () => {
+      drained += await shop.service.background.drainOutbox(1);
     });
     const { timeMs } = shop.host;
     const text = await exportText(busy, shop.host, shop.tenant);

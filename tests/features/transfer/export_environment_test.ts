@@ -1,11 +1,9 @@
 /** Exports beside writers: the file shows one moment, or there is no file. */
 
 import assert from "node:assert/strict";
-import type { WrittenHead } from "../../../src/features/transfer/export_environment.ts";
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
 import type { StreamKey } from "../../../src/domain/stream_key.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
 import { readInstance, tenantOf } from "../../../src/store/access/instances.ts";
@@ -21,12 +19,13 @@ import {
 } from "../../support/service_fixture.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 import {
+  besides,
   exportText,
   imported,
   importText,
-  memorySpool,
   openService,
 } from "../../support/transfer_fixtures.ts";
+import { erase } from "../../support/erasure_fixtures.ts";
 import { changeHead } from "../../support/stored_head.ts";
 
 const FIRST = uuid(0);
@@ -54,18 +53,6 @@ async function fill(fixture: ServiceFixture): Promise<void> {
   }
 }
 
-/** Calls `between` each time a part of a round has been kept. */
-function spoolWith(between: () => Promise<void>) {
-  const spool = memorySpool<WrittenHead>();
-  return {
-    turn: spool.turn,
-    append: async (heads: Parameters<typeof spool.append>[0]) => {
-      await spool.append(heads);
-      await between();
-    },
-  };
-}
-
 /** The lengths of the two streams in a store into which the text is imported. */
 async function importedPair(text: string): Promise<number[]> {
   return await withTemporaryEngine(async (engine) => {
@@ -86,8 +73,8 @@ async function lengthsOf(engine: Engine, tenant: Tenant): Promise<number[]> {
   return [(await read(FIRST)).length, (await read(LAST)).length];
 }
 
-/** Ten streams make five parts, so this is within the first three rounds. */
-const PARTS = 15;
+/** More transactions than the first round over ten streams takes. */
+const PARTS = 20;
 
 /** When the pair is written, by the number of the part that was just read. */
 const SCHEDULES:
@@ -103,12 +90,12 @@ for (const [name, isDue] of SCHEDULES) {
         await fill(fixture);
         const { engine, host, tenants, service } = fixture;
         let part = 0;
-        const spool = spoolWith(async () => {
+        const busy = besides(engine, async () => {
           if (isDue(++part, at)) await writePair(fixture, `meanwhile ${part}`);
           // Writes of others do not matter, but they raise the store's version.
           valueOf(await service.data.writeEvents(tenants.staging, noteWrite(uuid(1), "other")));
         });
-        const text = await exportText(engine, host, tenants.test, { spool, limits: SMALL });
+        const text = await exportText(busy, host, tenants.test, { limits: SMALL });
         const [first, last] = await importedPair(text);
         assert.equal(first, last);
       });
@@ -121,13 +108,10 @@ Deno.test("exportEnvironment() of streams that memory holds is one moment under 
     await fill(fixture);
     const { engine, host, tenants } = fixture;
     let writes = 0;
-    const writing: Engine = wrapEngine(engine, {
-      snapshot: async (body) => {
-        const value = await engine.snapshot(body);
-        await writePair(fixture, `write ${writes}`, `key ${writes++}`);
-        return value;
-      },
-    });
+    const writing = besides(
+      engine,
+      () => writePair(fixture, `write ${writes}`, `key ${writes++}`),
+    );
     const text = await exportText(writing, host, tenants.test);
     assert.ok(writes > 3);
     const [first, last] = await importedPair(text);
@@ -141,14 +125,10 @@ Deno.test("a keyed write that landed after the moment of the file lands anew aft
     await writePair(fixture, "early", "early");
     const { engine, host, tenants, service } = fixture;
     let snapshots = 0;
-    const writing: Engine = wrapEngine(engine, {
-      snapshot: async (body) => {
-        const value = await engine.snapshot(body);
-        // Reads the instance, leftover imports and the heads first: what lands now is later
-        // than the file.
-        if (++snapshots === 3) await writePair(fixture, "late", "late");
-        return value;
-      },
+    const writing = besides(engine, async () => {
+      // Reads the instance, leftover imports and the heads first: what lands now is later than
+      // the file.
+      if (++snapshots === 3) await writePair(fixture, "late", "late");
     });
     const text = await exportText(writing, host, tenants.test);
     assert.match(text, /"key":"late"/, "its entry is in the file, but not its events");
@@ -171,14 +151,14 @@ Deno.test("exportEnvironment() has streams and specs that came up in the middle 
     await fill(fixture);
     const { engine, host, tenants, service } = fixture;
     let parts = 0;
-    const spool = spoolWith(async () => {
-      if (++parts === 2) await service.data.writeEvents(tenants.test, noteWrite(uuid(0xa0), "new"));
-      if (parts !== 3) return;
+    const busy = besides(engine, async () => {
+      if (++parts === 5) await service.data.writeEvents(tenants.test, noteWrite(uuid(0xa0), "new"));
+      if (parts !== 7) return;
       const spec = copyOfExampleSpec();
       spec.singletons = ["main", "other"];
       valueOf(await service.specs.deploySpec(tenants.test, { spec, force: false, dryRun: false }));
     });
-    const text = await exportText(engine, host, tenants.test, { spool, limits: SMALL });
+    const text = await exportText(busy, host, tenants.test, { limits: SMALL });
     assert.match(text, /\{"record":"current_spec","version":2\}/);
     await withTemporaryEngine(async (other) => {
       const tenant = await importInto(other, text);
@@ -195,36 +175,73 @@ Deno.test("exportEnvironment() has streams and specs that came up in the middle 
   });
 });
 
-Deno.test("exportEnvironment() says so when there is no moment without a write", async () => {
+Deno.test("exportEnvironment() says so when more is written than it can read", async () => {
   await withService(async (fixture) => {
     await fill(fixture);
-    const { engine, host, tenants } = fixture;
-    const spool = spoolWith(() => writePair(fixture, "always"));
+    const { engine, host, tenants, service } = fixture;
+    let streams = 0;
+    const busy = besides(engine, async () => {
+      for (let number = 0; number < 3; number++) {
+        // Each is listed before all others, so the first round ends.
+        const id = uuid(100_000 - ++streams).replace("5b3e", "0000");
+        const write = noteWrite(id, "more");
+        valueOf(await service.data.writeEvents(tenants.test, write));
+      }
+    });
     await assert.rejects(
-      exportText(engine, host, tenants.test, { spool, limits: SMALL }),
+      exportText(busy, host, tenants.test, { limits: SMALL }),
       /written to in each of \d+ rounds.*stop its writers/,
     );
   });
 });
 
-Deno.test("exportEnvironment() gives up when a stream is rewritten under it, and names it", async () => {
+Deno.test("exportEnvironment() gives up when a stream that it has read is erased, and names it", async () => {
+  const stream = `order:${FIRST}` as StreamKey;
+  let refused = 0;
+  for (let at = 1; at <= PARTS; at++) {
+    await withService(async (fixture) => {
+      await fill(fixture);
+      const { engine, host, tenants } = fixture;
+      let part = 0;
+      const busy = besides(engine, async () => {
+        if (++part === at) await erase(fixture, stream);
+      });
+      try {
+        const text = await exportText(busy, host, tenants.test, { limits: SMALL });
+        // Before the first head was read, or after the moment of the file.
+        const generation = at <= 2 ? 1 : 0;
+        assert.ok(
+          text.includes(`{"record":"stream","key":"${stream}","generation":${generation},`),
+        );
+      } catch (error) {
+        assert.match(`${error}`, new RegExp(`${stream} was rewritten during the export`));
+        refused++;
+      }
+    });
+  }
+  assert.ok(refused >= 9, `${refused} times: four more segments and their events were to be read`);
+});
+
+Deno.test("exportEnvironment() takes a stream that came up and was erased meanwhile as its markers", async () => {
   await withService(async (fixture) => {
     await fill(fixture);
-    const { engine, host, tenants } = fixture;
-    const stream = `order:${FIRST}` as StreamKey;
-    let isDone = false;
-    const spool = spoolWith(async () => {
-      if (isDone) return;
-      isDone = true;
-      await engine.transact(async (tx) => {
-        const { generation } = await readHead(tx, tenants.test.number, stream);
-        await changeHead(tx, tenants.test.number, stream, { generation: generation + 1 });
-      });
+    const { engine, host, tenants, service } = fixture;
+    // Listed before all others: the first round has passed it.
+    const id = FIRST.replace("5b3e", "0000");
+    let part = 0;
+    const busy = besides(engine, async () => {
+      if (++part !== 5) return;
+      valueOf(await service.data.writeEvents(tenants.test, noteWrite(id, "secret")));
+      await erase(fixture, `order:${id}`);
     });
-    await assert.rejects(
-      exportText(engine, host, tenants.test, { spool, limits: SMALL }),
-      new RegExp(`${stream} was rewritten during the export`),
-    );
+    const text = await exportText(busy, host, tenants.test, { limits: SMALL });
+    assert.ok(!text.includes("secret"));
+    await withTemporaryEngine(async (other) => {
+      const tenant = await importInto(other, text);
+      const stream = `order:${id}` as StreamKey;
+      const head = await other.snapshot((tx) => readHead(tx, tenant.number, stream));
+      assert.deepEqual([head.length, head.generation], [1, 1]);
+    });
   });
 });
 

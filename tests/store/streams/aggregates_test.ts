@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { indexAggregate, listAggregateIds } from "../../../src/store/streams/aggregates.ts";
+import { splitStreamKey, type StreamKey } from "../../../src/domain/stream_key.ts";
+import {
+  indexAggregate,
+  isListedAfter,
+  listAggregateIds,
+  listStreams,
+} from "../../../src/store/streams/aggregates.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 Deno.test("listAggregateIds() pages through all ids of one type in byte-wise order", async () => {
@@ -47,5 +53,32 @@ Deno.test("listAggregateIds() starts after any text, also one that is no id", as
     assert.deepEqual(await after("aa"), ["ab", "b"]);
     assert.deepEqual(await after("b"), []);
     assert.deepEqual(await after("\u{10ffff}"), []);
+  });
+});
+
+Deno.test("isListedAfter() knows the order in which listStreams() has streams", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const names = [
+      "order:a",
+      "order:a:b",
+      "order-1:a",
+      "order_:b",
+      "o:z",
+      "orders:\u{1f600}",
+      "orders:\uff01",
+    ];
+    await engine.transact((tx) => {
+      for (const name of names) {
+        const { type, id } = splitStreamKey(name as StreamKey);
+        indexAggregate(tx, 1, type, id);
+      }
+      return Promise.resolve();
+    });
+    const listed = await engine.snapshot((tx) => listStreams(tx, 1, { limit: 10 }));
+    assert.equal(listed.length, names.length);
+    for (const [at, stream] of listed.entries()) {
+      const after = listed.filter((other) => isListedAfter(other, stream));
+      assert.deepEqual(after, listed.slice(at + 1));
+    }
   });
 });

@@ -38,6 +38,8 @@ import { besides, exportText, imported, importText } from "../../support/transfe
 
 const SEEDS = Number(Deno.env.get("EXPORT_SEEDS") ?? 10);
 const ORDERS = 150;
+/** No later commit begins sagas and reminders: they stay for long, and a transaction reads few. */
+const SETTING_OFF = 60;
 /** A transaction looks at the clock after two heads, records or pieces of work. */
 const SHORT = { ...SEGMENT_LIMITS, batch: 2, milliseconds: 24 };
 
@@ -74,14 +76,14 @@ async function writeSomething(shop: MovingShop, random: Random, number: number):
     case 1:
       return await shop.write(anOrder(), "was_paid", "was_called_off", "was_paid");
     case 2:
-      return await shop.write(anOrder(), "was_promised");
+      if (number > SETTING_OFF) return void await service.background.drainOutbox(100);
+      return await shop.write(anOrder(), random.below(2) === 0 ? "was_promised" : "was_placed");
     case 3:
-      return await shop.write(anOrder(), "was_placed");
+      return void await service.background.drainOutbox(1);
     case 4:
       host.timeMs += 20_000;
       return void await service.background.drainTimers(2);
     case 5:
-      return void await service.background.drainOutbox(1);
     case 6:
       return void await service.background.drainOutbox(100);
     case 7:

@@ -18,6 +18,7 @@ export interface Suite {
  * client.
  */
 export const CLUSTER_TESTS: readonly string[] = [
+  "tests/cluster/feed_crash_test.ts",
   "tests/cluster/node_crash_test.ts",
   "tests/cluster/outage_test.ts",
   "tests/features/transfer/foundationdb_test.ts",
@@ -167,7 +168,11 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
       paths: ["tests/kv/foundationdb/outage_test.ts"],
       startsCluster: true,
     },
-    { name: "node crashes", paths: ["tests/cluster/node_crash_test.ts"], startsCluster: true },
+    {
+      name: "node crashes",
+      paths: ["tests/cluster/node_crash_test.ts", "tests/cluster/feed_crash_test.ts"],
+      startsCluster: true,
+    },
     { name: "cluster outages", paths: ["tests/cluster/outage_test.ts"], startsCluster: true },
   ],
 ];

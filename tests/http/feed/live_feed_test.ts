@@ -3,10 +3,13 @@
 import assert from "node:assert/strict";
 import { createApp } from "../../../src/http/app.ts";
 import { limits } from "../../../src/domain/limits.ts";
+import type { Tier } from "../../../src/domain/access/access.ts";
+import { RATES_PER_MINUTE } from "../../../src/domain/limits/plan.ts";
+import { liveCount } from "../../../src/http/feed/live_count.ts";
 import { endFill, setFill } from "../../../src/store/feed/fill.ts";
 import { makeKey } from "../../support/access_fixtures.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
-import { noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { ACTOR, noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { type FeedServer, type Frame, readFrames, withFeedServer } from "./feed_server.ts";
 
 const NDJSON = { accept: "application/x-ndjson" };
@@ -197,10 +200,16 @@ async function withFakeClock(
     readonly seen: Frame[];
     /** Changes whether the past of the environment is still being filled in. */
     readonly setBuilding: (isBuilding: boolean) => Promise<void>;
+    /** Writes so many events. */
+    readonly fill: (count: number) => Promise<void>;
+    /** Of the instance. */
+    readonly changeTier: (tier: Tier) => Promise<void>;
+    /** Reads so often that the rate limit counts as many. */
+    readonly takeReads: (count: number) => Promise<void>;
   }) => Promise<void>,
   isBuilding = false,
 ): Promise<void> {
-  await withService(async ({ service, engine, host, tenants: { test } }) => {
+  await withService(async ({ service, access, engine, host, tenants: { test } }) => {
     const { key } = await makeKey(engine, host, test, "read");
     function setBuilding(isBuilding: boolean): Promise<void> {
       return engine.transact((tx) => {
@@ -230,8 +239,26 @@ async function withFakeClock(
         for (let turn = 0; turn < 6; turn++) await host.yieldTurn();
       }
     }
+    async function fill(count: number): Promise<void> {
+      const events = Array.from({ length: count }, (_, n) => ({
+        type: "was_noted",
+        data: { text: `${n}` },
+      }));
+      const targets = [{ aggregateType: "order", id: uuid(1), events }];
+      const write = { form: "batch", targets, metadata: { actor: ACTOR }, requestId: "1" } as const;
+      valueOf(await service.data.writeEvents(test, write));
+    }
+    async function changeTier(tier: Tier): Promise<void> {
+      valueOf(await access.changeTier(test.instanceId, tier));
+    }
+    async function takeReads(count: number): Promise<void> {
+      for (let n = 0; n < count; n++) {
+        const url = "http://127.0.0.1/_feed?from=now";
+        assert.ok((await app.fetch(new Request(url, { headers }), undefined)).status < 500);
+      }
+    }
     await pass(1_000);
-    await body({ isOpen: () => isOpen, pass, seen, setBuilding });
+    await body({ isOpen: () => isOpen, pass, seen, setBuilding, fill, changeTier, takeReads });
     await pass(limits.liveSecondsMax * 1_000);
     await all;
     assert.equal(service.feed.countFollowers(), 0);
@@ -258,6 +285,47 @@ Deno.test("while the past is being filled in, a live answer only says that it is
     await pass(1_000);
     assert.deepEqual(seen.slice(2).map(({ type }) => type), ["caught_up"]);
   }, true));
+
+Deno.test("at the rate limit a live answer pauses, and goes on when there is room again", () =>
+  withFakeClock(async ({ pass, seen, fill, changeTier, takeReads }) => {
+    await changeTier("free");
+    const { read: perMinute } = RATES_PER_MINUTE.free;
+    await takeReads(perMinute);
+    await fill(1_000);
+    await pass(10_000);
+    // What was sent before the limit was looked at.
+    const before = eventsOf(seen);
+    assert.ok(before > 0 && before < 1_000, `${before} events`);
+    await pass(40_000);
+    assert.equal(eventsOf(seen), before);
+    await pass(30_000);
+    assert.equal(eventsOf(seen), 1_000);
+  }));
+
+function eventsOf(frames: readonly Frame[]): number {
+  return frames.filter(({ type }) => type === "event").length;
+}
+
+Deno.test("too many live answers are refused with 503, until others end", () =>
+  withFeedServer(async (world) => {
+    const max = limits.liveAnswersPerInstanceMax;
+    const owner = world.tenants.test.instanceId;
+    for (let n = 0; n < max - 1; n++) assert.ok(liveCount.enter(owner));
+    try {
+      const last = await live(world, "");
+      for (const query of ["?live=sse", "?live=long-poll&from=now"]) {
+        const response = await world.get(query);
+        assert.equal(response.status, 503);
+        const { error, error_type } = await response.json();
+        assert.deepEqual([error_type, /live answers/.test(error)], ["unavailable", true]);
+      }
+      await last.cancel();
+      await untilNobody(world);
+      await (await live(world, "")).cancel();
+    } finally {
+      for (let n = 0; n < max - 1; n++) liveCount.leave(owner);
+    }
+  }));
 
 /** Waits until nobody follows. */
 async function untilNobody({ service }: FeedServer): Promise<void> {

@@ -16,6 +16,7 @@ import {
 } from "../../domain/feed/place.ts";
 import { limits } from "../../domain/limits.ts";
 import type { AggregateName } from "../../domain/reading.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -56,6 +57,8 @@ export interface FeedParts {
 }
 
 const CHECK_BYTES = 4;
+/** Environments whose feeds are known by heart. */
+const CHECKS_MAX = 1_000;
 
 interface Asked {
   readonly from: string;
@@ -69,6 +72,8 @@ interface Asked {
 export function createFeed({ engine, host, specs }: FeedParts): FeedService {
   const followers = openCommitFollowers(engine, host);
   const shared = openSharedPages(followers.seen);
+  /** They never change. */
+  const checks = createRecentMap<number, string>(CHECKS_MAX);
 
   async function readPage(
     { number: tenant }: Tenant,
@@ -112,8 +117,14 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
 
   /** What cursors of the feed end with. It is made when the feed is read first. */
   async function checkOf(tenant: number): Promise<string> {
-    const known = await engine.snapshot((tx) => readFeedId(tx, tenant));
+    const known = checks.get(tenant);
     if (known !== undefined) return known;
+    const check = await engine.snapshot((tx) => readFeedId(tx, tenant)) ?? await makeCheck(tenant);
+    checks.set(tenant, check);
+    return check;
+  }
+
+  async function makeCheck(tenant: number): Promise<string> {
     const fresh = host.randomBytes(CHECK_BYTES).toHex();
     return await engine.transact(async (tx) => {
       const before = await readFeedId(tx, tenant);

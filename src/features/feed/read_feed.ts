@@ -43,10 +43,8 @@ export interface PageToRead {
 const FIRST_RECORDS = 64;
 const RECORDS_AT_ONCE = 256;
 const RECORD_BYTES_AT_ONCE = 128 * 1024;
-/** Streams that are read first, and, if those before had few bytes, the most at once. */
-const FIRST_STREAMS = 32;
-const STREAMS_AT_ONCE = 64;
-const FEW_BYTES = 256 * 1024;
+/** On a network each read waits for its reply; and each may bring a large event. */
+const STREAMS_AT_ONCE = 48;
 /** The most that is read at once of one stream. */
 const STREAM_BYTES_MAX = 512 * 1024;
 /** What one page looks at, besides what it returns. */
@@ -153,21 +151,16 @@ async function addRecords(reading: Reading, records: readonly LogRecord[]): Prom
   const { page, draft, pieces } = reading;
   draft.lookedAtRecords += records.length;
   const items = records.flatMap((record) => itemsOf(record, page));
-  let streams = FIRST_STREAMS;
   for (let at = 0; at < items.length && !draft.isFull;) {
-    const rest = items.slice(at, at + streams);
-    const batch = rest.slice(0, countNeeded(rest, page.limit - draft.entries.length));
-    const bytesBefore = draft.lookedAtBytes;
+    const batch = nextBatch(items, at, page.limit - draft.entries.length);
     const read = await Promise.all(batch.map((item) => readItem(reading, item)));
     for (const [number, item] of batch.entries()) {
       addItem(reading, item, read[number]!);
       if (draft.isFull) return;
-      const turn = pieces.rest();
-      if (turn !== undefined) await turn;
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
     }
     at += batch.length;
-    const isLight = draft.lookedAtBytes - bytesBefore < FEW_BYTES;
-    streams = isLight ? Math.min(2 * streams, STREAMS_AT_ONCE) : FIRST_STREAMS;
   }
   if (draft.lookedAtRecords >= LOOKED_AT_RECORDS_MAX) draft.isFull = true;
 }
@@ -208,12 +201,14 @@ function positionsOf(item: Item): number {
   return item.kind === "events" ? item.to - item.from : 1;
 }
 
-/** How many of the items have enough events for the page. */
-function countNeeded(items: readonly Item[], wanted: number): number {
+/** As many items as are read at once; fewer, if they have enough events for the page. */
+function nextBatch(items: readonly Item[], from: number, wanted: number): readonly Item[] {
   let events = 0;
-  let count = 0;
-  while (count < items.length && events < wanted) events += positionsOf(items[count++]!);
-  return count;
+  let to = from;
+  while (to < items.length && to - from < STREAMS_AT_ONCE && events < wanted) {
+    events += positionsOf(items[to++]!);
+  }
+  return items.slice(from, to);
 }
 
 const NO_EVENTS: readonly IndexedEvent[] = [];

@@ -89,18 +89,22 @@ async function readHeld(
       tx.get(headKey),
       tx.get(keys.segment(tenant, stream, index, asked)),
     ]);
-    return { generation: asked, held: heldIn(stored, asked), value };
+    return { generation: asked, held: heldIn(stored, decodeHead(stored), asked), value };
   }
   const stored = await tx.get(headKey);
-  const { generation } = decodeHead(stored);
-  const held = heldIn(stored, generation);
+  const head = decodeHead(stored);
+  const { generation } = head;
+  const held = heldIn(stored, head, generation);
   const isHeld = index >= held.from;
   const value = isHeld ? undefined : await tx.get(keys.segment(tenant, stream, index, generation));
   return { generation, held, value };
 }
 
-function heldIn(stored: Bytes | undefined, generation: number): HeldEvents {
-  const head = decodeHead(stored);
+function heldIn(
+  stored: Bytes | undefined,
+  head: StreamHead,
+  generation: number,
+): HeldEvents {
   const tail = tailOf(stored, head);
   if (tail.length === 0 || head.generation !== generation) return NONE_HELD;
   const events = indexTail(head, tail);
@@ -218,7 +222,7 @@ export async function readEventsBackwards(
   if (from >= to) return [];
   const stored = await tx.get(keys.head(tenant, stream));
   const generation = window.generation ?? decodeHead(stored).generation;
-  const held = heldIn(stored, generation);
+  const held = heldIn(stored, decodeHead(stored), generation);
   const newest = held.within(from, to);
   const left = bytesMax - newest.reduce((sum, { bytes }) => sum + bytes, 0);
   const end = Math.min(to, held.from);

@@ -221,8 +221,9 @@ export function openSharedPages(seen: (tenant: number) => Seen | undefined): Sha
       if (before !== undefined) return before;
       const page = read(place);
       pages.set(name, page);
-      const drop = () => pages.delete(name);
-      page.then((outcome) => isHeld(outcome) && pages.size <= PAGES_MAX || drop(), drop);
+      page.then((outcome) => {
+        if (pages.size > PAGES_MAX || !isHeld(outcome)) pages.delete(name);
+      }, () => pages.delete(name));
       return page;
     },
   };

@@ -33,6 +33,9 @@ export const limits = {
   liveAnswersPerInstanceMax: 6_000,
   /** Frames of live answers that their clients have not taken. One owner may hold a quarter. */
   liveBytesMax: 64 * MiB,
+  /** What one live answer sends at a time; a quarter of it while there is little room. */
+  liveChunkEntriesMax: 400,
+  liveChunkBytesMax: 256 * KiB,
   /** A live answer ends after this long, or up to a tenth earlier; its client goes on anew. */
   liveSecondsMax: 300,
   /** Pages of every list other than events. */

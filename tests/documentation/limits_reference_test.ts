@@ -53,6 +53,8 @@ const STATED: Readonly<Record<string, string>> = {
     `of one instance ${told(limits.liveAnswersPerInstanceMax)}`,
   "frames of live answers": `${mebibytes(limits.liveBytesMax)}, ` +
     `of one instance ${mebibytes(limits.liveBytesMax / 4)}`,
+  "what one live answer sends at a time": `${limits.liveChunkEntriesMax} entries or ` +
+    `${limits.liveChunkBytesMax / 1024} KiB, or one larger event or state`,
   "a live answer": `${limits.liveSecondsMax} s, or up to a tenth less`,
   "every other list": `${limits.listPageDefault}, at most ${limits.listPageMax}`,
   "radius of `nearby`": `${limits.nearbyRadiusMetresMin} to ` +

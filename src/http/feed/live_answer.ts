@@ -22,8 +22,14 @@ const MS_PER_SECOND = 1000;
 /** So many entries cost as much as one read of the rate limit: see docs/reference/limits.md. */
 export const ENTRIES_OF_A_READ = 100;
 /** A chunk as long as there is much room for frames, and one when there is little. */
-const LARGE_CHUNK: ChunkSize = { limit: 400, bytesMax: 256 * 1024 };
-const SMALL_CHUNK: ChunkSize = { limit: 100, bytesMax: 64 * 1024 };
+const LARGE_CHUNK: ChunkSize = {
+  limit: limits.liveChunkEntriesMax,
+  bytesMax: limits.liveChunkBytesMax,
+};
+const SMALL_CHUNK: ChunkSize = {
+  limit: LARGE_CHUNK.limit / 4,
+  bytesMax: LARGE_CHUNK.bytesMax / 4,
+};
 /** Half of what one owner may hold. */
 const MUCH_ROOM_BYTES = limits.liveBytesMax / 8;
 /** A connection that had nothing else to say says this often that it is alive. */

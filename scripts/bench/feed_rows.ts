@@ -8,8 +8,8 @@ import { type FeedReader, openFeedReader } from "./feed_reader.ts";
 import { percentiles, runWork } from "./load.ts";
 import { processorMicros, residentMemory } from "./machine.ts";
 import { runOpenLoop } from "./open_loop.ts";
-import { batchBody, streamId } from "./requests.ts";
-import type { Target } from "./server_measures.ts";
+import { streamId } from "./requests.ts";
+import { fillEachOnce, type Target } from "./server_measures.ts";
 import type { Row } from "./table.ts";
 
 export interface FeedBench {
@@ -32,7 +32,6 @@ export const CLUSTER_GOALS: FeedGoals = { catchUpPerSecond: 40_000, heardMs: 250
 
 const EVENTS_EACH = 10;
 const STREAMS = 50_000;
-const CONNECTIONS = 16;
 const READERS = 100;
 const WRITES_PER_SECOND = 1_000;
 const SECONDS = 10;
@@ -53,24 +52,12 @@ const NUMBER_CHARACTERS_MAX = 40;
 const decoder = new TextDecoder("latin1");
 
 export async function measureFeed(bench: FeedBench): Promise<void> {
-  const events = await fill(bench);
-  await measureCatchUp(bench, events);
+  const streams = bench.isQuick ? STREAMS / 10 : STREAMS;
+  await fillEachOnce(bench.writer, streams, EVENTS_EACH);
+  await measureCatchUp(bench, streams * EVENTS_EACH);
   await measureHeard(bench);
   await measureSlow(bench);
   await measureIdle(bench);
-}
-
-async function fill({ isQuick, writer: { port, requests } }: FeedBench): Promise<number> {
-  const streams = isQuick ? STREAMS / 10 : STREAMS;
-  const body = batchBody(EVENTS_EACH);
-  let next = 0;
-  await runWork({
-    port,
-    connections: CONNECTIONS,
-    expectedStatus: 201,
-    next: () => next < streams ? requests.batch(streamId(next++), body) : undefined,
-  });
-  return streams * EVENTS_EACH;
 }
 
 function liveFeed(

@@ -2,11 +2,11 @@
 
 import type { EnvironmentName, ServerProcess } from "../../tests/support/server_process.ts";
 import { bodyText } from "./http_connection.ts";
-import { percentiles, runWork } from "./load.ts";
+import { percentiles } from "./load.ts";
 import { processorMicros, residentMemory } from "./machine.ts";
 import { askUntil, runOpenLoop } from "./open_loop.ts";
-import { batchBody, streamId } from "./requests.ts";
-import { deployBenchSpec, type Target, targetOf } from "./server_measures.ts";
+import { streamId } from "./requests.ts";
+import { deployBenchSpec, fillEachOnce, type Target, targetOf } from "./server_measures.ts";
 import { measureQueries } from "./sql_rows.ts";
 import type { Row } from "./table.ts";
 
@@ -49,7 +49,7 @@ export async function measureProjections(bench: ProjectionBench): Promise<void> 
     await deployBenchSpec(server, ENVIRONMENT);
     const target = targetOf(server, ENVIRONMENT);
     const accounts = bench.isQuick ? ACCOUNTS / 10 : ACCOUNTS;
-    await fillAccounts(target, accounts);
+    await fillEachOnce(target, accounts, EVENTS_EACH);
     await measureBuild(bench, server, target, accounts);
     await measureLag(bench, target);
     await measureExport(bench, server);
@@ -57,17 +57,6 @@ export async function measureProjections(bench: ProjectionBench): Promise<void> 
   } finally {
     await server.kill();
   }
-}
-
-async function fillAccounts({ port, requests }: Target, accounts: number): Promise<void> {
-  const body = batchBody(EVENTS_EACH);
-  let next = 0;
-  await runWork({
-    port,
-    connections: CONNECTIONS,
-    expectedStatus: 201,
-    next: () => next < accounts ? requests.batch(streamId(next++), body) : undefined,
-  });
 }
 
 async function deploy(server: ServerProcess): Promise<void> {

@@ -108,6 +108,22 @@ export async function fillStreams(
   });
 }
 
+/** Appends one batch of so many events to each of the first streams, over 16 connections. */
+export async function fillEachOnce(
+  { port, requests }: Target,
+  streams: number,
+  eventsEach: number,
+): Promise<void> {
+  const body = batchBody(eventsEach);
+  let next = 0;
+  await runWork({
+    port,
+    connections: 16,
+    expectedStatus: 201,
+    next: () => next < streams ? requests.batch(streamId(next++), body) : undefined,
+  });
+}
+
 /** Fills one stream to the given length in batches of 10,000; returns events per second. */
 export async function measureBatches(
   { port, requests }: Target,

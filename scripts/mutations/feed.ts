@@ -220,7 +220,7 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "tests/features/transfer/export_environment_test.ts",
     ],
   ]),
-  ...changesOf("src/features/transfer/read_streams.ts", EXPORT, [
+  ...changesOf("src/store/feed/fill.ts", EXPORT, [
     [
       "an export takes what is filled in for new",
       "return last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;",

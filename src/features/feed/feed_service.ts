@@ -22,8 +22,8 @@ import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { lastLogPlace, readFeedId, readLogAt, setFeedId } from "../../store/feed/commit_log.ts";
-import { BEFORE_COMMITS, readFill } from "../../store/feed/fill.ts";
+import { readFeedId, readLogAt, setFeedId } from "../../store/feed/commit_log.ts";
+import { BEFORE_COMMITS, logEnd, readFill } from "../../store/feed/fill.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
 import { type Follower, openCommitFollowers, type Seen } from "./follow_commits.ts";
@@ -152,9 +152,7 @@ function refuseCursor() {
 
 /** Behind all commits. */
 async function endOf(tx: ReadTransaction, tenant: number): Promise<FeedPosition> {
-  const last = await lastLogPlace(tx, tenant);
-  const place = last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;
-  return { place, offset: WHOLE_RECORD };
+  return { place: await logEnd(tx, tenant), offset: WHOLE_RECORD };
 }
 
 /** Whether the place of a cursor is not in the log, because an older store was restored. */

@@ -10,14 +10,13 @@ import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { type LogRecord, readLog } from "../../store/feed/commit_log.ts";
-import { BEFORE_COMMITS, isFeedPrepared } from "../../store/feed/fill.ts";
+import { BEFORE_COMMITS, isFeedPrepared, logEnd } from "../../store/feed/fill.ts";
 import { isListedAfter } from "../../store/streams/aggregates.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import {
   type Delta,
   ExportDisturbed,
-  logEnd,
   readSpecState,
   rewritten,
   type SpecState,

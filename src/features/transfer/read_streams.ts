@@ -13,8 +13,7 @@ import { type ChainHash, extendChain } from "../../domain/audit/chain.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { lastLogPlace } from "../../store/feed/commit_log.ts";
-import { BEFORE_COMMITS } from "../../store/feed/fill.ts";
+import { logEnd } from "../../store/feed/fill.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import {
   type EventWindow,
@@ -63,15 +62,6 @@ export function readSpecState(tx: ReadTransaction, tenant: number): Promise<Spec
     readCurrentVersion(tx, tenant),
     listBlobs(tx, tenant),
   ]).then(([versions, current, blobs]) => ({ versions, current, blobs }));
-}
-
-/**
- * Where the log of commits ends. What may still be filled in of the time before the log is not
- * behind that place.
- */
-export async function logEnd(tx: ReadTransaction, tenant: number): Promise<LogPlace> {
-  const last = await lastLogPlace(tx, tenant);
-  return last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;
 }
 
 export interface SegmentStart {

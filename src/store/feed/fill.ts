@@ -9,7 +9,7 @@ import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keys } from "../keys.ts";
-import { LIVE_EPOCH, logCommit, type LogEntry } from "./commit_log.ts";
+import { lastLogPlace, LIVE_EPOCH, logCommit, type LogEntry } from "./commit_log.ts";
 
 export interface FillProgress {
   /** How many records were filled in. */
@@ -87,6 +87,15 @@ export async function readLogStart(
 /** Before the first commit in the log, and behind everything that is filled in. */
 export const BEFORE_COMMITS: LogPlace = LIVE_EPOCH.toString(16).padStart(4, "0") +
   FEED_START.slice(4);
+
+/**
+ * Where the log of commits ends. What may still be filled in of the time before the log is not
+ * behind that place.
+ */
+export async function logEnd(tx: Reads, tenant: number): Promise<LogPlace> {
+  const last = await lastLogPlace(tx, tenant);
+  return last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;
+}
 
 /** The log that older builds kept for projections had this many shards. */
 const SHARDS = 16;

@@ -221,8 +221,9 @@ export async function readEventsBackwards(
   const { from, to, bytesMax } = window;
   if (from >= to) return [];
   const stored = await tx.get(keys.head(tenant, stream));
-  const generation = window.generation ?? decodeHead(stored).generation;
-  const held = heldIn(stored, decodeHead(stored), generation);
+  const head = decodeHead(stored);
+  const generation = window.generation ?? head.generation;
+  const held = heldIn(stored, head, generation);
   const newest = held.within(from, to);
   const left = bytesMax - newest.reduce((sum, { bytes }) => sum + bytes, 0);
   const end = Math.min(to, held.from);

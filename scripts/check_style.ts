@@ -91,6 +91,6 @@ function mirrorOf(path: string): string {
 }
 
 if (import.meta.main) {
-  const sources = await readSources(["main.ts", "src", "tests", "scripts"]);
+  const sources = await readSources(["main.ts", "src", "sdk", "tests", "scripts"]);
   reportAndExit("style", sources.length, checkStyle(sources));
 }

@@ -103,6 +103,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:zlib": ["src/http/answer.ts", "src/http/conditional.ts"],
     },
   },
+  // The client. It knows the server by its API alone; the subpaths build on the core.
+  "sdk/src/core": { imports: [] },
   // Composition: what each command starts, and with what.
   "src/cli": { imports: ["src"] },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },

@@ -176,7 +176,10 @@ export function testAlone(source: Source): Fault[] {
   });
 }
 
-/** Refuses default exports, and files that only re-export. */
+/** An entry point of the package, which names what users may import. */
+const ENTRY_POINT = /^sdk\/src\/[a-z]+\/mod\.ts$/;
+
+/** Refuses default exports, and files that only re-export, except the package's entry points. */
 export function exportForms(source: Source): Fault[] {
   const faults = collect(source, (node) => {
     const isDefault = ts.isExportAssignment(node) ||
@@ -187,7 +190,9 @@ export function exportForms(source: Source): Fault[] {
   const statements = source.tree.statements;
   const passesOn = (statement: ts.Statement) =>
     ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined;
-  if (statements.length > 0 && statements.every(passesOn)) {
+  if (
+    statements.length > 0 && statements.every(passesOn) && !ENTRY_POINT.test(source.path)
+  ) {
     faults.push(fault(source, 1, "barrel", "the file only passes names on"));
   }
   return faults;

@@ -105,6 +105,8 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   // The client. It knows the server by its API alone; the subpaths build on the core.
   "sdk/src/core": { imports: [] },
+  // For receivers and auditors, who need nothing else of the client.
+  "sdk/src/webhooks": { imports: [] },
   // Composition: what each command starts, and with what.
   "src/cli": { imports: ["src"] },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },

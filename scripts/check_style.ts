@@ -64,7 +64,8 @@ function signatureFaults(sources: readonly Source[], rows: readonly LongSignatur
 function untested(sources: readonly Source[], neighbours: readonly Neighbour[]): Fault[] {
   const paths = new Set(sources.map((source) => source.path));
   const lonely = sources.filter((source) =>
-    rules.within(source.path, "src") && !rules.declaresOnlyTypes(source) &&
+    (rules.within(source.path, "src") || rules.within(source.path, "sdk/src")) &&
+    !rules.declaresOnlyTypes(source) && !rules.isEntryPoint(source) &&
     !paths.has(mirrorOf(source.path))
   );
   const faults: Fault[] = [];
@@ -87,7 +88,8 @@ function untested(sources: readonly Source[], neighbours: readonly Neighbour[]):
 }
 
 function mirrorOf(path: string): string {
-  return path.replace(/^src\//, "tests/").replace(/\.ts$/, "_test.ts");
+  return path.replace(/^sdk\/src\//, "tests/sdk/").replace(/^src\//, "tests/")
+    .replace(/\.ts$/, "_test.ts");
 }
 
 if (import.meta.main) {

@@ -16,6 +16,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a union of names; what each means is seen where it goes to the wire",
   },
   {
+    place: "sdk/src/verify",
+    test: "tests/sdk/verify/bundle_test.ts",
+    reason: "forms, hashes and verdicts, seen through whole bundles",
+  },
+  {
     place: "src/domain/stream_key.ts",
     test: "tests/store/streams/streams_test.ts",
     reason: "one template string, in the key of every stored event",

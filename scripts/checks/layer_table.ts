@@ -107,6 +107,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "sdk/src/core": { imports: [] },
   // For receivers and auditors, who need nothing else of the client.
   "sdk/src/webhooks": { imports: [] },
+  "sdk/src/verify": {
+    imports: [],
+    packages: {
+      "@noble/ed25519": ["sdk/src/verify/signature.ts"],
+      "@noble/hashes": ["sdk/src/verify/hashes.ts", "sdk/src/verify/signature.ts"],
+    },
+  },
   // Composition: what each command starts, and with what.
   "src/cli": { imports: ["src"] },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },

@@ -176,8 +176,10 @@ export function testAlone(source: Source): Fault[] {
   });
 }
 
-/** An entry point of the package, which names what users may import. */
-const ENTRY_POINT = /^sdk\/src\/[a-z]+\/mod\.ts$/;
+/** Whether the file is an entry point of the package, which names what users may import. */
+export function isEntryPoint(source: Source): boolean {
+  return /^sdk\/src\/[a-z]+\/mod\.ts$/.test(source.path);
+}
 
 /** Refuses default exports, and files that only re-export, except the package's entry points. */
 export function exportForms(source: Source): Fault[] {
@@ -191,7 +193,7 @@ export function exportForms(source: Source): Fault[] {
   const passesOn = (statement: ts.Statement) =>
     ts.isExportDeclaration(statement) && statement.moduleSpecifier !== undefined;
   if (
-    statements.length > 0 && statements.every(passesOn) && !ENTRY_POINT.test(source.path)
+    statements.length > 0 && statements.every(passesOn) && !isEntryPoint(source)
   ) {
     faults.push(fault(source, 1, "barrel", "the file only passes names on"));
   }

@@ -169,6 +169,13 @@ Deno.test("checkStyle() wants a test for each file of src, or a neighbour that c
   assert.deepEqual(rulesOfTree(three, [{ ...folder, reason: "" }]), ["neighbour"]);
 });
 
+Deno.test("checkStyle() wants the same of the client, except of its entry points", () => {
+  assert.deepEqual(rulesOfTree(["sdk/src/core/a.ts"], []), ["untested"]);
+  assert.deepEqual(rulesOfTree(["sdk/src/core/a.ts", "tests/core/a_test.ts"], []), ["untested"]);
+  assert.deepEqual(rulesOfTree(["sdk/src/core/a.ts", "tests/sdk/core/a_test.ts"], []), []);
+  assert.deepEqual(rulesOfTree(["sdk/src/core/mod.ts"], []), []);
+});
+
 Deno.test("checkStyle() wants no test for a file that declares only types", () => {
   const text =
     `${HEADER}import type { B } from "./b.ts";\nexport interface A { b: B }\ntype C = 1;`;

@@ -192,6 +192,19 @@ const KINDS: readonly Kind[] = [
     }
   }),
   {
+    name: "a field stands twice",
+    apply(text, random, texts) {
+      const fields = /"(?:hash|index|key|raw|signature|merkle_root|event_count)":(?:"[^"]*"|\d+),/g;
+      const [own, other] = [[...text.matchAll(fields)], [...random.pick(texts).matchAll(fields)]];
+      const { index, 0: field } = random.pick(own);
+      const [again] = random.pick(other);
+      // The last one counts, so the other one is harmful only behind the first.
+      const isBehind = random.chance(0.7);
+      const at = isBehind ? index + field.length : index;
+      return encoder.encode(text.slice(0, at) + again + text.slice(at));
+    },
+  },
+  {
     name: "a part is of another bundle",
     apply(text, random, texts) {
       const [document, other] = [JSON.parse(text), JSON.parse(random.pick(texts))];

@@ -45,7 +45,7 @@ export type RequestHeaders =
  * import type { WebhookOptions } from "@daybook/client/webhooks";
  *
  * // While a secret is rotated, the old one and the new one are both right.
- * const options: WebhookOptions = { secret: ["the secret from today on", "the secret until today"] };
+ * const options: WebhookOptions = { secret: ["the new secret, from today on", "the old secret"] };
  * console.log(options);
  * ```
  */
@@ -123,20 +123,20 @@ const TOLERANCE_SECONDS = 300;
  * headers. Whatever is wrong with the request is returned, not thrown. Signatures are compared in
  * constant time, before anything of the body is looked at.
  *
- * A delivery may come more than once: remember `delivery.id`, and answer 200 to an id that you know.
+ * A delivery may come more than once: remember `delivery.id`, and answer 200 to a known one.
  *
  * @example
  * ```ts
  * import { verifyWebhook } from "@daybook/client/webhooks";
  *
  * async function receive(request: Request): Promise<Response> {
- *   const verdict = await verifyWebhook(request, { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
+ *   const verdict = await verifyWebhook(request, { secret: "a secret of 16 characters or more" });
  *   if (!verdict.ok) return new Response(verdict.reason, { status: 401 });
  *   console.log(verdict.delivery.event.type);
  *   return new Response();
  * }
- * const answer = await receive(new Request("https://shop.example/hook", { method: "POST", body: "{}" }));
- * console.log(answer.status); // 401
+ * const forged = new Request("https://shop.example/hook", { method: "POST", body: "{}" });
+ * console.log((await receive(forged)).status); // 401
  * ```
  */
 export function verifyWebhook<Types extends EventTypes = EventTypes>(

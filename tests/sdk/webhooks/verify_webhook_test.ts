@@ -22,7 +22,10 @@ const BODY = encodePayload({
 });
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const NOW_MS = 1_800_000_000_999;
-const now = () => NOW_MS;
+
+function now(): number {
+  return NOW_MS;
+}
 
 type HeaderFields = Record<string, string>;
 

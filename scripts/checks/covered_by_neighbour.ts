@@ -16,6 +16,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a union of names; what each means is seen where it goes to the wire",
   },
   {
+    place: "sdk/src/core",
+    test: "tests/sdk/core/client_test.ts",
+    reason: "parts of the client, seen through whole calls",
+  },
+  {
     place: "sdk/src/verify",
     test: "tests/sdk/verify/bundle_test.ts",
     reason: "forms, hashes and verdicts, seen through whole bundles",

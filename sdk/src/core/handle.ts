@@ -1,0 +1,259 @@
+/** The handle of one aggregate: its writes and reads. Making one sends nothing. */
+
+import type {
+  Attestation,
+  EventEntry,
+  LengthAnswer,
+  NewEvent,
+  Page,
+  Party,
+  StateAnswer,
+  Written,
+  WrittenBatch,
+} from "./answers.ts";
+import { byName } from "./by_name.ts";
+import type { AggregateTypes, ClientTypes } from "./client_types.ts";
+import { itemsOf } from "./iterate.ts";
+import { type Call, callOf, type Refusal } from "./refusal.ts";
+import { type CallOptions, readFrom, type Transport } from "./transport.ts";
+import { type Decide, updateState } from "./update.ts";
+
+/** What may be said about any write. Fields of the event's metadata have their names there. */
+export interface WriteOptions<Types extends ClientTypes> extends CallOptions {
+  /** Who writes. Default: the `actor` of the client. */
+  readonly actor?: Party<Types["actors"] | "system_agent">;
+  readonly target?: Party<Types["targets"]>;
+  /** Writes only if the aggregate has exactly so many events. */
+  readonly previous_length?: number;
+  /** Says that the order of concurrent writes does not matter; the event type must allow it. */
+  readonly skip_occ?: boolean;
+  /** Unix seconds; not in production. */
+  readonly timestamp?: number;
+  /** The name of this write, under which a repeat is recognized. Default: a new one. */
+  readonly idempotencyKey?: string;
+}
+
+/** An event for an atomic write, made by `db.order(id).was_placed.event(data)`. */
+export interface PlannedEvent {
+  readonly aggregate_type: string;
+  readonly id: string;
+  readonly type: string;
+  readonly data: object;
+  readonly previous_length?: number;
+}
+
+/** The data may be left out if it may be empty. */
+type DataAndMore<Data, More> = Record<never, never> extends Data ? [data?: Data, more?: More]
+  : [data: Data, more?: More];
+
+/** Writes one event of its type. */
+export interface EventCall<Data, Types extends ClientTypes> {
+  (...args: DataAndMore<Data, WriteOptions<Types>>): Call<Written>;
+  /** The event for an atomic write; nothing is sent. */
+  event(...args: DataAndMore<Data, { readonly previous_length?: number }>): PlannedEvent;
+}
+
+/** Which state: the newest, or an earlier one. */
+export interface GetOptions extends CallOptions {
+  /** Folds every event from the first, without cache or snapshot. */
+  readonly synchronous?: boolean;
+  /** Folds only events up to this time, in Unix seconds. */
+  readonly at?: number;
+  /** Folds only so many of the first events. */
+  readonly at_length?: number;
+}
+
+/** Which events of a stream. */
+export interface EventsOptions<Raw extends boolean = false> extends CallOptions {
+  /** The id of an event: begins behind it, or with `backwards` before it. */
+  readonly start?: string;
+  /** The size of a page. */
+  readonly count?: number;
+  /** Iterators go backwards from the newest event; pages are always oldest first. */
+  readonly direction?: "forwards" | "backwards";
+  /** Gives `raw`, the stored text, instead of `event`. */
+  readonly raw?: Raw;
+}
+
+/** The calls of a handle beside those named like event types. */
+export interface HandleCalls<Aggregate extends AggregateTypes, Types extends ClientTypes> {
+  /** `<type>:<id>`, as events name it. */
+  readonly $key: string;
+
+  /**
+   * Writes one event. For event types with a name like a method of the handle; all others are
+   * methods themselves.
+   */
+  write<Type extends keyof Aggregate["events"] & string>(
+    type: Type,
+    ...args: DataAndMore<Aggregate["events"][Type], WriteOptions<Types>>
+  ): Call<Written>;
+
+  /** Writes several events: all of them, in order, or none. */
+  batch(
+    events: readonly NewEvent<Aggregate["events"]>[],
+    options?: WriteOptions<Types>,
+  ): Call<WrittenBatch>;
+
+  /** The state. Of an aggregate without events it is `not_found`. */
+  get(options?: GetOptions): Call<StateAnswer<Aggregate["state"]>>;
+
+  /** How many events there are; 0 if there are none. */
+  length(options?: CallOptions): Call<LengthAnswer>;
+
+  /** The stored events, page by page, as far as they are wanted. Throws {@link DaybookError}. */
+  events<Raw extends boolean = false>(
+    options?: EventsOptions<Raw>,
+  ): AsyncIterableIterator<EventEntry<Aggregate["events"], Raw>, void>;
+
+  /** One page of them, oldest first. */
+  eventsPage<Raw extends boolean = false>(
+    options?: EventsOptions<Raw>,
+  ): Call<Page<EventEntry<Aggregate["events"], Raw>>>;
+
+  /**
+   * Reads the state, decides, and writes only if nobody else has written meanwhile; otherwise it
+   * reads and decides again, at most `retries` times (default 20), then gives `occ_conflict`. A
+   * lost answer is asked for again under the same key, so that each decision is stored once.
+   */
+  update(
+    decide: Decide<Aggregate["state"], Aggregate["events"]>,
+    options?: UpdateOptions<Types>,
+  ): Call<WrittenBatch>;
+
+  /** The proof of one event (from 0), under the newest anchor or a given one. */
+  attestation(index: number, options?: CallOptions & { readonly anchor?: string }): Call<
+    Attestation
+  >;
+}
+
+/** Options of {@link HandleCalls.update}; the guard and the key are its own. */
+export interface UpdateOptions<Types extends ClientTypes>
+  extends Omit<WriteOptions<Types>, "previous_length" | "skip_occ" | "idempotencyKey" | "retries"> {
+  /** How often it decides again after a conflict. */
+  readonly retries?: number;
+}
+
+/** One aggregate. Its event types are methods. */
+export type AggregateHandle<Aggregate extends AggregateTypes, Types extends ClientTypes> =
+  & HandleCalls<Aggregate, Types>
+  & {
+    readonly [
+      Type in Exclude<
+        keyof Aggregate["events"] & string,
+        keyof HandleCalls<Aggregate, Types> | "then"
+      >
+    ]: EventCall<Aggregate["events"][Type], Types>;
+  };
+
+/** What the client says about each write that does not say it itself. */
+export interface WriteDefaults {
+  readonly actor?: Party;
+}
+
+/** What a handle is made of. */
+export interface HandleParts {
+  readonly transport: Transport;
+  readonly defaults: WriteDefaults;
+  readonly type: string;
+  readonly id: string;
+}
+
+type LooseOptions = WriteOptions<ClientTypes>;
+type Loose = HandleCalls<AggregateTypes, ClientTypes>;
+
+const CONFLICT_RETRIES = 20;
+
+export function createHandle({ transport, defaults, type, id }: HandleParts): object {
+  const path = `/${type}/${encodeURIComponent(id)}`;
+
+  function write(name: string, data: object = {}, options?: LooseOptions): Call<Written> {
+    return callOf(sendWrite(transport, `${path}/${name}`, { data }, { ...defaults, ...options }));
+  }
+
+  function batch(events: readonly object[], options?: LooseOptions): Call<WrittenBatch> {
+    return callOf(sendWrite(transport, path, { events }, { ...defaults, ...options }));
+  }
+
+  function read<Answer extends { readonly ok: true }>(tail: string, options?: CallOptions) {
+    return readFrom<Answer>(transport, path + tail, options);
+  }
+
+  type EventsPage = Page<EventEntry<AggregateTypes["events"]>>;
+  const calls = {
+    $key: `${type}:${id}`,
+    write,
+    batch,
+    get: (options?: GetOptions) => read<StateAnswer<object>>("", options),
+    length: (options?: CallOptions) => read<LengthAnswer>("/length", options),
+    eventsPage: (options?: EventsOptions) => read<EventsPage>("/events", options),
+    events: (options: EventsOptions = {}) =>
+      itemsOf(options, async (place) => {
+        const page = await read<EventsPage>("/events", { ...options, ...place });
+        if (!page.ok || options.direction !== "backwards") return page;
+        return { ...page, data: page.data.toReversed() };
+      }),
+    update: (
+      decide: Decide<object, AggregateTypes["events"]>,
+      options: UpdateOptions<ClientTypes>,
+    ) => {
+      const { retries = CONFLICT_RETRIES, ...rest } = options ?? {};
+      const { signal, timeoutMs } = rest;
+      return callOf(updateState({
+        world: transport.world,
+        decide,
+        retries,
+        signal,
+        read: () => read<StateAnswer<object>>("", { signal, timeoutMs }),
+        write: (events, previous_length) => batch(events, { ...rest, previous_length }),
+      }));
+    },
+    attestation: (index: number, options?: CallOptions) =>
+      read<Attestation>(`/audit/attestation/${index}`, options),
+  };
+
+  return byName(calls satisfies Record<keyof Loose, unknown>, (name) =>
+    Object.assign(
+      (data?: object, options?: LooseOptions) => write(name, data, options),
+      {
+        event: (data: object = {}, more?: object): PlannedEvent => ({
+          aggregate_type: type,
+          id,
+          type: name,
+          data,
+          ...more,
+        }),
+      },
+    ));
+}
+
+const PRINTABLE = /^[ -~]{1,255}$/;
+
+/** Sends a write under an idempotency key, which is the same in every try. */
+export async function sendWrite<Answer extends { readonly ok: true }>(
+  transport: Transport,
+  path: string,
+  body: object,
+  options: LooseOptions,
+): Promise<Answer | Refusal> {
+  const {
+    idempotencyKey = transport.world.newIdempotencyKey(),
+    signal,
+    timeoutMs,
+    retries,
+    ...metadata
+  } = options;
+  if (!PRINTABLE.test(idempotencyKey)) {
+    const error = "An idempotency key has 1 to 255 printable ASCII characters";
+    return { ok: false, error_type: "bad_request", error, status: 0 };
+  }
+  return await transport.send<Answer>({
+    method: "POST",
+    path,
+    body: { ...body, metadata },
+    idempotencyKey,
+    signal,
+    timeoutMs,
+    retries,
+  });
+}

@@ -1,0 +1,293 @@
+/**
+ * Sends the requests of the client: credentials, timeouts, and tries again. What comes back is the
+ * body of the answer or a refusal; nothing is thrown for what the network or the server does.
+ */
+
+import { hintFor } from "./hints.ts";
+import { type Call, callOf, type ErrorType, type Refusal, type RefusalFields } from "./refusal.ts";
+import { RUNTIME_WORLD, sleep, type World } from "./world.ts";
+
+/** Parameters of a query; those that are undefined are left out. */
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** What may be said about any call. */
+export interface CallOptions {
+  /** Ends the call: its answer is then `aborted`. */
+  readonly signal?: AbortSignal;
+  /** How long one try may take, until its answer is read. */
+  readonly timeoutMs?: number;
+  /** How often the call is tried again after faults that pass. */
+  readonly retries?: number;
+}
+
+/** A request in the client's words. */
+export interface Ask extends CallOptions {
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** With its leading slash, encoded. */
+  readonly path: string;
+  readonly query?: Query;
+  readonly body?: object;
+  readonly idempotencyKey?: string;
+  /** Aborts the request, also after the answer has begun. For answers that are read bit by bit. */
+  readonly controller?: AbortController;
+}
+
+/** What a client needs to reach its server. */
+export interface TransportOptions extends CallOptions {
+  /** The address of an environment, such as `https://shop.example.com`. */
+  readonly url: string | URL;
+  /** An API key or an operator token, or a function that is asked for it before each try. */
+  readonly key?: string | (() => string | Promise<string>);
+  /** With an operator token: the instance whose data is read. */
+  readonly instanceId?: string;
+  /** Used instead of the runtime's `fetch`. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Is told of each fault after which a call is tried again. */
+  readonly onRetry?: (refusal: Refusal, waitMs: number) => void;
+  /** Clock, chance and timers. Default: the runtime's. */
+  readonly world?: Partial<World>;
+}
+
+/** The way to one server. */
+export interface Transport {
+  readonly world: World;
+  /** Sends, and reads the answer as JSON that begins with `ok`. */
+  send<Value extends { readonly ok: true }>(ask: Ask, take?: Take<Value>): Promise<Value | Refusal>;
+  /** Sends, and gives the answer itself once its head is there. */
+  open(ask: Ask): Promise<{ readonly ok: true; readonly response: Response } | Refusal>;
+}
+
+/** Makes the value of a call from its answer. */
+export type Take<Value> = (body: Value, headers: Headers) => Value;
+
+/** One try: what it gave, and how long the server wants the client to wait. */
+interface Tried<Value> {
+  readonly answer: Value | Refusal;
+  readonly retryAfterMs?: number;
+}
+
+const TIMEOUT_MS = 30_000;
+const RETRIES = 5;
+const FIRST_PAUSE_MS = 200;
+const PAUSE_MS_MAX = 10_000;
+/** A longer wait is left to the caller. */
+const RETRY_AFTER_MS_MAX = 61_000;
+const PASSING: ReadonlySet<string> = new Set<ErrorType>([
+  "idempotency_in_progress",
+  "rate_limited",
+  "timed_out",
+  "unavailable",
+  "unreachable",
+]);
+/** Of servers in front of the service, and of bodies that came too slowly. */
+const PASSING_STATUS: ReadonlySet<number> = new Set([408, 502, 503, 504]);
+
+export function createTransport(options: TransportOptions): Transport {
+  const world: World = {
+    ...RUNTIME_WORLD,
+    ...options.world,
+    ...(options.fetch && { fetch: options.fetch }),
+  };
+  const base = baseOf(options.url);
+
+  /** Tries until there is an answer that another try would not change. */
+  async function persist<Value>(
+    ask: Ask,
+    read: (response: Response) => Promise<Value | Refusal>,
+  ): Promise<Value | Refusal> {
+    const { retries = options.retries ?? RETRIES, signal = ask.controller?.signal } = ask;
+    const url = `${base}${ask.path}${queryText({ instance_id: options.instanceId, ...ask.query })}`;
+    const text = ask.body && JSON.stringify(ask.body);
+    for (let tries = 0;; tries++) {
+      const { answer, retryAfterMs = 0 } = await once(ask, url, text, read);
+      const refusal = answer as Refusal;
+      if (refusal.ok !== false || tries >= retries || !mayPass(refusal)) return answer;
+      if (retryAfterMs > RETRY_AFTER_MS_MAX) return answer;
+      const spreadMs = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** tries);
+      const waitMs = retryAfterMs + world.random() * spreadMs;
+      options.onRetry?.(refusal, waitMs);
+      if (!await sleep(world, waitMs, signal)) return abortedBy(ask);
+    }
+  }
+
+  async function once<Value>(
+    ask: Ask,
+    url: string,
+    body: string | undefined,
+    read: (response: Response) => Promise<Value | Refusal>,
+  ): Promise<Tried<Value>> {
+    const { signal, idempotencyKey, controller = new AbortController() } = ask;
+    if (signal?.aborted || controller.signal.aborted) return { answer: abortedBy(ask) };
+    let isLate = false;
+    const onAbort = () => controller.abort(signal!.reason);
+    signal?.addEventListener("abort", onAbort);
+    const timeoutMs = ask.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS;
+    const cancel = world.after(timeoutMs, () => {
+      isLate = true;
+      controller.abort();
+    });
+    try {
+      const key = typeof options.key === "function" ? await options.key() : options.key;
+      const headers: Record<string, string> = {};
+      if (key !== undefined) headers.authorization = `Bearer ${key}`;
+      if (body !== undefined) headers["content-type"] = "application/json";
+      if (idempotencyKey !== undefined) headers["x-idempotency-key"] = idempotencyKey;
+      const { method = "GET" } = ask;
+      // A redirect would make a read of a write.
+      const init = {
+        method,
+        headers,
+        body,
+        redirect: "manual",
+        signal: controller.signal,
+      } as const;
+      const response = await world.fetch(url, init);
+      const after = response.headers.get("retry-after");
+      return {
+        answer: await read(response),
+        retryAfterMs: after === null ? 0 : +after * 1000 || 0,
+      };
+    } catch (cause) {
+      if (isLate) return { answer: fault(ask, "timed_out", `No answer within ${timeoutMs} ms`) };
+      if (controller.signal.aborted) return { answer: abortedBy(ask) };
+      return { answer: await unreachable(ask, cause) };
+    } finally {
+      cancel();
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** The body of an answer, or why it is a refusal. */
+  async function readBody(ask: Ask, response: Response): Promise<Record<string, unknown>> {
+    if (response.status === 204) return { ok: true };
+    const text = await response.text();
+    let body;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      // What follows says so.
+    }
+    if (body?.ok === true) return body;
+    if (body?.ok === false && body.error_type !== undefined) return refusalOf(ask, response, body);
+    return notDaybook(ask, response, text) as unknown as Record<string, unknown>;
+  }
+
+  function refusalOf(
+    { method = "GET", path }: Ask,
+    response: Response,
+    body: Record<string, unknown>,
+  ): Record<string, unknown> {
+    const { status } = response;
+    const request_id = response.headers.get("x-request-id") ?? undefined;
+    const refusal = { ...body, status, request_id } as Record<string, unknown>;
+    const text = String(body.error);
+    if (typeof body.error === "object" && body.error !== null) {
+      refusal.handler_error = body.error;
+      refusal.error = (body.error as { message?: unknown }).message;
+    } else if (
+      (status === 404 && text === "No such path") ||
+      (status === 400 && text.startsWith("Unknown query parameter"))
+    ) {
+      refusal.error_type = "unsupported";
+      refusal.error = `The server does not know ${method} ${path} as this client asks it: ${text}`;
+    }
+    refusal.hint ??= hintFor(refusal as { error: string; error_type: string });
+    return refusal;
+  }
+
+  function notDaybook(ask: Ask, response: Response, text: string): Refusal {
+    const { status, type, headers } = response;
+    if (type === "opaqueredirect" || (status >= 300 && status < 400)) {
+      const to = headers.get("location") ?? "another address";
+      return fault(ask, "not_daybook", `${base} redirects to ${to}`, { status });
+    }
+    const begin = text.trim().slice(0, 60).replace(/\s+/g, " ");
+    const what = `${base} answers ${status} with something that is not Daybook's: ${
+      begin || "nothing"
+    }`;
+    return fault(ask, "not_daybook", what, { status });
+  }
+
+  async function unreachable(ask: Ask, cause: unknown): Promise<Refusal> {
+    if (await isCorsFault(ask)) {
+      const text = "The browser does not let this page send the request to another origin";
+      return fault(ask, "cors_refused", text, { cause });
+    }
+    const { message, cause: inner } = cause as { message?: string; cause?: { message?: string } };
+    const why = inner?.message || message || String(cause);
+    return fault(ask, "unreachable", `No answer from ${base}: ${why}`, { cause });
+  }
+
+  /** Whether only the form of the request keeps a page from reaching the server. */
+  async function isCorsFault({ method = "GET", idempotencyKey }: Ask): Promise<boolean> {
+    const { location } = globalThis as { location?: { origin?: string; protocol?: string } };
+    const isPage = "document" in globalThis || "WorkerGlobalScope" in globalThis;
+    const isForeign = isPage && /^http/.test(location?.protocol ?? "") &&
+      location?.origin !== new URL(base).origin;
+    if (!isForeign || (idempotencyKey === undefined && !/PATCH|DELETE/.test(method))) return false;
+    return await world.fetch(`${base}/`, { method: "GET" }).then(() => true, () => false);
+  }
+
+  function fault<Type extends ErrorType>(
+    { idempotencyKey: idempotency_key }: Ask,
+    error_type: Type,
+    error: string,
+    fields: Partial<RefusalFields[Type]> & { status?: number } = {},
+  ): Refusal {
+    const refusal = { ok: false, error, error_type, status: 0, idempotency_key, ...fields };
+    return { ...refusal, hint: hintFor(refusal) } as unknown as Refusal;
+  }
+
+  function abortedBy(ask: Ask): Refusal {
+    const { reason: cause } = ask.signal ?? ask.controller!.signal;
+    return fault(ask, "aborted", "The call was aborted by its signal", { cause });
+  }
+
+  return {
+    world,
+    send<Value extends { readonly ok: true }>(ask: Ask, take?: Take<Value>) {
+      return persist<Value>(ask, async (response) => {
+        const body = await readBody(ask, response) as unknown as Value | Refusal;
+        return body.ok && take !== undefined ? take(body, response.headers) : body;
+      });
+    },
+    open(ask) {
+      return persist(ask, async (response) => {
+        if (response.status === 200) return { ok: true, response } as const;
+        return await readBody(ask, response) as unknown as Refusal;
+      });
+    },
+  };
+}
+
+function mayPass({ error_type, status }: Refusal): boolean {
+  return PASSING.has(error_type) || (error_type === "not_daybook" && PASSING_STATUS.has(status)) ||
+    status === 408;
+}
+
+function baseOf(url: string | URL): string {
+  const text = String(url).replace(/\/+$/, "");
+  if (/^https?:\/\/[^/?#\s]+[^?#\s]*$/.test(text)) return text;
+  throw new TypeError(`url must be an address such as http://127.0.0.1:8002, not "${url}"`);
+}
+
+function queryText(query: Query): string {
+  let text = "";
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue;
+    text += `${text === "" ? "?" : "&"}${name}=${encodeURIComponent(value)}`;
+  }
+  return text;
+}
+
+/** Sends a read. Options that say nothing about the call itself are parameters of its query. */
+export function readFrom<Answer extends { readonly ok: true }>(
+  transport: Transport,
+  path: string,
+  options: CallOptions = {},
+  take?: Take<Answer>,
+): Call<Answer> {
+  const { signal, timeoutMs, retries, ...query } = options;
+  const ask = { path, query: query as Query, signal, timeoutMs, retries };
+  return callOf(transport.send<Answer>(ask, take));
+}

@@ -1,0 +1,60 @@
+/** The calls of an aggregate type: `db.order.list()`, `db.order.near()`. */
+
+import type { NearbyAnswer, Page, Resolved } from "./answers.ts";
+import type { AggregateTypes } from "./client_types.ts";
+import { itemsOf } from "./iterate.ts";
+import type { Call } from "./refusal.ts";
+import { type CallOptions, readFrom, type Transport } from "./transport.ts";
+
+/** Which aggregates of a type. */
+export interface ListOptions<Resolve extends boolean = false> extends CallOptions {
+  /** Only ids that begin so. */
+  readonly prefix?: string;
+  /** Only ids behind this one. */
+  readonly start?: string;
+  /** The size of a page. */
+  readonly limit?: number;
+  /** Gives states, not ids. */
+  readonly resolve?: Resolve;
+  /** With `resolve`: folds every event, without cache. */
+  readonly synchronous?: boolean;
+}
+
+/** A point and how far around it, in metres. */
+export interface NearOptions extends CallOptions {
+  readonly lat: number;
+  readonly lng: number;
+  readonly radius?: number;
+  readonly limit?: number;
+}
+
+/** What a list gives: ids, or states with their ids. */
+export type Listed<State, Resolve extends boolean> = Resolve extends true ? Resolved<State>
+  : string;
+
+export interface TypeCalls<Aggregate extends AggregateTypes> {
+  /** The ids of all aggregates with events, or their states. Throws {@link DaybookError}. */
+  list<Resolve extends boolean = false>(
+    options?: ListOptions<Resolve>,
+  ): AsyncIterableIterator<Listed<Aggregate["state"], Resolve>, void>;
+
+  /** One page of them. */
+  listPage<Resolve extends boolean = false>(
+    options?: ListOptions<Resolve>,
+  ): Call<Page<Listed<Aggregate["state"], Resolve>>>;
+
+  /** The aggregates around a point, nearest first. */
+  near(options: NearOptions): Call<NearbyAnswer>;
+}
+
+export function createType(transport: Transport, type: string): object {
+  const path = `/${type}`;
+  const listPage = (options?: ListOptions<boolean>) =>
+    readFrom<Page<unknown>>(transport, path, options);
+  return {
+    listPage,
+    list: (options: ListOptions<boolean> = {}) =>
+      itemsOf(options, (place) => listPage({ ...options, ...place })),
+    near: (options: NearOptions) => readFrom<NearbyAnswer>(transport, `${path}/nearby`, options),
+  };
+}

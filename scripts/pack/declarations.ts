@@ -1,6 +1,6 @@
 /**
- * Declarations of the entry points, made from each source by itself. What a declaration imports must
- * be in the package, so a public type that needs the server's sources is a fault.
+ * Declarations of the entry points, made from each source by itself. What a declaration imports
+ * must be in the package, so a public type that needs the server's sources is a fault.
  */
 
 import ts from "typescript";

@@ -1,4 +1,4 @@
-/** The licences of the packages that are inside the package, as their authors want them passed on. */
+/** The licences of the packages that are inside, as their authors want them passed on. */
 
 /** `packages`: `name/version`, as they lie in the runtime's cache. */
 export async function licencesOf(packages: readonly string[]): Promise<string> {

@@ -32,6 +32,8 @@ export interface ReadAggregateRequest {
   readonly synchronous: boolean;
   /** Read the state as of this Unix second. */
   readonly atSeconds?: number;
+  /** Read the state after that many events. */
+  readonly atLength?: number;
 }
 
 export interface ReadEventsRequest {
@@ -69,6 +71,8 @@ export interface ListAggregatesRequest {
   readonly limit?: number;
   /** Exclusive cursor; ids sort by their bytes. */
   readonly start?: string;
+  /** Only ids that begin so. */
+  readonly prefix?: string;
 }
 
 export type ListedAggregate =

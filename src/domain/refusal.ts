@@ -63,6 +63,8 @@ type RefusalKind =
   } & FaultPlace)
   | ({ readonly kind: "event_type_reserved" } & FaultPlace)
   | { readonly kind: "aggregate_missing" }
+  /** 422: a state was asked for that lies beyond the events of the aggregate. */
+  | { readonly kind: "beyond_length"; readonly length: number; readonly asked: number }
   | { readonly kind: "method_not_allowed"; readonly allow: string }
   | (
     & { readonly kind: "identifier_invalid"; readonly path: string; readonly message: string }

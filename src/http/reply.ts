@@ -87,6 +87,10 @@ const TABLE: Table = {
     return reply(422, "bad_request", text, place(refusal));
   },
   aggregate_missing: () => reply(404, "not_found", "Aggregate not found"),
+  beyond_length({ length, asked }) {
+    const text = `The aggregate has ${length} events, so there is no state after ${asked}`;
+    return reply(422, "bad_request", text, { path: "at_length", current_length: length });
+  },
   method_not_allowed: ({ allow }) => ({
     ...reply(405, "method_not_allowed", "Method not allowed"),
     headers: { allow },

@@ -62,6 +62,17 @@ export function rangeOf(elements: readonly TupleElement[]): KeyRange {
   return { begin, end };
 }
 
+/** All keys that begin with the elements, the last of which is text and may go on. */
+export function rangeWith(elements: readonly TupleElement[]): KeyRange {
+  const key = pack(elements);
+  const begin = key.subarray(0, key.length - 1);
+  const end = newBytes(key.length);
+  end.set(begin);
+  // No byte of a text is as large.
+  end[key.length - 1] = 0xff;
+  return { begin, end };
+}
+
 /**
  * The elements of a packed tuple.
  * @throws {RangeError} for bytes that `pack` cannot have made.

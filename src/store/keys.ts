@@ -7,7 +7,7 @@
 
 import type { Bytes, KeyRange } from "../kv/engine.ts";
 import { newBytes } from "../kv/slab.ts";
-import { pack, rangeOf, unpack } from "../kv/tuple.ts";
+import { pack, rangeOf, rangeWith, unpack } from "../kv/tuple.ts";
 import { kind } from "./key_kinds.ts";
 import { fromTreeOrder, inTreeOrder } from "./audit/tree_order.ts";
 
@@ -150,6 +150,8 @@ export const keys = {
   aggregate: (tenant: number, type: string, id: string): Bytes =>
     pack([tenant, kind.aggregate, type, id]),
   aggregates: (tenant: number, type: string): KeyRange => rangeOf([tenant, kind.aggregate, type]),
+  aggregatesWith: (tenant: number, type: string, prefix: string): KeyRange =>
+    rangeWith([tenant, kind.aggregate, type, prefix]),
   allAggregates: (tenant: number): KeyRange => rangeOf([tenant, kind.aggregate]),
   ledger: (tenant: number, idempotencyKey: string): Bytes =>
     pack([tenant, kind.ledger, idempotencyKey]),

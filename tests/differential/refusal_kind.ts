@@ -29,6 +29,8 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   aggregate_type_unknown: ({ error }) => /^Aggregate type '.*' not found in spec$/s.test(error),
   event_type_unknown: ({ error }) => /^Event type '.*' not found in spec for /s.test(error),
   event_type_reserved: ({ error }) => error === "Event types beginning with '_' are reserved",
+  beyond_length: ({ errorType, error }) =>
+    errorType === "bad_request" && error.startsWith("The aggregate has "),
   aggregate_missing: ({ status, error }) => status === 404 && error === "Aggregate not found",
   method_not_allowed: ({ status }) => status === 405,
   identifier_invalid: ({ errorType }) => errorType === "identifier_invalid",

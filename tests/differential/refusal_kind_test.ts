@@ -45,6 +45,7 @@ const SAMPLES: readonly Refusal[] = [
   { kind: "operator_input_invalid", path: "tier", message: "tier must be one of free" },
   { kind: "already_exists", path: "slug", message: "An instance with slug 'a' exists already" },
   { kind: "login_locked", retryAfterSeconds: 1 },
+  { kind: "beyond_length", length: 3, asked: 4 },
   { kind: "erasure_begun", state: "completed" },
   { kind: "anchor_not_found" },
   { kind: "stream_not_found" },

@@ -38,6 +38,7 @@ const SAMPLES: Samples = {
   event_type_unknown: { kind: "event_type_unknown", ...types },
   event_type_reserved: { kind: "event_type_reserved" },
   aggregate_missing: { kind: "aggregate_missing" },
+  beyond_length: { kind: "beyond_length", length: 3, asked: 4 },
   method_not_allowed: { kind: "method_not_allowed", allow: "GET" },
   identifier_invalid: { kind: "identifier_invalid", path, message },
   metadata_invalid: { kind: "metadata_invalid", path, message },

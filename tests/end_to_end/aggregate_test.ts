@@ -145,6 +145,13 @@ const PAST: readonly (readonly [at: number, texts: string[], created: number, up
     [30, ["a", "b", "c"], 10, 20],
     [9_999_999_999, ["a", "b", "c"], 10, 20],
   ];
+const PAST_LENGTHS: readonly [number, string[], number | null, number | null][] = [
+  [0, [], null, null],
+  [1, ["a"], 10, 10],
+  [2, ["a", "b"], 10, 30],
+  [3, ["a", "b", "c"], 10, 20],
+];
+
 testCases("an aggregate", [
   ...PAST.map(([at, texts, created_at, updated_at]): Case => ({
     name: `?at=${at} folds the events with timestamp <= ${at}, in stream order`,
@@ -164,6 +171,52 @@ testCases("an aggregate", [
     status: 404,
     answer: MISSING,
   },
+  ...PAST_LENGTHS.map(([length, texts, created_at, updated_at]): Case => ({
+    name: `?at_length=${length} folds the first ${length} events`,
+    after: history,
+    call: `GET ${NOTE}?at_length=${length}`,
+    status: 200,
+    answer: {
+      ok: true,
+      data: texts.length === 0 ? {} : { texts },
+      metadata: { length, created_at, updated_at },
+    },
+  })),
+  {
+    name: "?at_length beyond its events is 422 with their number",
+    after: history,
+    call: `GET ${NOTE}?at_length=4`,
+    status: 422,
+    answer: refusal("bad_request", "The aggregate has 3 events, so there is no state after 4", {
+      path: "at_length",
+      current_length: 3,
+    }),
+  },
+  ...[0, 1].map((length): Case => ({
+    name: `?at_length=${length} without events is 404`,
+    call: `GET ${NOTE}?at_length=${length}`,
+    status: 404,
+    answer: MISSING,
+  })),
+  {
+    name: "?at_length=0 of a singleton without events is 200 and empty",
+    call: "GET /note/global?at_length=0",
+    status: 200,
+    answer: EMPTY,
+  },
+  {
+    name: "?at_length=1 of a singleton without events is 422",
+    call: "GET /note/global?at_length=1",
+    status: 422,
+    answer: /"error_type":"bad_request","path":"at_length","current_length":0/,
+  },
+  ...["at=10", "live=sse", "live=long-poll"].map((other): Case => ({
+    name: `?at_length=1&${other} is 400`,
+    after: history,
+    call: `GET ${NOTE}?at_length=1&${other}`,
+    status: 400,
+    answer: /"error_type":"bad_request","path":"at_length"/,
+  })),
   ...["-1", "1.5", "", "now", "1e3"].map((at): Case => ({
     name: `?at=${at} is 400`,
     call: `GET ${NOTE}?at=${at}`,

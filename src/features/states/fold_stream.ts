@@ -53,6 +53,9 @@ const JOB_CHUNK_BYTES = 192 * 1024;
 const SLICE_MS = 100;
 const SLICE_EVENTS_MAX = 512;
 
+/** How often a read restarts because its stream was rewritten meanwhile. */
+const RESTARTS_MAX = 5;
+
 /** The stored bytes that folding `work` would read. */
 export function bytesToFold({ head, base }: Pick<FoldWork, "head" | "base">): number {
   return head.bytes - (base?.bytes ?? 0);
@@ -319,13 +322,22 @@ interface EventChunk {
   readonly events: readonly StoredEvent[];
 }
 
-/** The decoded events between base and head, about `bytesMax` at a time. Yields to other work. */
+/** The decoded events between base and head, about `bytesMax` at a time. */
 async function* eventChunks(
+  ...parts: Parameters<typeof storedChunks>
+): AsyncGenerator<EventChunk> {
+  for await (const stored of storedChunks(...parts)) {
+    yield { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
+  }
+}
+
+/** The events between base and head as they are stored. Yields to other work. */
+async function* storedChunks(
   engine: Engine,
   host: Host,
   { tenant, stream, head, base }: FoldWork,
   bytesMax: number,
-): AsyncGenerator<EventChunk> {
+): AsyncGenerator<readonly IndexedEvent[]> {
   let from = base?.length ?? 0;
   const pieces = openPieces(host);
   while (from < head.length) {
@@ -333,11 +345,42 @@ async function* eventChunks(
     const window = { from, to, bytesMax, generation };
     const stored = await engine.snapshot((tx) => readEvents(tx, tenant, stream, window));
     if (stored.length === 0) return;
-    yield { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
+    yield stored;
     from = stored.at(-1)!.index + 1;
     const rest = pieces.rest();
     if (rest !== undefined) await rest;
   }
+}
+
+/**
+ * The same work with the bytes of its own events, where the head is cut off at an earlier length.
+ * Counting ends above `bytesMax`. Where all events are few, their bytes are good enough.
+ */
+export async function measureFold(
+  { engine, host }: FoldTools,
+  work: FoldWork,
+  bytesMax: number,
+): Promise<FoldWork> {
+  if (bytesToFold(work) <= Math.min(EVENT_BYTES_HERE_MAX, bytesMax)) return work;
+  const from = work.base?.bytes ?? 0;
+  let bytes = from;
+  for await (const stored of storedChunks(engine, host, work, JOB_CHUNK_BYTES)) {
+    for (const event of stored) bytes += event.bytes;
+    if (bytes - from > bytesMax) break;
+  }
+  return { ...work, head: { ...work.head, bytes } };
+}
+
+/**
+ * Repeats `attempt` while it returns undefined, which means that the stream was rewritten
+ * meanwhile.
+ */
+export async function untilUnmoved<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let tries = 0; tries < RESTARTS_MAX; tries++) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  throw new Error("The stream was rewritten again and again while it was read");
 }
 
 /** Whether the stream has been rewritten since `head` was read. */

@@ -42,7 +42,7 @@ export async function listAggregates(
   tenant: Tenant,
   request: ListAggregatesRequest,
 ): Promise<Outcome<AggregatePage>> {
-  const { aggregateType, start } = request;
+  const { aggregateType, start, prefix } = request;
   const spec = await specs.current(tenant.number);
   const type = spec.aggregateTypes.get(aggregateType);
   if (type === undefined) return refuseAggregateType(spec, aggregateType);
@@ -54,7 +54,7 @@ export async function listAggregates(
   const limit = Math.min(asked, limits.listPageMax);
   // One more than the page holds shows whether anything follows.
   const found = await engine.snapshot((tx) =>
-    listAggregateIds(tx, tenant.number, aggregateType, { start, limit: limit + 1 })
+    listAggregateIds(tx, tenant.number, aggregateType, { start, prefix, limit: limit + 1 })
   );
   const ids = found.slice(0, limit);
   const entries = request.resolve

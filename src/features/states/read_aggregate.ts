@@ -1,12 +1,12 @@
 /**
- * Reads the state of one aggregate: cached, synchronous, or as of a time, within the fold
- * budget.
+ * Reads the state of one aggregate: cached, synchronous, as of a time or of a length, within the
+ * fold budget.
  *
  * See docs/reference/reading.md.
  */
 
 import { count, type Counters, newCounters } from "../../domain/measures/counters.ts";
-import type { StoredEvent } from "../../domain/event.ts";
+import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../../domain/reading.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
@@ -18,6 +18,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { loadSnapshot } from "../../store/streams/snapshots.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
+import { readEvent } from "../../store/streams/stream_events.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import {
@@ -26,20 +27,17 @@ import {
   foldInSteps,
   foldStream,
   type FoldWork,
+  measureFold,
   refuseBudget,
   shareFolds,
+  untilUnmoved,
   wasRewritten,
 } from "./fold_stream.ts";
 import { type HandlerRunners, refuseSlowModules } from "./fold_steps.ts";
 import { openSmallReader, type SmallReader } from "./read_small.ts";
 import type { ComputeRunner } from "./run_compute.ts";
-import type { CachedState, StateCache } from "./state_cache.ts";
+import { type CachedState, EMPTY_STATE, type StateCache, viewOfState } from "./state_cache.ts";
 
-/** How often a read restarts because its stream was rewritten meanwhile. */
-const RESTARTS_MAX = 5;
-/** Shorter states are returned without a version: comparing their text is just as fast. */
-const VERSIONED_CHARACTERS_MIN = 64 * 1024;
-const VERSION_HASH_CHARACTERS = 16;
 /** A state deserves a snapshot this many stored bytes after its base, or its own size if larger. */
 const SNAPSHOT_BYTES_MIN = 64 * 1024;
 
@@ -86,6 +84,13 @@ export interface FoldRead {
   readonly bytesRead: number;
 }
 
+interface FoldLimits {
+  readonly synchronous: boolean;
+  readonly bytesMax: number;
+  /** Fold only that many events, at least one. */
+  readonly atLength?: number;
+}
+
 export interface StateRead {
   readonly view: AggregateView;
   /** The stored bytes of events that were read for it. */
@@ -124,14 +129,17 @@ export function createAggregateReader(
     const located = locateStream(spec, request.aggregateType, request.id);
     if (!located.ok) return located;
     const { type, key, singleton } = located.value;
-    const { synchronous, atSeconds } = request;
+    const { synchronous, atSeconds, atLength } = request;
     const bytesMax = limits.foldBytesMax;
-    const read = atSeconds === undefined
+    const read = atLength !== undefined
+      ? await readStateAfter(tenant.number, key, type, { synchronous, bytesMax, atLength })
+      : atSeconds === undefined
       ? await readState(tenant.number, key, type, { synchronous, bytesMax })
       : await readStateAt(tenant.number, key, type, atSeconds);
     if (!read.ok) return read;
     if (read.value !== undefined) return accept(read.value.view);
-    return singleton ? accept(EMPTY_SINGLETON) : refuse({ kind: "aggregate_missing" });
+    if (!singleton) return refuse({ kind: "aggregate_missing" });
+    return atLength ? refuseLength(0, atLength) : accept(EMPTY_STATE);
   }
 
   async function readState(
@@ -146,7 +154,7 @@ export function createAggregateReader(
     const { head, stateJson, bytesRead } = read.value;
     if (head.length === 0) return ACCEPTED;
     if (cached !== undefined) noteSeen(cached, head, version);
-    return accept({ view: viewOf(stateJson, head, type.foldHash), bytesRead });
+    return accept({ view: viewOfState(stateJson, head, type.foldHash), bytesRead });
   }
 
   async function readFolded(
@@ -159,19 +167,29 @@ export function createAggregateReader(
   async function foldFrom(
     cached: CachedState | undefined,
     { tenant, stream, type }: Pick<FoldWork, "tenant" | "stream" | "type">,
-    { synchronous, bytesMax }: { readonly synchronous: boolean; readonly bytesMax: number },
+    { synchronous, bytesMax, atLength }: FoldLimits,
   ): Promise<Outcome<FoldRead>> {
     const caching = type.cached && !synchronous;
     return await untilUnmoved(async () => {
-      const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
-      if (head.length === 0) return accept(foldRead(head, "{}", 0));
+      const newest = await engine.snapshot((tx) => readHead(tx, tenant, stream));
+      if (newest.length === 0) return accept(foldRead(newest, "{}", 0));
+      if (atLength !== undefined && atLength > newest.length) {
+        return refuseLength(newest.length, atLength);
+      }
+      const head = atLength === undefined
+        ? newest
+        : await headAfter(tenant, stream, newest, atLength);
+      if (head === undefined) return undefined;
+      // A state of the past would only displace a newer one.
+      const remembers = caching && head.length === newest.length;
       const base = caching
         ? usableOf(cached ?? cache.get(tenant, stream, type.foldHash), head) ??
           await findStored(tenant, stream, type.foldHash, head)
         : undefined;
       if (base === undefined) count(counters.stateReads, "events");
       if (base?.length === head.length) return accept(foldRead(head, base.stateJson, 0));
-      const work: FoldWork = { tenant, stream, type, head, base };
+      const whole: FoldWork = { tenant, stream, type, head, base };
+      const work = head === newest ? whole : await measureFold(tools, whole, bytesMax);
       const bytes = bytesToFold(work);
       if (bytes > bytesMax) return refuseBudget(bytes, bytesMax, synchronous);
       const name = { tenant, stream, foldHash: type.foldHash, generation: head.generation };
@@ -180,7 +198,7 @@ export function createAggregateReader(
       if (known !== undefined) return refuse(known);
       const folded = await (caching
         ? foldShared(work, (part) =>
-          remember(work, part))
+          remembers && remember(work, part))
         : foldStream(tools, work));
       if (folded === undefined) return undefined;
       if (!folded.ok) {
@@ -190,9 +208,44 @@ export function createAggregateReader(
         }
         return folded;
       }
-      if (caching) remember(work, folded.value);
+      if (remembers) remember(work, folded.value);
       return accept(foldRead(head, folded.value.stateJson, bytes));
     });
+  }
+
+  /** The state after the first events, as many as `atLength`. */
+  async function readStateAfter(
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    options: FoldLimits & { readonly atLength: number },
+  ): Promise<Outcome<StateRead | undefined>> {
+    if (options.atLength === 0) {
+      const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
+      return accept(head.length === 0 ? undefined : { view: EMPTY_STATE, bytesRead: 0 });
+    }
+    const read = await foldFrom(undefined, { tenant, stream, type }, options);
+    if (!read.ok) return read;
+    const { head, stateJson, bytesRead } = read.value;
+    if (head.length === 0) return ACCEPTED;
+    return accept({ view: viewOfState(stateJson, head, type.foldHash), bytesRead });
+  }
+
+  /**
+   * The head as far as a fold needs it, when the stream had `length` events; its bytes are those of
+   * all events. Undefined if the stream was rewritten meanwhile.
+   */
+  async function headAfter(
+    tenant: number,
+    stream: StreamKey,
+    newest: StreamHead,
+    length: number,
+  ): Promise<StreamHead | undefined> {
+    if (length === newest.length) return newest;
+    const place = { index: length - 1, generation: newest.generation };
+    const last = await engine.snapshot((tx) => readEvent(tx, tenant, stream, place));
+    if (last === undefined) return undefined;
+    return { ...newest, length, updatedAt: decodeEvent(last.raw).metadata.timestamp };
   }
 
   function findCached(
@@ -208,7 +261,7 @@ export function createAggregateReader(
   ): AggregateView | undefined {
     if (seen === undefined || seen.version !== engine.durableVersion()) return undefined;
     count(counters.stateReads, "memory");
-    return viewOf(stateJson, { ...seen, length, generation }, foldHash);
+    return viewOfState(stateJson, { ...seen, length, generation }, foldHash);
   }
 
   /**
@@ -323,32 +376,12 @@ export function createAggregateReader(
   return { compute, readAggregate, readState, readFolded, readSmall, keepState };
 }
 
-/** A singleton without events reads as an empty object. See docs/reference/reading.md. */
-const EMPTY_SINGLETON: AggregateView = {
-  dataJson: "{}",
-  length: 0,
-  createdAt: null,
-  updatedAt: null,
-};
-
-/** A state as returned to callers; long ones carry a version. */
-function viewOf(
-  dataJson: string,
-  { length, createdAt, updatedAt, generation }: Pick<
-    StreamHead,
-    "length" | "createdAt" | "updatedAt" | "generation"
-  >,
-  foldHash: string,
-): AggregateView {
-  if (dataJson.length < VERSIONED_CHARACTERS_MIN) {
-    return { dataJson, length, createdAt, updatedAt };
-  }
-  const version = `${foldHash.slice(0, VERSION_HASH_CHARACTERS)}-${generation}-${length}`;
-  return { dataJson, length, createdAt, updatedAt, version };
-}
-
 function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldRead {
   return { head, stateJson, bytesRead };
+}
+
+function refuseLength(length: number, asked: number) {
+  return refuse({ kind: "beyond_length", length, asked });
 }
 
 /** Whether the same fold would be refused again. */
@@ -358,16 +391,4 @@ function isFinal(refusal: Refusal): boolean {
 
 function isUsable(state: FoldedState, head: StreamHead): boolean {
   return state.generation === head.generation && state.length <= head.length;
-}
-
-/**
- * Repeats `attempt` while it returns undefined, which means that the stream was rewritten
- * meanwhile.
- */
-async function untilUnmoved<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let tries = 0; tries < RESTARTS_MAX; tries++) {
-    const result = await attempt();
-    if (result !== undefined) return result;
-  }
-  throw new Error("The stream was rewritten again and again while it was read");
 }

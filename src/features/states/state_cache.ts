@@ -1,5 +1,5 @@
 /**
- * Caches folded states by stream.
+ * Caches folded states by stream, and makes views of them.
  *
  * An entry is used only under the fold hash and generation it was made with, and never if it
  * covers more events than the head has. So a read is always as current as the head at its
@@ -8,6 +8,7 @@
 
 import { LRUCache } from "lru-cache";
 import { createRecentMap } from "../../domain/recent_map.ts";
+import type { AggregateView } from "../../domain/reading.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { FoldedState } from "./fold_stream.ts";
@@ -77,6 +78,39 @@ export function openStateCache(): StateCache {
       states.set(`${tenant}/${stream}`, { length, bytes, generation, stateJson, foldHash });
     },
   };
+}
+
+/** How a singleton without events reads, and every aggregate before its first event. */
+export const EMPTY_STATE: AggregateView = {
+  dataJson: "{}",
+  length: 0,
+  createdAt: null,
+  updatedAt: null,
+};
+
+/** Shorter states are returned without a version: comparing their text is just as fast. */
+const VERSIONED_CHARACTERS_MIN = 64 * 1024;
+const VERSION_HASH_CHARACTERS = 16;
+
+/** Where in its stream a state belongs. */
+export interface StatePlace {
+  readonly length: number;
+  readonly generation: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** A state as returned to callers; long ones carry a version. */
+export function viewOfState(
+  dataJson: string,
+  { length, createdAt, updatedAt, generation }: StatePlace,
+  foldHash: string,
+): AggregateView {
+  if (dataJson.length < VERSIONED_CHARACTERS_MIN) {
+    return { dataJson, length, createdAt, updatedAt };
+  }
+  const version = `${foldHash.slice(0, VERSION_HASH_CHARACTERS)}-${generation}-${length}`;
+  return { dataJson, length, createdAt, updatedAt, version };
 }
 
 function textOf({ tenant, stream, foldHash, generation, from, to }: FoldName): string {

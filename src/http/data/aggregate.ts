@@ -10,7 +10,16 @@ import { pollStream } from "../feed/long_poll.ts";
 import { hasRoomForAnswer, lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { answer, COUNT, FREE_OBJECT, page, ref, type Schema, TEXT } from "../openapi/schema.ts";
-import { badQuery, cursor, flag, length, LIVE_QUERY, PAGE_QUERY, seconds } from "../parameter.ts";
+import {
+  badQuery,
+  cursor,
+  flag,
+  length,
+  LIVE_QUERY,
+  PAGE_QUERY,
+  type Parameter,
+  seconds,
+} from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
 import { answerStateLive } from "./live_state.ts";
 import { aggregateBody, aggregatePageBody, lengthOfState } from "./read_body.ts";
@@ -22,6 +31,7 @@ export const readAggregate = read({
   query: {
     synchronous: flag(),
     at: seconds(),
+    at_length: length({ description: "The state after that many events" }),
     ...LIVE_QUERY,
     after_length: length({ description: "With `live`: wait until there are more events" }),
   },
@@ -37,13 +47,15 @@ export const readAggregate = read({
     "modules_unavailable",
     "aggregate_type_unknown",
     "aggregate_missing",
+    "beyond_length",
   ],
   async run(edge, call, tenant, { query }) {
-    const { synchronous, at: atSeconds, live, wait: waitSeconds, after_length } = query;
+    const { synchronous, at: atSeconds, at_length: atLength } = query;
+    const { live, wait: waitSeconds, after_length } = query;
     const [aggregateType = "", id = ""] = call.params;
     const isLive = live !== "no" && call.request.method !== "HEAD";
-    if (isLive || after_length !== undefined) {
-      const fit = refuseLive(query);
+    if (isLive || after_length !== undefined || atLength !== undefined) {
+      const fit = refuseTogether(query);
       if (!fit.ok) return sendRefusal(call.requestId, fit.refusal);
     }
     if (isLive) {
@@ -55,7 +67,7 @@ export const readAggregate = read({
       if (!waited.ok) return answerRefused(edge, call, waited.refusal);
       if (!isReady(waited.value)) return sendNothing(call.requestId);
     }
-    const request = { aggregateType, id, synchronous, atSeconds };
+    const request = { aggregateType, id, synchronous, atSeconds, atLength };
     const read = () => edge.service.data.readAggregate(tenant, request);
     const outcome = await longReadsOf(edge.service).runMostlyShort(call.owner, read, lengthOfState);
     if (outcome === undefined) return answerRefused(edge, call, NO_TURN);
@@ -72,17 +84,19 @@ export const readAggregate = read({
   },
 });
 
-/** What live reads do not take. */
-function refuseLive({ live, at, after_length }: LiveQuery): Outcome<unknown> {
-  if (live === "no") {
-    return after_length === undefined ? ACCEPTED : badQuery("after_length", "needs live");
-  }
-  return at === undefined ? ACCEPTED : badQuery("at", "cannot be combined with live");
+/** What does not go together: a state is of one moment, and a live one is the newest. */
+function refuseTogether({ live, at, at_length, after_length }: StateQuery): Outcome<unknown> {
+  if (live === "no" && after_length !== undefined) return badQuery("after_length", "needs live");
+  if (live !== "no" && at !== undefined) return badQuery("at", "cannot be combined with live");
+  if (at_length === undefined) return ACCEPTED;
+  if (live !== "no") return badQuery("at_length", "cannot be combined with live");
+  return at === undefined ? ACCEPTED : badQuery("at_length", "cannot be combined with at");
 }
 
-interface LiveQuery {
+interface StateQuery {
   readonly live: string;
   readonly at: number | undefined;
+  readonly at_length: number | undefined;
   readonly after_length: number | undefined;
 }
 
@@ -104,6 +118,7 @@ export const listAggregates = read({
   query: {
     ...PAGE_QUERY,
     cursor: cursor({ deprecated: true, description: "Older name of `start`" }),
+    prefix: idPrefix(),
     resolve: flag(),
     synchronous: flag(),
   },
@@ -125,6 +140,25 @@ export const listAggregates = read({
       : answerRefused(edge, call, body.refusal);
   },
 });
+
+/** The longest that an identifier can be: the name of a singleton. */
+const PREFIX_CHARACTERS_MAX = 256;
+// deno-lint-ignore no-control-regex -- control characters are just what is looked for
+const IN_NO_ID = /[/\\\u0000-\u001f\u007f]/;
+
+/** With what ids begin, in their canonical form. Empty counts as absent: all ids begin so. */
+function idPrefix(): Parameter<string | undefined> {
+  return {
+    schema: { type: "string", description: "Only ids that begin so, as they are listed" },
+    decode(text, name) {
+      if (text !== null && text.length > PREFIX_CHARACTERS_MAX) {
+        return badQuery(name, `must be at most ${PREFIX_CHARACTERS_MAX} characters`);
+      }
+      if (text === null || !IN_NO_ID.test(text)) return accept(text || undefined);
+      return badQuery(name, "has a slash, a backslash or a control character, which no id has");
+    },
+  };
+}
 
 function withCursor(schema: Schema): Schema {
   const cursor = { type: "string", deprecated: true, description: "The same as `next_start`" };

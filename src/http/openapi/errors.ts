@@ -57,6 +57,7 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
   event_type_unknown: error(404, "not_found", PLACE),
   event_type_reserved: error(422, "bad_request", PLACE),
   aggregate_missing: error(404, "not_found"),
+  beyond_length: error(422, "bad_request", { path: TEXT, current_length: COUNT }),
   method_not_allowed: error(405, "method_not_allowed", {}, ["Allow"]),
   identifier_invalid: error(422, "identifier_invalid", PATH),
   metadata_invalid: error(422, "metadata_invalid", PATH),

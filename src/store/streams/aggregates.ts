@@ -13,21 +13,27 @@ export function indexAggregate(tx: Transaction, tenant: number, type: string, id
   tx.set(keys.aggregate(tenant, type, id), PRESENT);
 }
 
-/** At most `limit` ids after `start` (exclusive; any text), in byte-wise order. */
+/**
+ * At most `limit` ids after `start` (exclusive; any text), in byte-wise order; with `prefix`, only
+ * those that begin so.
+ */
 export async function listAggregateIds(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   type: string,
-  page: { readonly start?: string; readonly limit: number },
+  page: { readonly start?: string; readonly prefix?: string; readonly limit: number },
 ): Promise<string[]> {
-  const range = keys.aggregates(tenant, type);
-  const begin = page.start === undefined
+  const all = keys.aggregates(tenant, type);
+  const range = page.prefix === undefined ? all : keys.aggregatesWith(tenant, type, page.prefix);
+  const after = page.start === undefined
     ? range.begin
     : keyAfter(keys.aggregate(tenant, type, page.start));
+  const begin = Buffer.compare(after, range.begin) > 0 ? after : range.begin;
+  if (Buffer.compare(begin, range.end) >= 0) return [];
   const options = { limit: page.limit, keysOnly: true };
   const pairs = await tx.getRange({ begin, end: range.end }, options);
-  // The first key of the range is the prefix that all keys share, and one byte.
-  const common = range.begin.length - 1;
+  // The first key of all is the prefix that all keys share, and one byte.
+  const common = all.begin.length - 1;
   return pairs.map(({ key }) => unpack(key.subarray(common))[0] as string);
 }
 

@@ -11,6 +11,7 @@ import type { Tenant } from "../../../src/domain/tenant.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
+import { erase } from "../../support/erasure_fixtures.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
 import {
   ACTOR,
@@ -155,6 +156,99 @@ Deno.test("readAggregate() with at gives the state of events stamped up to then"
     assert.deepEqual(await at(30), view(["a", "b", "late"], 10, 20));
     const before = refusalOf(await read(service, test, { atSeconds: 9 }));
     assert.deepEqual(before, { kind: "aggregate_missing" });
+  });
+});
+
+Deno.test("readAggregate() with atLength gives each state that there was, cached or not", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    const views: unknown[] = [{ dataJson: "{}", length: 0, createdAt: null, updatedAt: null }];
+    for (const [text, time] of [["a", 10], ["b", 30], ["late", 20], ["d", 40]] as const) {
+      await note(service, test, text, time);
+      views.push(valueOf(await read(service, test, { synchronous: true })));
+    }
+    for (const synchronous of [false, true]) {
+      // Backwards too, so that no state begins with a later one.
+      for (const length of [0, 1, 2, 3, 4, 3, 2, 1, 0]) {
+        const view = valueOf(await read(service, test, { atLength: length, synchronous }));
+        assert.deepEqual(view, views[length]);
+      }
+      assert.deepEqual(valueOf(await read(service, test)), views[4], "the newest one stays cached");
+    }
+    const beyond = refusalOf(await read(service, test, { atLength: 5 }));
+    assert.deepEqual(beyond, { kind: "beyond_length", length: 4, asked: 5 });
+  });
+});
+
+Deno.test("readAggregate() with atLength begins with a snapshot or cached state that is no later", async () => {
+  let bytes = 0;
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      snapshot: (body) =>
+        engine.snapshot((tx) => {
+          async function getRange(...parts: Parameters<typeof tx.getRange>) {
+            const pairs = await tx.getRange(...parts);
+            for (const { value } of pairs) bytes += value.length;
+            return pairs;
+          }
+          return body(
+            new Proxy(tx, {
+              get(target, name) {
+                const member = Reflect.get(target, name);
+                if (name === "getRange") return getRange;
+                return typeof member === "function" ? member.bind(target) : member;
+              },
+            }),
+          );
+        }),
+    });
+  await withService(async ({ service, tenants: { test } }) => {
+    await note(service, test, "first");
+    await writeLargeEvents(service, test, 70);
+    while (await service.background.rebuildSnapshots(10) > 0);
+    valueOf(await read(service, test));
+    await note(service, test, "second");
+    await note(service, test, "third");
+    async function bytesOf(atLength: number, notes: string[]): Promise<number> {
+      bytes = 0;
+      const view = valueOf(await read(service, test, { atLength }));
+      assert.deepEqual([view.length, JSON.parse(view.dataJson)], [atLength, { notes }]);
+      return bytes;
+    }
+    assert.ok(await bytesOf(72, ["first", "second"]) < 1_000_000, "from what was known at 71");
+    assert.ok(await bytesOf(2, ["first"]) < 1_000_000, "not the events behind it");
+    assert.ok(await bytesOf(60, ["first"]) > 5_000_000, "from the first event");
+  }, { wrap });
+});
+
+Deno.test("readAggregate() with atLength keeps the budget for the events that it folds", async () => {
+  await withService(async ({ service, tenants: { test } }) => {
+    await note(service, test, "first");
+    await writeLargeEvents(service, test, 340);
+    await note(service, test, "last");
+    const early = valueOf(await read(service, test, { atLength: 300 }));
+    assert.deepEqual([early.length, early.dataJson], [300, '{"notes":["first"]}']);
+    const late = refusalOf(await read(service, test, { atLength: 341 }));
+    assert.equal(late.kind, "fold_budget_exceeded");
+    assert.ok("bytes" in late && late.bytes > 33_554_432);
+  });
+});
+
+Deno.test("readAggregate() with atLength gives markers of an erased stream, and no kept data", async () => {
+  await withService(async (fixture) => {
+    const { service, tenants: { test } } = fixture;
+    for (const [text, time] of [["secret", 10], ["b", 30]] as const) {
+      await note(service, test, text, time);
+    }
+    valueOf(await read(service, test, { atLength: 1 }));
+    await erase(fixture, `order:${uuid(1)}`);
+    for (const synchronous of [false, true]) {
+      const view = valueOf(await read(service, test, { atLength: 1, synchronous }));
+      assert.deepEqual(view, { dataJson: "{}", length: 1, createdAt: 10, updatedAt: 10 });
+    }
+    await note(service, test, "after", 50);
+    const view = valueOf(await read(service, test, { atLength: 3 }));
+    assert.deepEqual(JSON.parse(view.dataJson), { notes: ["after"] });
+    assert.equal(refusalOf(await read(service, test, { atLength: 4 })).kind, "beyond_length");
   });
 });
 

@@ -1,6 +1,7 @@
 /** The index behind the aggregate listing. */
 
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { splitStreamKey, type StreamKey } from "../../../src/domain/stream_key.ts";
 import {
@@ -37,6 +38,37 @@ Deno.test("listAggregateIds() pages through all ids of one type in byte-wise ord
       });
     }),
     { numRuns: 20 },
+  );
+});
+
+Deno.test("listAggregateIds() with a prefix has the ids that begin so, from one range", async () => {
+  const unit = fc.constantFrom("a", "b", "\u00e9", "\u{1f600}", "\0");
+  const id = fc.string({ unit, minLength: 1, maxLength: 4 });
+  await fc.assert(
+    fc.asyncProperty(fc.uniqueArray(id), id, id, async (ids, prefix, start) => {
+      await withTemporaryEngine(async (engine) => {
+        await engine.transact((tx) => {
+          for (const id of ids) indexAggregate(tx, 1, "order", id);
+          return Promise.resolve();
+        });
+        const inBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
+        const wanted = ids.filter((id) => id.startsWith(prefix)).sort(inBytes);
+        for (const after of [undefined, start]) {
+          const ranges: number[] = [];
+          const found = await engine.snapshot((tx) => {
+            function getRange(...parts: Parameters<typeof tx.getRange>) {
+              ranges.push(parts[1]?.limit ?? 0);
+              return tx.getRange(...parts);
+            }
+            return listAggregateIds({ getRange }, 1, "order", { prefix, start: after, limit: 2 });
+          });
+          const left = wanted.filter((id) => after === undefined || inBytes(id, after) > 0);
+          assert.deepEqual(found, left.slice(0, 2));
+          assert.ok(ranges.length <= 1 && ranges.every((limit) => limit === 2));
+        }
+      });
+    }),
+    { numRuns: 40 },
   );
 });
 

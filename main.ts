@@ -66,4 +66,82 @@ program.command("fsck")
   .option("--all", "the trees of all anchors, not of the newest ones alone")
   .action(async (options) => (await import("./src/cli/fsck.ts")).fsck(options));
 
+/** A command that calls a server; the options that all of these have. */
+function remote(parent: Command, nameAndArguments: string): Command {
+  return parent.command(nameAndArguments)
+    .option("--env <name>", "which environment (default: that of the key or profile, else test)")
+    .option("--url <address>", "which server (DAYBOOK_URL; default: the profile, or this machine)")
+    .option("--profile <name>", "which profile (DAYBOOK_PROFILE): see daybook profiles")
+    .option("--instance <slug>", "which instance, where the server has several")
+    .option("--json", "print JSON, failures too");
+}
+
+remote(program, "deploy <file>")
+  .description("Deploy a spec: JSON, JSON with comments, or a module that exports one.")
+  .option("--dry-run", "say what would happen, and deploy nothing")
+  .option("--check-data", "try the stored events first; deploy nothing if one would be refused")
+  .option("--force", "deploy an incompatible spec; not in production")
+  .option("--watch", "deploy again whenever the file changes")
+  .action(async (file, options) => (await import("./src/cli/deploy.ts")).deploy(file, options));
+
+remote(program, "diff <file>")
+  .description("Show what a spec would change, what that means, and whether it would be refused.")
+  .option("--against <file>", "compare with this file instead of what is deployed; asks no server")
+  .option("--no-check-data", "do not try the stored events")
+  .option("--allow-changes", "exit with 0, not 3, if the spec differs and may be deployed")
+  .addHelpText(
+    "after",
+    "\nExit codes: 0 the same, 3 differs and may be deployed, 4 would be refused,\n" +
+      "1 no answer from the server, 2 wrong options or an unreadable file.",
+  )
+  .action(async (file, options) => (await import("./src/cli/diff.ts")).diff(file, options));
+
+const keys = program.command("keys").description("List, issue, rotate and revoke API keys.");
+remote(keys, "list").description("List the API keys of an environment, never their text.")
+  .action(async (options) => (await import("./src/cli/keys.ts")).listKeys(options));
+remote(keys, "issue <name>").description("Issue an API key. Its text is shown once.")
+  .option("--scope <scope>", "read or write", "write")
+  .option("--save", "keep it in the profile, and do not show it")
+  .action(async (name, options) => (await import("./src/cli/keys.ts")).issueKey(name, options));
+remote(keys, "rotate <key>").description("Give a key (id or name) a new text; the old one ends.")
+  .action(async (key, options) => (await import("./src/cli/keys.ts")).rotateKey(key, options));
+remote(keys, "revoke <key>").description("End a key (id or name) now, or at a time.")
+  .option("--at <time>", "ISO 8601 UTC, for example 2030-01-31T12:00:00Z")
+  .action(async (key, options) => (await import("./src/cli/keys.ts")).revokeKey(key, options));
+
+const events = program.command("events").description("List or follow events.");
+remote(events, "list <key>").description("List the events of an aggregate, oldest first.")
+  .option("--limit <number>", "how many at most", "100")
+  .option("--start <id>", "begin behind this event")
+  .option("--backwards", "the newest instead of the oldest")
+  .action(async (key, options) => (await import("./src/cli/events.ts")).listEvents(key, options));
+remote(events, "tail").description("Print every event of an environment as it is committed.")
+  .option("--types <list>", "only these, e.g. order,product.was_added")
+  .option("--from <place>", "start, now, or a cursor", "now")
+  .option("--no-follow", "end when everything is printed")
+  .action(async (options) => (await import("./src/cli/events.ts")).tailEvents(options));
+
+remote(program, "state <key>").description("Print the state of an aggregate, <type>:<id>.")
+  .option("--at-length <number>", "as it was after so many events")
+  .option("--at <seconds>", "as it was at a time, in Unix seconds")
+  .option("--live", "print it again after each change")
+  .action(async (key, options) => (await import("./src/cli/state.ts")).state(key, options));
+
+remote(program, "write <key> <event-type>").description("Write one event to <type>:<id>.")
+  .option("--data <json>", "an object of JSON, @file, or - for standard input", "{}")
+  .option("--actor <party>", "who writes, <type>:<id> (default: the spec's only actor type)")
+  .option("--target <party>", "whom it is about, <type>:<id>")
+  .option("--previous-length <number>", "refuse unless the aggregate has so many events")
+  .option("--timestamp <seconds>", "when it happened, in Unix seconds; not in production")
+  .option("--idempotency-key <text>", "a name of your own for this write")
+  .action(async (key, type, options) =>
+    (await import("./src/cli/write.ts")).write(key, type, options)
+  );
+
+remote(program, "sql <text>").description("Run a query over the projections; - reads it.")
+  .option("--csv", "print CSV instead of a table")
+  .option("--param <value...>", "values of ? in the query")
+  .option("--stale", "accept the last good rows of broken projections")
+  .action(async (text, options) => (await import("./src/cli/sql.ts")).sql(text, options));
+
 await program.parseAsync(Deno.args, { from: "user" });

@@ -7,6 +7,7 @@
 import { isSmallOrder } from "./domain/audit/public_key.ts";
 import ipaddr from "ipaddr.js";
 import { limits } from "./domain/limits.ts";
+import { nearestName } from "./domain/nearest_name.ts";
 import { STORE_NAMES, type StoreName } from "./kv/capabilities.ts";
 
 export interface Config {
@@ -50,7 +51,7 @@ export type ParsedConfig =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Env = Readonly<Record<string, string | undefined>>;
 
 /** Every variable we read, with an example of a good value. */
 const EXAMPLES = {
@@ -78,6 +79,14 @@ const EXAMPLES = {
 } as const;
 type Name = keyof typeof EXAMPLES;
 
+/** What the commands that call a server read; a server ignores them. */
+export const CLIENT_NAMES = [
+  "DAYBOOK_URL",
+  "DAYBOOK_KEY",
+  "DAYBOOK_TOKEN",
+  "DAYBOOK_PROFILE",
+] as const;
+
 /** The names of all variables that are read. */
 export const SETTING_NAMES: readonly string[] = Object.keys(EXAMPLES);
 
@@ -95,7 +104,12 @@ const ED25519_DER_START = "302a300506032b6570032100";
 
 /** Reads the environment of this process. */
 export function readConfig(): ParsedConfig {
-  return parseConfig(Deno.env.toObject());
+  return parseConfig(readVariables());
+}
+
+/** The variables of this process. */
+export function readVariables(): Env {
+  return Deno.env.toObject();
 }
 
 /** An empty value counts as unset, as in compose files and unit files. */
@@ -268,33 +282,19 @@ function readTls(env: Env, problems: string[]): Config["tls"] {
 
 /** Reports each `DAYBOOK_` variable that does not exist: it is most likely a typing error. */
 function unknownNames(env: Env): string[] {
-  const known = SETTING_NAMES;
+  const known = [...SETTING_NAMES, ...CLIENT_NAMES];
   const unknown = Object.keys(env).filter((name) =>
     name.startsWith("DAYBOOK_") && !known.includes(name)
   );
   return unknown.sort().map((name) => {
-    const byDistance = known.map((other) => ({ other, distance: editDistance(name, other) }))
-      .sort((a, b) => a.distance - b.distance);
-    const { other, distance } = byDistance[0]!;
-    const advice = distance <= 4
-      ? `did you mean ${other}? Example: ${other}=${EXAMPLES[other as Name]}`
-      : `known are ${known.join(", ")}`;
+    const other = nearestName(name, known);
+    const advice = other === undefined
+      ? `known are ${known.join(", ")}`
+      : `did you mean ${other}?${
+        other in EXAMPLES ? ` Example: ${other}=${EXAMPLES[other as Name]}` : ""
+      }`;
     return `${name}: there is no such setting; ${advice}`;
   });
-}
-
-/** Levenshtein distance: single-character insertions, deletions and replacements. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }
 
 function parseStore(text: string): StoreName | undefined {

@@ -115,7 +115,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   // Composition: what each command starts, and with what.
-  "src/cli": { imports: ["src"] },
+  "src/cli": {
+    imports: ["src"],
+    packages: { "jsonc-parser": ["src/cli/spec_file.ts"] },
+  },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },
 };
 

@@ -16,7 +16,21 @@ export function complain(text: string): void {
   writeAll(Deno.stderr, text);
 }
 
-function writeAll(to: { writeSync(bytes: Uint8Array): number }, text: string): void {
-  const bytes = encoder.encode(`${text}\n`);
-  for (let at = 0; at < bytes.length;) at += to.writeSync(bytes.subarray(at));
+interface Writer {
+  writeSync(bytes: Uint8Array): number;
+}
+
+function writeAll(to: Writer, text: string): void {
+  printPart(to, `${text}\n`);
+}
+
+/** Prints text without a line end. Ends the process if nobody reads on, as in `... | head`. */
+export function printPart(to: Writer, text: string): void {
+  const bytes = encoder.encode(text);
+  try {
+    for (let at = 0; at < bytes.length;) at += to.writeSync(bytes.subarray(at));
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) Deno.exit(0);
+    throw error;
+  }
 }

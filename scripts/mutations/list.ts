@@ -139,6 +139,15 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/end_to_end/isolation_test.ts",
   },
   {
+    name: "an operator token reads instances that it does not cover",
+    path: "src/features/access/instances.ts",
+    find: "  const found = await findInstance(engine, operator, id);\n" +
+      "  if (!found.ok) return found;\n  const record = found.value;",
+    put: "  const found = await findInstance(engine, { subject: operator.subject }, id);\n" +
+      "  if (!found.ok) return found;\n  const record = found.value;",
+    suite: "tests/end_to_end/isolation_test.ts",
+  },
+  {
     name: "an implied event is written although its entry is gone",
     path: "src/features/reactions/run_outbox.ts",
     find: "isDue: (tx) => hasEntry(tx, work.place),",

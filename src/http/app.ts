@@ -220,15 +220,16 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
     }
     case "read":
     case "write": {
-      const holder = await authenticateHolder(access, header, call.place, route.access);
+      const holder = await authenticateHolder(access, header, call, route.access);
       // Past the address limit, a caller must not learn if a key is valid: it may be guessing.
-      const limited = holder.ok
+      // What an operator reads is no read of the instance: it is limited as operator calls are.
+      const limited = holder.ok && holder.value.operator === undefined
         ? await limitInstance(edge, call, holder.value.instance, route.access)
         : limitAddress(edge, call);
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;
-      call.owner = holder.value.tenant.instanceId;
+      call.owner = holder.value.operator ?? holder.value.tenant.instanceId;
       call.tier = holder.value.instance.tier;
       return await route.run(edge, call, holder.value.tenant);
     }

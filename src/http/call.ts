@@ -144,7 +144,7 @@ export type Run<Who> = (edge: Edge, call: Call, who: Who) => Answer;
  * - `health`: anybody, on any host; it concerns the process itself.
  * - `metrics`: on any host; the route checks the caller itself.
  * - `open`: anybody, without a key.
- * - `read`, `write`: an API key.
+ * - `read`, `write`: an API key; for `read` also a JWT, if the query names the instance.
  * - `operator`: a JWT.
  */
 export type Route =

@@ -7,14 +7,15 @@
  */
 
 import type { Operator } from "../domain/access/access.ts";
-import { type Outcome, refuse } from "../domain/refusal.ts";
+import { ACCEPTED, type Outcome, refuse } from "../domain/refusal.ts";
 import type { Tenant } from "../domain/tenant.ts";
 import type { Call, Edge, Route, Run } from "./call.ts";
 import { answerRefused } from "./failure.ts";
 import { type Fields, type FieldsForm, readFields } from "./fields.ts";
 import type { Operation } from "./openapi/operation.ts";
 import { type FieldSchemas, input } from "./openapi/schema.ts";
-import { type Query, queryDecoder, type Values } from "./parameter.ts";
+import { INSTANCE_PARAMETER } from "./middleware/authenticate.ts";
+import { type Query, queryDecoder, text, type Values } from "./parameter.ts";
 import { sendRefusal } from "./reply.ts";
 
 /** What a request asks for, beside its path. */
@@ -41,11 +42,30 @@ export function open<const Q extends Query = None, const F extends FieldSchemas 
   return { access, ...decoded(row) };
 }
 
-/** For calls with an API key that may read. */
+/** Every call that reads data takes it: from operators, who have no instance of their own. */
+export const INSTANCE_QUERY = {
+  [INSTANCE_PARAMETER]: text({
+    description: "Whose data an operator token reads, which needs it; a key has its own instance",
+  }),
+} as const satisfies Query;
+
+/** For calls with an API key that may read, and with the token of an operator. */
 export function read<const Q extends Query = None, const F extends FieldSchemas = None>(
   row: Row<Tenant, Q, F>,
 ): Route {
-  return { access: "read", ...decoded(row) };
+  const query = { ...row.query ?? {} as Q, ...INSTANCE_QUERY };
+  // A row reads its own parameters, and the instance that is named changes none of them.
+  const whole = { ...row, query } as Row<Tenant, typeof INSTANCE_QUERY, F>;
+  return { access: "read", ...decoded(whole, checkInstance) };
+}
+
+/** 403 if the query names another instance than the one whose key was sent. */
+export function checkInstance(
+  { instanceId }: Tenant,
+  { instance_id: named }: Values<typeof INSTANCE_QUERY>,
+): Outcome<unknown> {
+  if (named === undefined || named === instanceId) return ACCEPTED;
+  return refuse({ kind: "forbidden", message: "The API key belongs to another instance" });
 }
 
 /** For calls with an API key that may write. */
@@ -78,7 +98,7 @@ export function checkUnrestricted(operator: Operator): Outcome<Operator> {
 /** `allow` is asked before the body is read. */
 function decoded<Who, Q extends Query, F extends FieldSchemas>(
   row: Row<Who, Q, F>,
-  allow?: (who: Who) => Outcome<unknown>,
+  allow?: (who: Who, query: Values<Q>) => Outcome<unknown>,
 ): { operation: Operation; run: Run<Who> } {
   const { fields } = row;
   const decodeQuery = queryDecoder(row.query ?? {} as Q);
@@ -87,7 +107,7 @@ function decoded<Who, Q extends Query, F extends FieldSchemas>(
   function run(edge: Edge, call: Call, who: Who): Response | Promise<Response> {
     const query = call.query === "" ? absent : decodeQuery(call.query);
     if (!query.ok) return sendRefusal(call.requestId, query.refusal);
-    const allowed = allow?.(who);
+    const allowed = allow?.(who, query.value);
     if (allowed?.ok === false) return sendRefusal(call.requestId, allowed.refusal);
     return fields === undefined
       ? row.run(edge, call, who, { query: query.value, body: {} as Fields<F> })

@@ -131,9 +131,23 @@ Deno.test("the API reference says who may call each path", () => {
   }
 });
 
+/** Its own parameters. Every read also has the one with which operators name the instance. */
+function queryOf({ access, operation }: Route) {
+  const { instance_id, ...own } = operation.query ?? {};
+  if (access !== "read") return operation.query ?? {};
+  assert.ok(instance_id !== undefined, operation.id);
+  return own;
+}
+
+Deno.test("the API reference says once which parameter and answer all reads have", () => {
+  const text = ENDPOINTS.replaceAll(/\s+/g, " ");
+  assert.ok(text.includes("Every call with a read key also takes `instance_id` from operators"));
+  assert.ok(text.includes("404 for an instance that does not exist"));
+});
+
 Deno.test("the API reference lists the query parameters of each path", () => {
   for (const { name, route, cells } of listedRoutes()) {
-    const names = Object.keys(route.operation.query ?? {});
+    const names = Object.keys(queryOf(route));
     assert.equal(cells[2], names.map((one) => `\`${one}\``).join(", "), name);
   }
 });
@@ -148,7 +162,7 @@ Deno.test("a table of query parameters in the API reference has those of its pat
     const [, table] = /^\| Query \|.*\n((?:\|.*\n)*)/m.exec(sectionOf(text, title)) ?? [];
     if (table === undefined) continue;
     tables++;
-    const current = Object.entries(route.operation.query ?? {})
+    const current = Object.entries(queryOf(route))
       .filter(([, { schema }]) => schema.deprecated !== true);
     const shown = tableRows(`| Query |\n${table}`).flatMap(([cell]) => cell!.match(/\w+/g)!);
     assert.deepEqual(shown.toSorted(), current.map(([name]) => name).toSorted(), name);
@@ -164,8 +178,10 @@ function anchorOf(heading: string): string {
 Deno.test("the API reference lists the statuses of each path beside those that all have", () => {
   for (const { name, route: { access, operation }, cells } of listedRoutes()) {
     const { answers, isTagged } = operation;
-    const common = statusesOf(errorsOf(access, { id: "", summary: "", answers: {} }));
-    const own = statusesOf(errorsOf(access, operation)).filter((one) => !common.includes(one));
+    // Reads have one more in common, which the text below the table tells.
+    const kind = access === "read" ? "write" : access;
+    const common = statusesOf(errorsOf(kind, { id: "", summary: "", answers: {} }));
+    const own = statusesOf(errorsOf(kind, operation)).filter((one) => !common.includes(one));
     const all = [...Object.keys(answers).map(Number), ...isTagged ? [304] : [], ...own];
     assert.equal(cells[3], [...new Set(all)].sort((a, b) => a - b).join(", "), name);
   }

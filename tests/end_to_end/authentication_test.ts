@@ -10,6 +10,8 @@ import { noteBody } from "./world_spec.ts";
 
 const UNKNOWN = `dbk_0_test_${"A".repeat(43)}`;
 const KEY_REQUIRED = "API key required: send the header 'Authorization: Bearer <API_KEY>'";
+const TOKEN_SENT =
+  "This call needs an API key (Authorization: Bearer dbk_...), but an operator token (JWT) was sent";
 const TOKEN_REQUIRED = "Operator token required: send the header 'Authorization: Bearer <JWT>'";
 
 const DATA_CALLS = [
@@ -39,7 +41,12 @@ const OPERATOR_CALLS = [
 ];
 const CHALLENGE = { "www-authenticate": "Bearer" };
 
-function unauthorized(name: string, call: string, token: string | null, text: string): Case {
+function unauthorized(
+  name: string,
+  call: string,
+  token: string | null,
+  text: string,
+): Case {
   return {
     name,
     call,
@@ -48,6 +55,12 @@ function unauthorized(name: string, call: string, token: string | null, text: st
     headers_out: CHALLENGE,
     answer: refusal("unauthorized", text),
   };
+}
+
+/** Tells how a token could read it. */
+function hinted(one: Case): Case {
+  const hint = "With ?instance_id= an operator token reads the data of the instance that it names";
+  return { ...one, answer: { ...refusal("unauthorized", TOKEN_SENT), hint } };
 }
 
 testCases("401", [
@@ -66,11 +79,17 @@ testCases("401", [
       "This call needs an operator token (Authorization: Bearer <JWT>), but an API key was sent",
     )
   ),
-  unauthorized(
+  hinted(unauthorized(
     "a data call with an operator token says that a key is needed",
     "GET /note/global",
     signToken(operatorClaims()),
-    "This call needs an API key (Authorization: Bearer dbk_...), but an operator token (JWT) was sent",
+    TOKEN_SENT,
+  )),
+  unauthorized(
+    "a write with an operator token, which needs a key however it names the instance",
+    "POST /note/global/was_written?instance_id={instance}",
+    signToken(operatorClaims()),
+    TOKEN_SENT,
   ),
   ...["dbk_0_test_short", "hunter2", `dbk_1_test_${"A".repeat(43)}`].map((token) =>
     unauthorized(`a malformed key ${token.slice(0, 16)}`, "GET /note", token, "Invalid API key")

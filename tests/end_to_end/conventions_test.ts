@@ -236,7 +236,7 @@ testCases("a path", [
       error: "Unknown query parameter 'utm'",
       error_type: "bad_request",
       path: "utm",
-      hint: "This call takes no query parameters",
+      hint: "It takes 'instance_id'",
     },
   },
 ]);

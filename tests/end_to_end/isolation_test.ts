@@ -335,3 +335,104 @@ Deno.test("an operator token of another role is 403 on every operator route", ()
       assert.equal(status, 403, `${row.route}: ${text}`);
     }
   }));
+
+const READS = DATA_ROWS.filter(({ route }) =>
+  route.startsWith("GET ") || route === "POST /_projections/query"
+);
+
+/** The same row, asked with the name of an instance. */
+function naming(row: RouteRow, instance: string): RouteRow {
+  function path(shop: Belongings): string {
+    const plainPath = row.path(shop);
+    return `${plainPath}${plainPath.includes("?") ? "&" : "?"}instance_id=${instance}`;
+  }
+  return { ...row, path };
+}
+
+Deno.test("an operator reads an instance that the query names, as its own key does; nothing else", () =>
+  withScene(async (scene) => {
+    const { world, shop } = scene;
+    const before = await readShop(scene);
+    const tokens = [world.operator, signToken(operatorClaims({ instances: [shop.instance] }))];
+    let marked = 0;
+    for (const row of READS) {
+      const owned = await ask(scene, row, {});
+      for (const token of tokens) {
+        const read = await ask(scene, naming(row, shop.instance), { token });
+        assert.equal(read.status, owned.status, `${row.route}: ${read.text}`);
+        assert.equal(read.text.includes(MARK), owned.text.includes(MARK), row.route);
+        assert.equal(read.headers.get("x-ratelimit-scope"), null, "no read of the instance");
+        if (read.text.includes(MARK)) marked++;
+      }
+    }
+    assert.ok(marked >= 8, `${marked} answers had something of the shop`);
+    for (const row of DATA_ROWS) {
+      if (READS.includes(row)) continue;
+      for (const token of tokens) {
+        const { status, text } = await ask(scene, naming(row, shop.instance), { token });
+        assert.equal(status, 401, `${row.route}: ${text}`);
+      }
+    }
+    assert.deepEqual(await readShop(scene), before);
+  }));
+
+Deno.test("an operator token reads nothing where it does not name an instance that it covers", () =>
+  withScene(async (scene) => {
+    const { world, shop, rival } = scene;
+    const none = "7373ccb7-710a-4227-be5b-e42403912001";
+    const cases: readonly (readonly [token: string, instance: string, status: number])[] = [
+      [rival.token, shop.instance, 403],
+      [rival.token, none, 403],
+      [rival.token, "", 401],
+      [world.operator, "", 401],
+      [world.operator, none, 404],
+      [world.operator, "shop", 404],
+      [signToken(operatorClaims({ role: "viewer" })), shop.instance, 403],
+      [signToken(operatorClaims({ exp: 1 })), shop.instance, 401],
+      [`${world.operator.slice(0, -4)}AAAA`, shop.instance, 401],
+    ];
+    for (const row of READS) {
+      for (const [token, instance, wanted] of cases) {
+        const { status, text } = await ask(scene, naming(row, instance), { token });
+        assert.equal(status, wanted, `${row.route} of ${instance}: ${text}`);
+        assert.ok(!text.includes(MARK), row.route);
+      }
+      const elsewhere = { token: world.operator, host: "rival-test.example.com" };
+      const { status, text } = await ask(scene, naming(row, shop.instance), elsewhere);
+      assert.equal(status, 403, `${row.route} on the host of another: ${text}`);
+      assert.ok(!text.includes(MARK), row.route);
+    }
+  }));
+
+Deno.test("an operator reads the environment of the address, and no other one", () =>
+  withScene(async (scene) => {
+    const { world, shop } = scene;
+    const token = world.operator;
+    for (const row of READS.map((each) => naming(each, shop.instance))) {
+      for (const environment of ["production", "staging"] as const) {
+        const { status, text } = await ask(scene, row, { token, environment });
+        const key = world.keys[environment].read;
+        const owned = await ask(scene, row, { token: key, environment });
+        assert.equal(status, owned.status, `${row.route}: ${text}`);
+        assert.ok(!text.includes(MARK), `${row.route} in ${environment}`);
+      }
+      const here = { token, host: "shop-test.example.com" };
+      assert.notEqual((await ask(scene, row, here)).status, 403, row.route);
+    }
+  }));
+
+Deno.test("a key may name its own instance, and is 403 if it names another one", () =>
+  withScene(async (scene) => {
+    const { world, shop, rival } = scene;
+    for (const row of READS) {
+      const owned = await ask(scene, row, {});
+      const named = await ask(scene, naming(row, shop.instance), {});
+      assert.equal(named.status, owned.status, row.route);
+      for (const token of [rival.key, world.keys.test.read]) {
+        const instance = token === rival.key ? shop.instance : "another";
+        const { status, text } = await ask(scene, naming(row, instance), { token });
+        assert.equal(status, 403, `${row.route}: ${text}`);
+        assert.ok(!text.includes(MARK), row.route);
+      }
+    }
+  }));

@@ -13,6 +13,7 @@ import { errorsOf } from "../../src/http/openapi/describe_route.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import { ERRORS } from "../../src/http/openapi/errors.ts";
 import type { Operation } from "../../src/http/openapi/operation.ts";
+import { INSTANCE_PARAMETER } from "../../src/http/middleware/authenticate.ts";
 import { PATHS } from "../../src/http/paths.ts";
 import type { Route } from "../../src/http/call.ts";
 import { wrapEngine } from "../../src/kv/calls.ts";
@@ -114,6 +115,10 @@ function derivedRequest({ access, operation, name }: Case, status: number): Ask 
           ? signToken(operatorClaims({ role: "viewer" }))
           : keys.production.write,
       }));
+    case 404:
+      return INSTANCE_PARAMETER in (operation.query ?? {}) && access !== "operator"
+        ? ofNoInstance(success)
+        : undefined;
     case 408:
       return bodyForm && replaced(success, () => new ReadableStream());
     case 413:
@@ -124,6 +129,16 @@ function derivedRequest({ access, operation, name }: Case, status: number): Ask 
     case 503:
       return success;
   }
+}
+
+/** An operator's read of an instance that does not exist. */
+function ofNoInstance(success: Ask): Ask {
+  return async (world) => {
+    const [path, body, options] = await success(world);
+    const named = `${INSTANCE_PARAMETER}=00000000-0000-4000-8000-000000000000`;
+    const whole = `${path}${path.includes("?") ? "&" : "?"}${named}`;
+    return [whole, body, { ...options, token: world.operator }];
+  };
 }
 
 /** In these worlds an address may ask once, unless its key belongs to an unlimited instance. */

@@ -101,7 +101,7 @@ const ROWS: readonly [route: string, query: string, told: string[] | undefined][
   ]],
   ["GET /{type}/{id}", "at=5&colour=red", [
     "Unknown query parameter 'colour'",
-    "It takes 'synchronous', 'at', 'at_length', 'live', 'wait', 'after_length'",
+    "It takes 'synchronous', 'at', 'at_length', 'live', 'wait', 'after_length', 'instance_id'",
   ]],
   ["POST /{type}/{id}", "limit=5", [
     "Unknown query parameter 'limit'",
@@ -117,7 +117,7 @@ const ROWS: readonly [route: string, query: string, told: string[] | undefined][
   ]],
   ["GET /{type}", "__proto__=1", [
     "Unknown query parameter '__proto__'",
-    "It takes 'limit', 'start', 'cursor', 'prefix', 'resolve', 'synchronous'",
+    "It takes 'limit', 'start', 'cursor', 'prefix', 'resolve', 'synchronous', 'instance_id'",
   ]],
 ];
 

@@ -19,12 +19,18 @@ export interface Instance {
   readonly created_at: string;
 }
 
-/** The holder of a valid API key. */
-export interface KeyHolder {
-  readonly keyId: string;
+/** Whose credential opens the data of a tenant. */
+export interface Holder {
   readonly instance: Instance;
   readonly tenant: Tenant;
   readonly scope: Scope;
+  /** Who the operator is, for an operator token; absent for an API key. */
+  readonly operator?: string;
+}
+
+/** The holder of a valid API key. */
+export interface KeyHolder extends Holder {
+  readonly keyId: string;
 }
 
 /** The holder of a valid operator token. */

@@ -3,6 +3,7 @@
 import {
   changeTier,
   createInstance,
+  holdForReading,
   resolveTenant,
   showInstance,
   showInstances,
@@ -19,6 +20,7 @@ import { addUser, login, type LoginRequest } from "./log_in.ts";
 import { createLoginGate } from "./login_gate.ts";
 import type {
   ApiKeyView,
+  Holder,
   Instance,
   IssuedApiKey,
   KeyHolder,
@@ -44,6 +46,8 @@ export interface AccessService {
   ): Promise<Outcome<KeyHolder>>;
   /** 401 if malformed, expired or wrongly signed; 403 for a wrong role. */
   authenticateOperator(token: string): Promise<Outcome<Operator>>;
+  /** The same, for the data of the instance `id`: 403 also if the token does not cover it. */
+  authenticateReader(token: string, id: string, place: ReadPlace): Promise<Outcome<Holder>>;
   login(request: LoginRequest): Promise<Outcome<{ token: string; expires_at: string }>>;
   addUser(email: string, password: string): Promise<Outcome<{ email: string }>>;
   createInstance(slug: string, tier: string): Promise<Outcome<Instance>>;
@@ -69,6 +73,13 @@ export interface AccessService {
   revokeApiKey(operator: Operator, keyId: string): Promise<Outcome<void>>;
 }
 
+/** The address at which data is asked for. */
+export interface ReadPlace {
+  readonly environment: Environment;
+  /** The instance that the host name names, if it names one. */
+  readonly slug?: string;
+}
+
 /** `close` ends the watch on the store; await it before the engine closes. */
 export type Access = AccessService & { close(): Promise<void> };
 
@@ -90,6 +101,10 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
   return {
     authenticateKey: keyHolders.authenticate,
     authenticateOperator: operators.authenticate,
+    async authenticateReader(token, id, place) {
+      const operator = await operators.authenticate(token);
+      return operator.ok ? await holdForReading(engine, operator.value, id, place) : operator;
+    },
     login: (request) => login(accounts, request),
     addUser: (email, password) => addUser(accounts, email, password),
     createInstance: (slug, tier) => createInstance(engine, host, slug, tier),

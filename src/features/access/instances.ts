@@ -3,7 +3,13 @@
  * it, and finds the tenant that an operator's call addresses. See docs/reference/operators.md.
  */
 
-import { type Instance, type Operator, type Tier, TIERS } from "../../domain/access/access.ts";
+import {
+  type Holder,
+  type Instance,
+  type Operator,
+  type Tier,
+  TIERS,
+} from "../../domain/access/access.ts";
 import { publicKeyOf, SIGNING_SEED_BYTES } from "../../domain/audit/signing_key.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { explainSlug } from "../../domain/access/slug.ts";
@@ -133,6 +139,31 @@ export async function resolveTenant(
     ? onlyOne(await readCovered(engine, operator, 2))
     : await findInstance(engine, operator, id);
   return found.ok ? accept(tenantOf(found.value, environment)) : found;
+}
+
+/**
+ * What an operator reads of an instance with a token: its data in one environment. 403 if the token
+ * does not cover it, or if `slug` names another one.
+ */
+export async function holdForReading(
+  engine: Engine,
+  operator: Operator,
+  id: string,
+  { environment, slug }: { readonly environment: Environment; readonly slug?: string },
+): Promise<Outcome<Holder>> {
+  const found = await findInstance(engine, operator, id);
+  if (!found.ok) return found;
+  const record = found.value;
+  if (slug !== undefined && record.slug !== slug) {
+    return refuse({ kind: "forbidden", message: "The host belongs to another instance" });
+  }
+  const tenant = tenantOf(record, environment);
+  return accept({
+    instance: viewInstance(record),
+    tenant,
+    scope: "read",
+    operator: operator.subject,
+  });
 }
 
 async function findInstance(

@@ -4,7 +4,7 @@
  * is cut off for being slow. See docs/reference/feed.md.
  */
 
-import type { Instance } from "../../domain/access/access.ts";
+import type { Holder } from "../../domain/access/access.ts";
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome, Refusal } from "../../domain/refusal.ts";
@@ -34,7 +34,7 @@ const SMALL_CHUNK: ChunkSize = {
 const MUCH_ROOM_BYTES = limits.liveBytesMax / 8;
 /** A connection that had nothing else to say says this often that it is alive. */
 const HEARTBEAT_MS = 15_000;
-/** How often the key is looked at again. */
+/** How often the credential is looked at again. */
 const KEY_CHECK_MS = 2_000;
 /** The pause while there is no room for a page, or the past is still being filled in. */
 const PAUSE_MS = 250;
@@ -109,8 +109,8 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   let isCurrent = false;
   let [held, isOver] = [0, false];
   let charged = 0;
-  /** Whose reads the entries are. Undefined before the key was looked at again. */
-  let payer: Instance | undefined;
+  /** Whose reads the entries are. Undefined before the credential was looked at again. */
+  let payer: Holder | undefined;
   /** What is left of the frames under way. */
   let pieces: Iterator<Uint8Array, void> | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array>;
@@ -126,19 +126,19 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
     if (isGone) controller.error(new Error("The client has taken nothing"));
   }
 
-  /** The refusal if the key no longer opens the environment. */
+  /** The refusal if the credential no longer opens the environment. */
   async function checkKey(): Promise<Refusal | undefined> {
     const header = call.request.headers.get("authorization");
-    const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
+    const holder = await authenticateHolder(edge.service.access, header, call, "read");
     checkMs = host.monotonicMs() + KEY_CHECK_MS;
     if (!holder.ok) return holder.refusal;
-    payer = holder.value.instance;
+    payer = holder.value;
     return undefined;
   }
 
   /** Charges for the entries that were sent; false, after a moment, if no reads are left. */
-  async function pay(instance: Instance): Promise<boolean> {
-    if (instance.tier === "unlimited") charged = 0;
+  async function pay({ instance, operator }: Holder): Promise<boolean> {
+    if (operator !== undefined || instance.tier === "unlimited") charged = 0;
     while (charged >= ENTRIES_OF_A_READ) {
       const verdict = await edge.service.limits.admit(instance, "read");
       if (!verdict.isAdmitted) {

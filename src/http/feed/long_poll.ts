@@ -80,9 +80,9 @@ export async function pollStream(
   });
 }
 
-/** What was read, if the key still opens the environment after the wait. */
+/** What was read, if the credential still opens the environment after the wait. */
 async function checked<T>(edge: Edge, call: Call, outcome: Outcome<T>): Promise<Outcome<T>> {
   const header = call.request.headers.get("authorization");
-  const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
+  const holder = await authenticateHolder(edge.service.access, header, call, "read");
   return holder.ok ? outcome : holder;
 }

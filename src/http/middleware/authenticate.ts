@@ -1,13 +1,14 @@
 /**
- * Authenticates callers: an API key for data, an operator token for everything else.
+ * Authenticates callers: an API key for data, an operator token for everything else. Such a token
+ * also reads the data of an instance that the query names.
  *
  * See docs/reference/basics.md.
  */
 
-import type { KeyHolder, Operator } from "../../domain/access/access.ts";
+import type { Holder, Operator } from "../../domain/access/access.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { AccessService } from "../../features/access/access_service.ts";
-import type { Place } from "../call.ts";
+import type { Call } from "../call.ts";
 
 const BEARER = /^Bearer +[^\s,]+$/i;
 const API_KEY_PREFIX = "dbk_";
@@ -15,13 +16,19 @@ const JWT = /^[\w-]+\.[\w-]+\.[\w-]*$/;
 /** A credential of either kind in place of the scheme. */
 const BARE_CREDENTIAL = /^\s*(?:dbk_[^\s,]*|[\w-]+\.[\w-]+\.[\w-]*)\s*$/;
 
-/** 401 without a valid key; 403 for another environment, or for a read key on a write. */
+/** Names the instance whose data an operator reads. */
+export const INSTANCE_PARAMETER = "instance_id";
+
+/**
+ * 401 without a valid key; 403 for another environment, or for a read key on a write. An operator
+ * token is taken for a read whose query names the instance.
+ */
 export function authenticateHolder(
   access: AccessService,
   header: string | null,
-  place: Place,
+  { place, query }: Pick<Call, "place" | "query">,
   needed: "read" | "write",
-): Outcome<KeyHolder> | Promise<Outcome<KeyHolder>> {
+): Outcome<Holder> | Promise<Outcome<Holder>> {
   const token = bearerToken(header);
   if (token === undefined) {
     return unauthorized(
@@ -31,16 +38,22 @@ export function authenticateHolder(
     );
   }
   if (!token.startsWith(API_KEY_PREFIX) && JWT.test(token)) {
+    const id = needed === "read" ? new URLSearchParams(query).get(INSTANCE_PARAMETER) : null;
+    if (id) return access.authenticateReader(token, id, place);
     return unauthorized(
       "This call needs an API key (Authorization: Bearer dbk_...), but an operator token (JWT) " +
         "was sent",
+      needed === "read" ? NAME_INSTANCE : undefined,
     );
   }
   const holder = access.authenticateKey(token, place.environment, place.slug);
   return needed === "read" ? holder : holder.then(requireWriteScope);
 }
 
-function requireWriteScope(holder: Outcome<KeyHolder>): Outcome<KeyHolder> {
+const NAME_INSTANCE =
+  `With ?${INSTANCE_PARAMETER}= an operator token reads the data of the instance that it names`;
+
+function requireWriteScope(holder: Outcome<Holder>): Outcome<Holder> {
   if (!holder.ok || holder.value.scope === "write") return holder;
   const message = "This API key has scope 'read'; this call needs a key with scope 'write'";
   return refuse({ kind: "forbidden", message });
@@ -76,6 +89,6 @@ function isBare(header: string | null): boolean {
   return header !== null && BARE_CREDENTIAL.test(header);
 }
 
-function unauthorized(message: string) {
-  return refuse({ kind: "unauthorized", message });
+function unauthorized(message: string, hint?: string) {
+  return refuse({ kind: "unauthorized", message, hint });
 }

@@ -19,7 +19,7 @@ const BODY_TYPES: Readonly<Record<BodyForm, string>> = {
 
 /** The credentials for each kind of access; the kinds not listed need none. */
 const SECURITY: Partial<Record<Route["access"], readonly JsonObject[]>> = {
-  read: [{ apiKey: [] }],
+  read: [{ apiKey: [] }, { operatorToken: [] }],
   write: [{ apiKey: [] }],
   operator: [{ operatorToken: [] }],
   metrics: [{ operatorToken: [] }, {}],
@@ -36,7 +36,8 @@ const BY_ACCESS: Readonly<Record<Route["access"], readonly ErrorName[]>> = {
   health: BY_QUERY,
   metrics: BY_QUERY,
   open: CALLERS,
-  read: HOLDERS,
+  // An operator may name an instance that does not exist.
+  read: [...HOLDERS, "not_found"],
   write: HOLDERS,
   operator: HOLDERS,
 };

@@ -8,7 +8,7 @@ import { limits } from "../../domain/limits.ts";
 import { limitInstance } from "../middleware/rate_limit.ts";
 import { sendRefusal } from "../reply.ts";
 import type { Call, Edge } from "../call.ts";
-import { open } from "../endpoint.ts";
+import { checkInstance, INSTANCE_QUERY, open } from "../endpoint.ts";
 import { sendTagged } from "../conditional.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
 import { openApiSteps } from "../openapi/document.ts";
@@ -41,18 +41,24 @@ export const answerOpenApi = open("open", {
   id: "readOpenApi",
   isTagged: true,
   summary: "This document; with an API key for the spec that is deployed to its environment",
+  query: INSTANCE_QUERY,
   answers: { 200: FREE_OBJECT },
-  errors: ["unauthorized", "forbidden", "internal", "store_away"],
-  async run(edge, call) {
+  errors: ["unauthorized", "forbidden", "not_found", "internal", "store_away"],
+  async run(edge, call, _who, { query }) {
     const header = call.request.headers.get("authorization");
     if (header === null) return await sendGeneric(edge, call);
-    const holder = await authenticateHolder(edge.service.access, header, call.place, "read");
+    const holder = await authenticateHolder(edge.service.access, header, call, "read");
     if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
-    const { tenant, instance } = holder.value;
+    const { tenant, instance, operator } = holder.value;
     call.tenant = tenant;
-    call.owner = tenant.instanceId;
-    const limited = await limitInstance(edge, call, instance, "read");
-    if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
+    call.owner = operator ?? tenant.instanceId;
+    const allowed = checkInstance(tenant, query);
+    if (!allowed.ok) return sendRefusal(call.requestId, allowed.refusal);
+    // Any call without a key is limited by its address.
+    if (operator === undefined) {
+      const limited = await limitInstance(edge, call, instance, "read");
+      if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
+    }
     const version = await edge.service.specs.readSpecVersion(tenant);
     // Before the first deploy there are no types, so only the generic document is correct.
     if (version === undefined) return await sendGeneric(edge, call);

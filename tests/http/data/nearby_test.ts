@@ -18,7 +18,8 @@ function decode(change: Record<string, string>) {
 }
 
 Deno.test("findNearby() takes a point alone: 1,000 metres, the usual limit", () => {
-  const value = { lat: 52.52, lng: 13.405, radius: 1_000, limit: undefined };
+  const point = { lat: 52.52, lng: 13.405 };
+  const value = { ...point, radius: 1_000, limit: undefined, instance_id: undefined };
   assert.deepEqual(decodeNearbyQuery("lat=52.52&lng=13.405"), { ok: true, value });
 });
 

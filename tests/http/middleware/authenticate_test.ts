@@ -8,14 +8,14 @@ import {
 import type { AccessService } from "../../../src/features/access/access_service.ts";
 import { scriptService, TOKENS } from "../scripted_service.ts";
 
-const PLACE = { environment: "test", servesData: true } as const;
+const CALL = { place: { environment: "test", servesData: true }, query: "" } as const;
 
 Deno.test("authenticateHolder() never asks the service for what cannot be an API key", async () => {
   const access = {} as AccessService;
   for (
     const header of [null, "", "Bearer ", "Basic x", "Bearer a b", "Bearer a,b", "Bearer a.b.c"]
   ) {
-    const outcome = await authenticateHolder(access, header, PLACE, "read");
+    const outcome = await authenticateHolder(access, header, CALL, "read");
     assert.ok(!outcome.ok && outcome.refusal.kind === "unauthorized", String(header));
   }
 });
@@ -30,7 +30,7 @@ Deno.test("authenticateHolder() lets a write key read and write, a read key only
       [TOKENS.write, "write", true],
     ] as const
   ) {
-    const outcome = await authenticateHolder(access, `Bearer ${token}`, PLACE, needed);
+    const outcome = await authenticateHolder(access, `Bearer ${token}`, CALL, needed);
     assert.equal(outcome.ok, allowed);
   }
 });

@@ -1,0 +1,104 @@
+/**
+ * The shape of the states of an aggregate type, derived from its handlers.
+ *
+ * It is the least shape that has the empty state and that no operation leaves: each operation is
+ * applied to the shape, again and again, until nothing new comes out. Events may come in any
+ * order, and any operation may do nothing, so each field of a state is optional. The data of
+ * events is taken to fit the schemas of the spec.
+ */
+
+import { BudgetSpent } from "../../budget.ts";
+import type { Steps } from "../../fairness/pieces.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { joinObject, type ShapeWork } from "./combine_shapes.ts";
+import { applyOperation } from "./operation_shape.ts";
+import {
+  ANY,
+  ANY_OBJECT,
+  EMPTY_OBJECT,
+  isAnyShape,
+  isNamed,
+  kindsOf,
+  type ObjectShape,
+  type Shape,
+} from "./shape.ts";
+
+/** Steps that deriving one state may take. Beyond, a state is any object. */
+const WORK_MAX = 2_000_000;
+/** Rounds after which a state that still grows has nested too deep, and levels that are kept. */
+const DEEP_ROUNDS = 4;
+const LEVELS_MAX = 12;
+const LEVELS_OF_GROWING_MAX = 6;
+
+/** An event type of the aggregate: its handler, and the shape of its data. */
+export interface HandledEvent {
+  readonly type: string;
+  readonly handler: JsonValue;
+  readonly data: Shape;
+}
+
+/** Yields between operations. */
+export function* stateShapeSteps(events: readonly HandledEvent[]): Steps<ObjectShape> {
+  // A module may make any state of any other.
+  if (events.some(({ handler }) => isJsonObject(handler) && handler.wasm !== undefined)) {
+    return ANY_OBJECT;
+  }
+  try {
+    return yield* growState(events, { left: WORK_MAX, names: 0 });
+  } catch (error) {
+    if (!(error instanceof BudgetSpent)) throw error;
+    return ANY_OBJECT;
+  }
+}
+
+function* growState(events: readonly HandledEvent[], work: ShapeWork): Steps<ObjectShape> {
+  let state = EMPTY_OBJECT;
+  for (let round = 1;; round++) {
+    const before = state;
+    for (const { type, handler, data } of events) {
+      const around = { data, type, names: new Map<string, Shape>(), work };
+      for (const operation of operationsOf(handler)) {
+        const after = applyOperation(operation as JsonObject, state, around);
+        const levels = round > DEEP_ROUNDS ? LEVELS_OF_GROWING_MAX : LEVELS_MAX;
+        state = joinObject(state, cutObject(after, levels), work);
+        yield;
+      }
+    }
+    if (state === before) return state;
+  }
+}
+
+export function operationsOf(handler: JsonValue): readonly JsonValue[] {
+  return Array.isArray(handler) ? handler : [handler];
+}
+
+function cutObject(object: ObjectShape, levels: number): ObjectShape {
+  const rest = cutShape(object.rest, levels - 1);
+  const fields = [...object.fields].map(([name, field]) => {
+    const shape = cutShape(field.shape, levels - 1);
+    return [name, shape === field.shape ? field : { ...field, shape }] as const;
+  });
+  const isSame = rest === object.rest &&
+    fields.every(([name, field]) => field === object.fields.get(name));
+  return isSame ? object : { fields: new Map(fields), rest };
+}
+
+/** Says nothing about what is nested deeper. A named shape ends by itself. */
+function cutShape(shape: Shape, levels: number): Shape {
+  if (isNamed(shape) || isAnyShape(shape)) return shape;
+  const kinds = kindsOf(shape);
+  const { array, objects } = kinds;
+  if (array === undefined && objects.length === 0) return shape;
+  if (levels === 0) return ANY;
+  const cut = objects.map((object) =>
+    object.definition === undefined ? cutObject(object, levels) : object
+  );
+  const isSame = cut.every((object, index) => object === objects[index]);
+  if (array === undefined) return isSame ? shape : { ...kinds, objects: cut };
+  const prefix = array.prefix.map((each) => cutShape(each, levels - 1));
+  const rest = cutShape(array.rest, levels - 1);
+  const isSameArray = rest === array.rest &&
+    prefix.every((each, index) => each === array.prefix[index]);
+  if (isSame && isSameArray) return shape;
+  return { ...kinds, objects: cut, array: isSameArray ? array : { ...array, prefix, rest } };
+}

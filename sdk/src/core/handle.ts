@@ -14,6 +14,14 @@ import type {
 import { byName } from "./by_name.ts";
 import type { AggregateTypes, ClientTypes } from "./client_types.ts";
 import { itemsOf } from "./iterate.ts";
+import {
+  followState,
+  followStream,
+  type LiveOptions,
+  type LiveState,
+  type TailItem,
+  type TailOptions,
+} from "./live_calls.ts";
 import { type Call, callOf, type Refusal } from "./refusal.ts";
 import { type CallOptions, readFrom, type Transport } from "./transport.ts";
 import { type Decide, updateState } from "./update.ts";
@@ -121,6 +129,20 @@ export interface HandleCalls<Aggregate extends AggregateTypes, Types extends Cli
     options?: UpdateOptions<Types>,
   ): Call<WrittenBatch>;
 
+  /**
+   * The events of the stream from the first one, or from `start`, and then those that come. It goes
+   * on by itself when connections end. Throws {@link DaybookError}.
+   */
+  tail<Raw extends boolean = false, Notices extends boolean = false>(
+    options?: TailOptions<Raw, Notices>,
+  ): AsyncIterableIterator<TailItem<Aggregate["events"], Raw, Notices>, void>;
+
+  /**
+   * The state, and then each newer one; of several that came meanwhile only the newest. An
+   * aggregate without events is waited for. Throws {@link DaybookError}.
+   */
+  live(options?: LiveOptions): AsyncIterableIterator<LiveState<Aggregate["state"]>, void>;
+
   /** The proof of one event (from 0), under the newest anchor or a given one. */
   attestation(index: number, options?: CallOptions & { readonly anchor?: string }): Call<
     Attestation
@@ -208,6 +230,8 @@ export function createHandle({ transport, defaults, type, id }: HandleParts): ob
         write: (events, previous_length) => batch(events, { ...rest, previous_length }),
       }));
     },
+    tail: (options?: TailOptions<boolean, boolean>) => followStream(transport, path, options),
+    live: (options?: LiveOptions) => followState(transport, path, options),
     attestation: (index: number, options?: CallOptions) =>
       read<Attestation>(`/audit/attestation/${index}`, options),
   };

@@ -21,6 +21,21 @@ export type {
   UpdateOptions,
   WriteOptions,
 } from "./handle.ts";
+export type {
+  FeedCaughtUp,
+  FeedErased,
+  FeedEvent,
+  FeedFilter,
+  FeedItem,
+  FeedOptions,
+  FeedPageOptions,
+  FeedTypes,
+  LiveOptions,
+  LiveState,
+  TailItem,
+  TailOptions,
+} from "./live_calls.ts";
+export type { FollowOptions } from "./follow.ts";
 export type { Listed, ListOptions, NearOptions, TypeCalls } from "./type_calls.ts";
 export type {
   AtomicTarget,

@@ -28,8 +28,8 @@ export interface Ask extends CallOptions {
   readonly query?: Query;
   readonly body?: object;
   readonly idempotencyKey?: string;
-  /** Aborts the request, also after the answer has begun. For answers that are read bit by bit. */
-  readonly controller?: AbortController;
+  /** The content type of an answer that is read while it comes. */
+  readonly accept?: string;
 }
 
 /** What a client needs to reach its server. */
@@ -53,12 +53,24 @@ export interface Transport {
   readonly world: World;
   /** Sends, and reads the answer as JSON that begins with `ok`. */
   send<Value extends { readonly ok: true }>(ask: Ask, take?: Take<Value>): Promise<Value | Refusal>;
-  /** Sends, and gives the answer itself once its head is there. */
-  open(ask: Ask): Promise<{ readonly ok: true; readonly response: Response } | Refusal>;
+  /** Sends, and gives the answer once its head is there. The signal ends it, then, too. */
+  open(ask: Ask & { readonly accept: string }): Promise<Opened | Refusal>;
+}
+
+/** An answer that is read while it comes. */
+export interface Opened {
+  readonly ok: true;
+  readonly body: ReadableStream<Uint8Array>;
+  readonly headers: Headers;
+  /** Ends the connection. */
+  close(): void;
 }
 
 /** Makes the value of a call from its answer. */
 export type Take<Value> = (body: Value, headers: Headers) => Value;
+
+/** Reads an answer, or keeps it for a caller who closes it. */
+type Read<Value> = (response: Response, close: () => void) => Promise<Value | Refusal>;
 
 /** One try: what it gave, and how long the server wants the client to wait. */
 interface Tried<Value> {
@@ -93,15 +105,17 @@ export function createTransport(options: TransportOptions): Transport {
   /** Tries until there is an answer that another try would not change. */
   async function persist<Value>(
     ask: Ask,
-    read: (response: Response) => Promise<Value | Refusal>,
+    read: Read<Value>,
   ): Promise<Value | Refusal> {
-    const { retries = options.retries ?? RETRIES, signal = ask.controller?.signal } = ask;
+    const { retries = options.retries ?? RETRIES, signal } = ask;
     const url = `${base}${ask.path}${queryText({ instance_id: options.instanceId, ...ask.query })}`;
     const text = ask.body && JSON.stringify(ask.body);
     for (let tries = 0;; tries++) {
       const { answer, retryAfterMs = 0 } = await once(ask, url, text, read);
       const refusal = answer as Refusal;
-      if (refusal.ok !== false || tries >= retries || !mayPass(refusal)) return answer;
+      if (refusal.ok !== false || tries >= retries || !mayPass(ask, refusal)) {
+        return answer;
+      }
       if (retryAfterMs > RETRY_AFTER_MS_MAX) return answer;
       const spreadMs = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** tries);
       const waitMs = retryAfterMs + world.random() * spreadMs;
@@ -114,12 +128,15 @@ export function createTransport(options: TransportOptions): Transport {
     ask: Ask,
     url: string,
     body: string | undefined,
-    read: (response: Response) => Promise<Value | Refusal>,
+    read: Read<Value>,
   ): Promise<Tried<Value>> {
-    const { signal, idempotencyKey, controller = new AbortController() } = ask;
-    if (signal?.aborted || controller.signal.aborted) return { answer: abortedBy(ask) };
+    const { signal, idempotencyKey, accept } = ask;
+    if (signal?.aborted) return { answer: abortedBy(ask) };
+    const controller = new AbortController();
     let isLate = false;
+    let isKept = false;
     const onAbort = () => controller.abort(signal!.reason);
+    const release = () => signal?.removeEventListener("abort", onAbort);
     signal?.addEventListener("abort", onAbort);
     const timeoutMs = ask.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS;
     const cancel = world.after(timeoutMs, () => {
@@ -131,6 +148,7 @@ export function createTransport(options: TransportOptions): Transport {
       const headers: Record<string, string> = {};
       if (key !== undefined) headers.authorization = `Bearer ${key}`;
       if (body !== undefined) headers["content-type"] = "application/json";
+      if (accept !== undefined) headers.accept = accept;
       if (idempotencyKey !== undefined) headers["x-idempotency-key"] = idempotencyKey;
       const { method = "GET" } = ask;
       // A redirect would make a read of a write.
@@ -143,17 +161,19 @@ export function createTransport(options: TransportOptions): Transport {
       } as const;
       const response = await world.fetch(url, init);
       const after = response.headers.get("retry-after");
-      return {
-        answer: await read(response),
-        retryAfterMs: after === null ? 0 : +after * 1000 || 0,
-      };
+      const answer = await read(response, () => {
+        release();
+        controller.abort();
+      });
+      isKept = accept !== undefined && (answer as { ok?: boolean }).ok === true;
+      return { answer, retryAfterMs: after === null ? 0 : +after * 1000 || 0 };
     } catch (cause) {
       if (isLate) return { answer: fault(ask, "timed_out", `No answer within ${timeoutMs} ms`) };
       if (controller.signal.aborted) return { answer: abortedBy(ask) };
       return { answer: await unreachable(ask, cause) };
     } finally {
       cancel();
-      signal?.removeEventListener("abort", onAbort);
+      if (!isKept) release();
     }
   }
 
@@ -239,7 +259,7 @@ export function createTransport(options: TransportOptions): Transport {
   }
 
   function abortedBy(ask: Ask): Refusal {
-    const { reason: cause } = ask.signal ?? ask.controller!.signal;
+    const { reason: cause } = ask.signal!;
     return fault(ask, "aborted", "The call was aborted by its signal", { cause });
   }
 
@@ -252,15 +272,19 @@ export function createTransport(options: TransportOptions): Transport {
       });
     },
     open(ask) {
-      return persist(ask, async (response) => {
-        if (response.status === 200) return { ok: true, response } as const;
+      return persist<Opened>(ask, async (response, close) => {
+        const { status, headers, body } = response;
+        const isWanted = status === 200 && headers.get("content-type")?.includes(ask.accept);
+        if (isWanted && body !== null) return { ok: true, body, headers, close };
         return await readBody(ask, response) as unknown as Refusal;
       });
     },
   };
 }
 
-function mayPass({ error_type, status }: Refusal): boolean {
+function mayPass({ accept }: Ask, { error_type, status }: Refusal): boolean {
+  // A stream that does not begin is held back on the way, and will be again.
+  if (accept !== undefined && error_type === "timed_out") return false;
   return PASSING.has(error_type) || (error_type === "not_daybook" && PASSING_STATUS.has(status)) ||
     status === 408;
 }

@@ -2,9 +2,11 @@
 
 import type {
   Anchor,
+  AnyEvent,
   Delivery,
   DeliveryState,
   ErrorRecord,
+  FeedPage,
   Freshness,
   Listener,
   NewEvent,
@@ -22,6 +24,13 @@ import type {
 import type { ClientTypes } from "./client_types.ts";
 import { type PlannedEvent, sendWrite, type WriteDefaults, type WriteOptions } from "./handle.ts";
 import { itemsOf } from "./iterate.ts";
+import {
+  type FeedItem,
+  type FeedOptions,
+  type FeedPageOptions,
+  followFeed,
+  readFeedPage,
+} from "./live_calls.ts";
 import { type Call, callOf, type Refusal } from "./refusal.ts";
 import { type Ask, type CallOptions, readFrom, type Transport } from "./transport.ts";
 
@@ -101,6 +110,20 @@ export interface WideCalls<Types extends ClientTypes> {
     events: readonly (PlannedEvent | AtomicTarget<Types>)[],
     options?: Omit<WriteOptions<Types>, "previous_length">,
   ): Call<WrittenAtomic>;
+
+  /**
+   * Every event of the environment in the order of the commits, and then those that come. It goes
+   * on by itself when connections end, and is at an end only when the consumer leaves it. Throws
+   * {@link DaybookError}.
+   */
+  $feed<Raw extends boolean = false, Notices extends boolean = false>(
+    options?: FeedOptions<Types, Raw, Notices>,
+  ): AsyncIterableIterator<FeedItem<Types, Raw, Notices>, void>;
+
+  /** One page of them. */
+  $feedPage<Raw extends boolean = false>(
+    options?: FeedPageOptions<Types, Raw>,
+  ): Call<FeedPage<AnyEvent<Types, Raw>>>;
 
   /** Runs one SELECT over projections; `Row` is what the query gives. */
   $sql<Row = Record<string, unknown>>(
@@ -188,6 +211,9 @@ export function createWide(transport: Transport, defaults: WriteDefaults): objec
   const anchors = lists<Anchor>("/_audit/anchors");
 
   return {
+    $feed: (options?: FeedOptions<ClientTypes, boolean, boolean>) => followFeed(transport, options),
+    $feedPage: (options?: FeedPageOptions<ClientTypes, boolean>) =>
+      readFeedPage(transport, options),
     $atomic: (events: readonly AtomicPart[], options?: WriteOptions<ClientTypes>) =>
       callOf(writeAtomic(transport, events, { ...defaults, ...options })),
     $sql: (sql: string, params?: SqlParams, options: CallOptions & { stale?: boolean } = {}) => {
@@ -272,21 +298,16 @@ async function openCsv(
   projection: string,
   { columns, signal, timeoutMs, retries, ...query }: CsvOptions = {},
 ): Promise<CsvAnswer | Refusal> {
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(signal!.reason);
-  if (signal?.aborted) onAbort();
-  // Stays until the signal ends: the stream is read after this call.
-  signal?.addEventListener("abort", onAbort);
   const opened = await transport.open({
     path: `/_projections/${encodeURIComponent(projection)}/export.csv`,
     query: { ...query, columns: columns?.join() },
-    controller,
+    accept: "text/csv",
+    signal,
     timeoutMs,
     retries,
   });
   if (!opened.ok) return opened;
-  const { body, headers } = opened.response;
-  return withLag({ ok: true, stream: body! }, headers);
+  return withLag({ ok: true, stream: opened.body }, opened.headers);
 }
 
 /** Adds what the headers say of rows that are behind. Their prefix is a setting of the server. */

@@ -118,6 +118,36 @@ Deno.test("types: stored events narrow on their type", async () => {
   await assert.rejects(read());
 });
 
+Deno.test("types: the feed gives events, and notices to those who ask for them", async () => {
+  const feed = async () => {
+    for await (const item of db.$feed({ types: ["order", "customer.*", "order.was_paid"] })) {
+      holds<Same<typeof item.type, "event">>();
+      if (item.event.type === "was_renamed") {
+        holds<Same<typeof item.event.data, { readonly name: string }>>();
+      }
+    }
+    for await (const item of db.$feed({ notices: true, raw: true })) {
+      if (item.type === "event") holds<Same<typeof item.raw, string>>();
+      if (item.type === "erased") holds<Same<typeof item.key, string>>();
+    }
+    // @ts-expect-error: no such event type
+    db.$feed({ types: ["order.was_renamed"] });
+  };
+  await assert.rejects(feed());
+  const follow = async () => {
+    for await (const { data, metadata } of db.order("main").live()) {
+      holds<Same<typeof data, OrderState>>();
+      holds<Same<typeof metadata.length, number>>();
+    }
+    for await (const item of db.customer("main").tail()) {
+      holds<Same<typeof item.type, "event">>();
+      // @ts-expect-error: no event of a customer has this type
+      assert.notEqual(item.event.type === "was_paid", true);
+    }
+  };
+  await assert.rejects(follow());
+});
+
 Deno.test("types: lists give ids or states, SQL and projections the rows that are named", async () => {
   const read = async () => {
     for await (const id of db.order.list()) holds<Same<typeof id, string>>();

@@ -4,6 +4,7 @@
  */
 
 import { Command } from "commander";
+import type { CommandShape } from "./src/cli/completion.ts";
 
 const SETTINGS =
   "\nSettings are environment variables (DAYBOOK_PORT, DAYBOOK_DATA_DIR, ...): see docs/operate/settings.md";
@@ -143,5 +144,66 @@ remote(program, "sql <text>").description("Run a query over the projections; - r
   .option("--param <value...>", "values of ? in the query")
   .option("--stale", "accept the last good rows of broken projections")
   .action(async (text, options) => (await import("./src/cli/sql.ts")).sql(text, options));
+
+remote(program, "reset")
+  .description("Erase every aggregate of an environment; never of production.")
+  .option("--yes", "do not ask")
+  .action(async (options) => (await import("./src/cli/reset.ts")).reset(options));
+
+remote(program, "open").description("Print the address of the console, and open it if possible.")
+  .action(async (options) => (await import("./src/cli/open_console.ts")).openConsole(options));
+
+program.command("login")
+  .description("Log in to a server, and keep its address and token in a profile.")
+  .option("--url <address>", "which server; asked for if it is not known")
+  .option("--profile <name>", "under which name (default: the current one, else default)")
+  .option("--email <address>", "which account; asked for at the terminal without it")
+  .option("--password-stdin", "read the password from standard input")
+  .option("--token-stdin", "keep an operator token that standard input has")
+  .option("--key-stdin", "keep an API key that standard input has, for its environment")
+  .option("--env <name>", "the environment of commands without --env")
+  .option("--instance <slug>", "the instance, where the server has several")
+  .option("--json", "print JSON, failures too")
+  .action(async (options) => (await import("./src/cli/login.ts")).logInAndKeep(options));
+
+program.command("logout").description("Remove the credentials of a profile.")
+  .option("--profile <name>", "which one (default: the current one)")
+  .option("--json", "print JSON, failures too")
+  .action(async (options) => (await import("./src/cli/login.ts")).logout(options));
+
+const profiles = program.command("profiles").description("List, choose and remove profiles.");
+profiles.command("list", { isDefault: true }).description("List the profiles of this user.")
+  .option("--json", "print JSON, failures too")
+  .action(async (options) => (await import("./src/cli/profiles.ts")).listProfiles(options));
+profiles.command("use <name>").description("Make a profile the current one.")
+  .option("--json", "print JSON, failures too")
+  .action(async (name, options) =>
+    (await import("./src/cli/profiles.ts")).useProfile(name, options)
+  );
+profiles.command("remove <name>").description("Remove a profile with its credentials.")
+  .option("--json", "print JSON, failures too")
+  .action(async (name, options) =>
+    (await import("./src/cli/profiles.ts")).removeProfile(name, options)
+  );
+
+program.command("completion <shell>")
+  .description("Print the script that completes commands in bash, zsh or fish.")
+  .action(async (shell) =>
+    (await import("./src/cli/completion.ts")).printCompletion(shell, shapeOf(program, []))
+  );
+
+function shapeOf(command: Command, words: readonly string[]): CommandShape {
+  return {
+    words,
+    description: command.description(),
+    options: command.options.map(({ long, description, required }) => ({
+      long: long!,
+      description,
+      takesValue: required,
+    })),
+    commands: command.commands.map((each) => shapeOf(each, [...words, each.name()])),
+    takesFile: command.registeredArguments[0]?.name() === "file",
+  };
+}
 
 await program.parseAsync(Deno.args, { from: "user" });

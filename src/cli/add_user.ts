@@ -9,15 +9,9 @@ import { baseUrls, type Config } from "../config.ts";
 import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { openEngine } from "../kv/open_engine.ts";
+import { askSecret, readFirstLine, requireTerminal } from "./ask_person.ts";
 import { print } from "./print.ts";
-import {
-  EXIT_FAILED,
-  EXIT_MISUSED,
-  exitWith,
-  reasonOf,
-  settingsOrExit,
-  tokenSecret,
-} from "./settings.ts";
+import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
 import { sendRefusal } from "../http/reply.ts";
 
 /** Any slug will do: operator calls are answered on every address. */
@@ -31,7 +25,7 @@ interface UserOptions {
 export async function addUserOrExit(email: string, options: UserOptions): Promise<void> {
   const config = settingsOrExit();
   const host = systemHost();
-  const password = options.passwordStdin ? await readPasswordFromPipe() : readPassword();
+  const password = options.passwordStdin ? await readFirstLine() : askPassword();
   try {
     const refused = await addHere(config, host, email, password);
     if (refused !== undefined) exitWith(EXIT_FAILED, `The account was not added: ${refused}`);
@@ -89,46 +83,7 @@ async function askServer(
   return ok ? undefined : error;
 }
 
-const ENTER = [10, 13];
-const BACKSPACE = [8, 127];
-const INTERRUPT = 3;
-
-/** Returns the first line of standard input, without its line ending. */
-async function readPasswordFromPipe(): Promise<string> {
-  const text = await new Response(Deno.stdin.readable).text();
-  return text.split(/\r?\n/, 1)[0]!;
-}
-
-/** Prompts at the terminal; nothing typed is shown. */
-function readPassword(): string {
-  if (!Deno.stdin.isTerminal()) {
-    const message = "There is no terminal to ask on. Use --password-stdin and pipe the password in";
-    exitWith(EXIT_MISUSED, message);
-  }
-  Deno.stdout.writeSync(new TextEncoder().encode("Password (at least 12 characters): "));
-  Deno.stdin.setRaw(true);
-  try {
-    return readUnseen();
-  } finally {
-    Deno.stdin.setRaw(false);
-    print("");
-  }
-}
-
-function readUnseen(): string {
-  const typed: number[] = [];
-  const byte = new Uint8Array(1);
-  while (Deno.stdin.readSync(byte) !== null && !ENTER.includes(byte[0]!)) {
-    const key = byte[0]!;
-    if (key === INTERRUPT) exitWith(EXIT_MISUSED, "\nInterrupted");
-    if (BACKSPACE.includes(key)) removeLastCharacter(typed);
-    else typed.push(key);
-  }
-  return new TextDecoder().decode(Uint8Array.from(typed));
-}
-
-/** In UTF-8 a character is one leading byte and the continuation bytes after it. */
-function removeLastCharacter(typed: number[]): void {
-  let last = typed.pop();
-  while (last !== undefined && (last & 0xc0) === 0x80) last = typed.pop();
+function askPassword(): string {
+  requireTerminal("Use --password-stdin and pipe the password in");
+  return askSecret("Password (at least 12 characters): ");
 }

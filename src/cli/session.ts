@@ -70,6 +70,15 @@ export async function openSession(options: CommonOptions): Promise<Session> {
     token: server.token,
   };
   const orExit = (answer: Answer) => answer.ok ? answer.body : output.fail(answer.failure);
+  /** Without a key, an operator may read, if the call names the instance. */
+  async function placeOf({ method, query }: DataCall) {
+    const base = await session.address();
+    const isRead = method === undefined || method === "GET";
+    const asOperator = isRead && credentials.key === undefined && credentials.token !== undefined;
+    if (!asOperator) return { base, as: "key" as const, query };
+    const instance_id = await session.instanceId();
+    return { base, as: "operator" as const, query: { ...query, instance_id } };
+  }
   let instance: Promise<string> | undefined;
   const session: Session = {
     host,
@@ -79,11 +88,13 @@ export async function openSession(options: CommonOptions): Promise<Session> {
     address: () => places.of(environment),
     instanceId: () => instance ??= findInstance(session, options.instance),
     async tryData(call) {
-      return ask(host, credentials, { ...call, base: await session.address(), as: "key" });
+      const { base, as, query } = await placeOf(call);
+      return ask(host, credentials, { ...call, base, as, query });
     },
     data: async (call) => orExit(await session.tryData(call)),
     async live(call) {
-      return follow(host, credentials, { ...call, base: await session.address(), as: "key" });
+      const { base, as, query } = await placeOf(call);
+      return follow(host, credentials, { ...call, base, as, query });
     },
     tryOperator: (call) => ask(host, credentials, { ...call, base: server.url, as: "operator" }),
     operator: async (call) => orExit(await session.tryOperator(call)),

@@ -21,6 +21,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the client, seen through whole calls",
   },
   {
+    place: "sdk/src/test",
+    test: "tests/sdk/test/scenario_test.ts",
+    reason: "what the server would do, and failures, seen through scenarios",
+  },
+  {
     place: "sdk/src/verify",
     test: "tests/sdk/verify/bundle_test.ts",
     reason: "forms, hashes and verdicts, seen through whole bundles",

@@ -114,6 +114,19 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "@noble/hashes": ["sdk/src/verify/hashes.ts", "sdk/src/verify/signature.ts"],
     },
   },
+  // Scenarios run on the server's own fold, which `deno task pack` puts into the package.
+  "sdk/src/test": {
+    imports: ["sdk/src/core", "src/domain", "src/http/reply.ts"],
+    packages: {
+      "node:child_process": ["sdk/src/test/start_daybook.ts"],
+      "node:fs": ["sdk/src/test/start_daybook.ts"],
+      "node:net": ["sdk/src/test/free_ports.ts"],
+      "node:os": ["sdk/src/test/start_daybook.ts"],
+      "node:path": ["sdk/src/test/start_daybook.ts"],
+      "node:process": ["sdk/src/test/start_daybook.ts"],
+      "node:url": ["sdk/src/test/start_daybook.ts"],
+    },
+  },
   // Composition: what each command starts, and with what.
   "src/cli": {
     imports: ["src"],

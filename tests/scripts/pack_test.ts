@@ -59,6 +59,7 @@ Deno.test("only /verify loads packages; the others load nothing but files of thi
   const foreign = [...loadedBy("verify/mod.js")].filter((one) => !built.has(one));
   assert.ok(foreign.length > 0);
   for (const one of foreign) assert.ok(EXTERNAL.some((name) => one.startsWith(name)), one);
+  for (const one of loadedBy("test/mod.js")) assert.ok(built.has(one) || /^node:/.test(one), one);
 });
 
 Deno.test("no entry point is larger than it may be", async () => {

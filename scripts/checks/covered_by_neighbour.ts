@@ -21,6 +21,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "parts of the client, seen through whole calls",
   },
   {
+    place: "sdk/src/admin",
+    test: "tests/sdk/admin/admin_test.ts",
+    reason: "groups of calls, each made on a real server",
+  },
+  {
     place: "sdk/src/test",
     test: "tests/sdk/test/scenario_test.ts",
     reason: "what the server would do, and failures, seen through scenarios",

@@ -105,6 +105,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   // The client. It knows the server by its API alone; the subpaths build on the core.
   "sdk/src/core": { imports: [] },
+  "sdk/src/admin": { imports: ["sdk/src/core"] },
   // For receivers and auditors, who need nothing else of the client.
   "sdk/src/webhooks": { imports: [] },
   "sdk/src/verify": {

@@ -26,8 +26,11 @@ export interface Ask extends CallOptions {
   /** With its leading slash, encoded. */
   readonly path: string;
   readonly query?: Query;
+  /** Sent as JSON; a `Blob` is sent as it is, with its type. */
   readonly body?: object;
   readonly idempotencyKey?: string;
+  /** A call that must not take place twice: it is not sent again if it may have had its effect. */
+  readonly once?: boolean;
   /** The content type of an answer that is read while it comes. */
   readonly accept?: string;
 }
@@ -109,7 +112,7 @@ export function createTransport(options: TransportOptions): Transport {
   ): Promise<Value | Refusal> {
     const { retries = options.retries ?? RETRIES, signal } = ask;
     const url = `${base}${ask.path}${queryText({ instance_id: options.instanceId, ...ask.query })}`;
-    const text = ask.body && JSON.stringify(ask.body);
+    const text = ask.body instanceof Blob ? ask.body : ask.body && JSON.stringify(ask.body);
     for (let tries = 0;; tries++) {
       const { answer, retryAfterMs = 0 } = await once(ask, url, text, read);
       const refusal = answer as Refusal;
@@ -127,7 +130,7 @@ export function createTransport(options: TransportOptions): Transport {
   async function once<Value>(
     ask: Ask,
     url: string,
-    body: string | undefined,
+    body: string | Blob | undefined,
     read: Read<Value>,
   ): Promise<Tried<Value>> {
     const { signal, idempotencyKey, accept } = ask;
@@ -147,7 +150,7 @@ export function createTransport(options: TransportOptions): Transport {
       const key = typeof options.key === "function" ? await options.key() : options.key;
       const headers: Record<string, string> = {};
       if (key !== undefined) headers.authorization = `Bearer ${key}`;
-      if (body !== undefined) headers["content-type"] = "application/json";
+      if (body !== undefined) headers["content-type"] = (body as Blob).type ?? "application/json";
       if (accept !== undefined) headers.accept = accept;
       if (idempotencyKey !== undefined) headers["x-idempotency-key"] = idempotencyKey;
       const { method = "GET" } = ask;
@@ -282,7 +285,8 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function mayPass({ accept }: Ask, { error_type, status }: Refusal): boolean {
+function mayPass({ accept, once }: Ask, { error_type, status }: Refusal): boolean {
+  if (once) return error_type === "rate_limited" || error_type === "unavailable";
   // A stream that does not begin is held back on the way, and will be again.
   if (accept !== undefined && error_type === "timed_out") return false;
   return PASSING.has(error_type) || (error_type === "not_daybook" && PASSING_STATUS.has(status)) ||

@@ -1,0 +1,13 @@
+/** What `@daybook/client/admin` exports: the calls of operators. */
+
+export { createAdmin } from "./admin.ts";
+export type {
+  Admin,
+  DeployOptions,
+  ErasureRequest,
+  ImportAnswer,
+  ImportOptions,
+  ReactionFilter,
+} from "./calls.ts";
+export type * from "./answers.ts";
+export type { AdminOptions, InEnvironment, ListCalls, PageOptions } from "./operator.ts";

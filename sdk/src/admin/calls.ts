@@ -268,7 +268,7 @@ export interface Admin {
   };
 
   /** Any call of an operator, for those that have no method here. The answer is not checked. */
-  request<Answer extends { readonly ok: true }>(ask: Omit<Ask, "controller">): Call<Answer>;
+  request<Answer extends { readonly ok: true }>(ask: Ask): Call<Answer>;
 }
 
 /**

@@ -148,7 +148,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   audit: ["base"],
   modules: ["base"],
   listeners: ["base", "writes"],
-  specs: ["base", "modules"],
+  specs: ["base", "modules", "states"],
   states: ["base", "modules"],
   projections: ["base", "states"],
   writes: ["base", "modules", "states"],

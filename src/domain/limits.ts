@@ -16,6 +16,19 @@ export const limits = {
   batchEventsMax: 10_000,
   /** A spec document. */
   specBytesMax: 1_048_576,
+  /**
+   * Trying a spec on stored data: its time; the events that are tried, and their bytes; the
+   * aggregates that are folded, and the bytes of each; the states that are compared. Examples: how
+   * many of a type, and their length.
+   */
+  dataCheckMsMax: 8_000,
+  dataCheckEventsMax: 200_000,
+  dataCheckBytesMax: 128 * MiB,
+  dataCheckFoldsMax: 2_000,
+  dataCheckStreamBytesMax: MiB,
+  dataCheckStateCharactersMax: 256 * KiB,
+  dataCheckExamplesMax: 5,
+  dataCheckExampleCharactersMax: 2_000,
   atomicTargetsMax: 10,
   /** Pages of events: events per page, and bytes per page. */
   eventsPageDefault: 500,

@@ -208,7 +208,7 @@ export function createService(
     ...reactionCalls({ ...reacting, counters, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
-  const specService = createSpecService({ ...tools, modules }, webhooks);
+  const specService = createSpecService({ ...tools, ...runners }, webhooks);
   const queues = { rebuilder, keeper, errors, outbox, timers, deliveries };
   const background = backgroundCalls({ engine, host, share, ...queues });
   const operations: OperationsService = {

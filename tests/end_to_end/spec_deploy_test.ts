@@ -414,6 +414,71 @@ Deno.test("dry_run answers as a deploy would, and deploys nothing", () =>
     assert.equal((await deploy(world, withType("x"), { dry_run: true })).status, 422);
   }, { spec: null }));
 
+Deno.test("check_data tells what the data of that environment, and no other one, would meet", () =>
+  withWorld(async (world) => {
+    const { send } = world;
+    const key = "note:global";
+    for (const [environment, texts] of [["test", ["a", "b"]], ["production", ["p"]]] as const) {
+      for (const text of texts) {
+        const asked = { environment, body: noteBody(text) };
+        assert.equal((await send("POST", "/note/global/was_written", asked)).status, 201);
+      }
+    }
+    const types = structuredClone(worldSpec.aggregate_types) as Record<string, JsonObject>;
+    types.note = {
+      events: {
+        was_written: {
+          schema: { type: "object", properties: { text: { enum: ["b", "p"] } } },
+          handler: { set: { target: "last", value: "$.data.text" } },
+          allow_skip_occ: true,
+        },
+        was_filed: { schema: true, handler: [] },
+      },
+    };
+    const spec = { ...worldSpec, aggregate_types: types };
+    const how = { dry_run: true, check_data: true };
+    const answer = await deploy(world, spec, { ...how, force: true });
+    assert.equal(answer.status, 200, answer.text);
+    const { data_check } = answer.body;
+    const message = data_check.refused[0].examples[0].details[0].message;
+    assert.match(message, /one of/);
+    const details = [{ path: "data.text", message }];
+    assert.deepEqual(data_check, {
+      events: 2,
+      refused: [{
+        event_type: "note.was_written",
+        count: 1,
+        examples: [{ key, id: "000000000000", details }],
+      }],
+      aggregates: 1,
+      changed: [{
+        type: "note",
+        count: 1,
+        examples: [{ key, before: { texts: ["a", "b"] }, after: { last: "b" } }],
+      }],
+      complete: true,
+    });
+    const elsewhere = await deploy(world, worldSpec, { ...how, environment: "production" });
+    assert.deepEqual(elsewhere.body.data_check, {
+      events: 1,
+      refused: [],
+      aggregates: 1,
+      changed: [],
+      complete: true,
+    });
+    assert.deepEqual((await send("GET", "/note/global")).body.data, { texts: ["a", "b"] });
+  }));
+
+Deno.test("check_data is refused where nothing is a dry run, and then nothing is deployed", () =>
+  withWorld(async (world) => {
+    const { status, body } = await deploy(world, small(), { check_data: true });
+    const text = "check_data is for dry runs: send dry_run too";
+    assert.deepEqual([status, body], [400, refusal("bad_request", text, { path: "check_data" })]);
+    assert.equal((await world.send("GET", `/api/instances/${world.instanceId}/spec`)).status, 404);
+    assert.equal((await deploy(world, small(), { check_data: "yes" })).status, 400);
+    assert.equal((await deploy(world, small(), { check_data: false })).status, 200);
+  }, { spec: null }));
+
 Deno.test("dry_run in the query is refused, and deploys nothing: it belongs in the body", () =>
   withWorld(async (world) => {
     const path = `/api/instances/${world.instanceId}/spec`;

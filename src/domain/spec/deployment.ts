@@ -1,12 +1,15 @@
 /** The request and the answer of a spec deploy. */
 
 import type { Violation } from "../refusal.ts";
+import type { DataCheck } from "./data_check.ts";
 
 export interface DeploySpecRequest {
   /** The inner `spec` object as sent. */
   readonly spec: unknown;
   readonly force: boolean;
   readonly dryRun: boolean;
+  /** Whether a dry run also tries the spec on stored data. */
+  readonly checkData?: boolean;
 }
 
 export interface DeployedSpec {
@@ -16,6 +19,8 @@ export interface DeployedSpec {
   /** The differences from the current spec, one line each; empty if there are none. */
   readonly changes: readonly string[];
   readonly warnings: readonly Violation[];
+  /** What it would do to stored data, if the request asks for that. */
+  readonly data_check?: DataCheck;
 }
 
 export interface SpecVersion {

@@ -27,6 +27,7 @@ import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
 import type { SpecCache } from "../base/current_spec.ts";
+import type { DataChecker } from "./check_data.ts";
 import { readTenantNumber } from "../../store/access/instances.ts";
 import { openWatchedTypes, watchTypes } from "../../store/reactions/watched_types.ts";
 import { readCurrentHash, readCurrentSpec, type StoredSpec, storeSpec } from "../../store/specs.ts";
@@ -44,6 +45,8 @@ export interface DeployTools {
   readonly engine: Engine;
   readonly host: Host;
   readonly specs: SpecCache;
+  /** Absent: no request asks for stored data. */
+  readonly checker?: DataChecker;
 }
 
 /**
@@ -51,7 +54,7 @@ export interface DeployTools {
  * changes nothing either.
  */
 export async function deploySpec(
-  { engine, host, specs }: DeployTools,
+  { engine, host, specs, checker }: DeployTools,
   tenant: Tenant,
   request: DeploySpecRequest,
   allowPrivateWebhooks = false,
@@ -81,7 +84,10 @@ export async function deploySpec(
     if (outcome === undefined) continue;
     if (!outcome.ok) return outcome;
     const all = [...cuts, ...warnings].slice(0, limits.violationsMax);
-    return accept({ ...outcome.value, warnings: all });
+    const deployed = { ...outcome.value, warnings: all };
+    if (!request.checkData || checker === undefined) return accept(deployed);
+    const checked = await checker.check(tenant.number, spec);
+    return checked.ok ? accept({ ...deployed, data_check: checked.value }) : checked;
   }
   throw new Error("Other specs were deployed again and again while one was");
 }
@@ -144,7 +150,7 @@ interface Deploy {
 
 /** Returns undefined if another spec has become current since the comparison. */
 async function commit(
-  { engine, host, specs }: DeployTools,
+  { engine, host, specs }: Omit<DeployTools, "checker">,
   { tenant, request, spec: unbound }: Deploy,
   { before, changes, changedTypes }: Comparison,
 ): Promise<Outcome<Omit<DeployedSpec, "warnings">> | undefined> {

@@ -1,6 +1,8 @@
 /** Specs and the modules they call, bound to one engine and one host. */
 
+import { createDataChecker } from "./check_data.ts";
 import { deploySpec } from "./deploy_spec.ts";
+import type { HandlerRunners } from "../states/fold_steps.ts";
 import { type BlobPage, showBlobs, uploadBlob, type UploadParts } from "../modules/blobs.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -27,14 +29,20 @@ export interface SpecService {
 }
 
 export function createSpecService(
-  parts: UploadParts & { readonly counters: Counters },
+  parts: UploadParts & HandlerRunners & { readonly counters: Counters },
   webhooks: WebhookSettings | undefined,
 ): SpecService {
   const { engine, host, specs, counters } = parts;
+  const checker = createDataChecker(parts, specs);
   return {
     async deploySpec(tenant, request) {
       const { allowPrivate } = webhooks ?? {};
-      const outcome = await deploySpec({ engine, host, specs }, tenant, request, allowPrivate);
+      const outcome = await deploySpec(
+        { engine, host, specs, checker },
+        tenant,
+        request,
+        allowPrivate,
+      );
       if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
       return outcome;
     },

@@ -7,8 +7,10 @@ import { sendTagged } from "../conditional.ts";
 import { operator } from "../endpoint.ts";
 import {
   answer,
+  ANYTHING,
   array,
   BOOLEAN,
+  COUNT,
   type FieldSchemas,
   FREE_OBJECT,
   HEX_32,
@@ -25,11 +27,43 @@ import { sendOutcome, sendRefusal } from "../reply.ts";
 const NUMBER: Schema = { type: "integer", minimum: 1 };
 const VERSION: FieldSchemas = { version: NUMBER, spec_hash: HEX_32, created_at: TIME };
 
+const CHECK_DATA = {
+  ...BOOLEAN,
+  description: "Only with `dry_run`: tries the spec on stored data",
+} as const satisfies Schema;
+
+/** What a new spec would do to stored data. */
+const DATA_CHECK = object({
+  events: COUNT,
+  refused: array(object({
+    event_type: TEXT,
+    count: COUNT,
+    examples: array(object({
+      key: TEXT,
+      id: TEXT,
+      details: array(object({ path: TEXT, message: TEXT })),
+    })),
+  })),
+  aggregates: COUNT,
+  changed: array(object({
+    type: TEXT,
+    count: COUNT,
+    examples: array(object({ key: TEXT, before: ANYTHING, after: ANYTHING, "error?": TEXT })),
+  })),
+  complete: BOOLEAN,
+});
+
 export const deploySpec = operator({
   id: "deploySpec",
   summary: "Deploys a spec to one environment",
   query: ENVIRONMENT_QUERY,
-  fields: { spec: FREE_OBJECT, "force?": BOOLEAN, "dry_run?": BOOLEAN, ...ENVIRONMENT_FIELDS },
+  fields: {
+    spec: FREE_OBJECT,
+    "force?": BOOLEAN,
+    "dry_run?": BOOLEAN,
+    "check_data?": CHECK_DATA,
+    ...ENVIRONMENT_FIELDS,
+  },
   bytesMax: limits.specBodyBytesMax,
   hint: "A spec is sent in an envelope: " +
     '{"spec": {"aggregate_types": {...}}, "environment": "test"}',
@@ -56,12 +90,13 @@ export const deploySpec = operator({
       version: NUMBER,
       changes: array(TEXT),
       warnings: array(object({ rule: TEXT, path: TEXT, message: TEXT, hint: TEXT })),
+      "data_check?": DATA_CHECK,
     }),
   },
   errors: ["not_found", "spec_invalid", "spec_incompatible"],
   async run(edge, call, operator, asked) {
     const { requestId } = call;
-    const { spec, force = false, dry_run: dryRun = false } = asked.body;
+    const { spec, force = false, dry_run: dryRun = false, check_data: checkData } = asked.body;
     // The limit applies to the spec, not to the white space it was sent with.
     const limit = limits.specBytesMax;
     if (Buffer.byteLength(JSON.stringify(spec)) > limit) {
@@ -72,9 +107,13 @@ export const deploySpec = operator({
       const message = "spec must be an object";
       return sendRefusal(requestId, { kind: "bad_request", message, path: "spec" });
     }
+    if (checkData && !dryRun) {
+      const message = "check_data is for dry runs: send dry_run too";
+      return sendRefusal(requestId, { kind: "bad_request", message, path: "check_data" });
+    }
     const tenant = await findOperatorTenant(edge, call, operator, asked);
     if (!tenant.ok) return sendRefusal(requestId, tenant.refusal);
-    const request = { spec, force, dryRun };
+    const request = { spec, force, dryRun, checkData };
     return sendOutcome(requestId, await edge.service.specs.deploySpec(tenant.value, request));
   },
 });

@@ -186,6 +186,16 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a table; each row is used by the test of its own record",
   },
   {
+    place: "src/store/deployment_keys.ts",
+    test: "tests/store/leases_test.ts",
+    reason: "as above",
+  },
+  {
+    place: "src/store/feed/type_counts.ts",
+    test: "tests/features/feed/type_counts_test.ts",
+    reason: "the records of the counts",
+  },
+  {
     place: "src/store/feed/fill.ts",
     test: "tests/features/feed/fill_feed_test.ts",
     reason: "the records of the filling in",

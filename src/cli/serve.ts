@@ -47,6 +47,7 @@ import {
   snapshotWorker,
   sweeper,
   timerWorker,
+  typeCountWorker,
 } from "../workers/workers.ts";
 import { type RunningWorker, runWorker, watchThread, type Worker } from "../workers/worker.ts";
 import { print } from "./print.ts";
@@ -177,11 +178,14 @@ function isShared({ store }: Config): boolean {
 }
 
 /**
- * A process that answers requests looks after its own memory and its own copies of projections.
+ * A process that answers requests looks after its own memory, its own copies of projections, and
+ * what its requests want counted.
  * All other background work belongs to the worker role.
  */
 function workersOf(config: Config, service: Service): Worker[] {
-  const own = config.roles.api ? [memoryWorker(service), projectionCopyWorker(service)] : [];
+  const own = config.roles.api
+    ? [memoryWorker(service), projectionCopyWorker(service), typeCountWorker(service)]
+    : [];
   if (!config.roles.worker) return own;
   const renewing = isShared(config) ? [leaseWorker(service)] : [];
   return [

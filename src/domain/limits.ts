@@ -38,6 +38,8 @@ export const limits = {
   feedPageDefault: 100,
   feedPageMax: 1_000,
   feedTypesMax: 100,
+  /** Types on a page of `GET /_types`. */
+  typesPageMax: 1_000,
   /** How long a read of the feed waits for the first event. */
   feedWaitSecondsDefault: 20,
   feedWaitSecondsMax: 30,

@@ -108,6 +108,30 @@ export interface NearbyPage {
   readonly truncated: boolean;
 }
 
+export interface TypesRequest {
+  /** From 1 to `limits.typesPageMax`. */
+  readonly limit: number;
+  /** Exclusive cursor, the name of a type. */
+  readonly start?: string;
+}
+
+export interface ListedType {
+  readonly type: string;
+  readonly aggregates: number;
+  readonly events: number;
+}
+
+export interface TypesPage {
+  readonly data: readonly ListedType[];
+  readonly limit: number;
+  readonly truncated: boolean;
+  readonly next_start?: string;
+  /** Whether everything that was committed is counted. */
+  readonly up_to_date: boolean;
+  /** Whether the time before the feed is still being filled in; nothing is counted before. */
+  readonly building?: true;
+}
+
 /** Which part of a list a caller wants. */
 export interface PageRequest {
   readonly limit?: number;

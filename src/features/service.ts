@@ -16,6 +16,8 @@ import type {
   PageRequest,
   ReadAggregateRequest,
   ReadEventsRequest,
+  TypesPage,
+  TypesRequest,
 } from "../domain/reading.ts";
 import type { StoreMeasure } from "../domain/measures/store_measure.ts";
 import type { WebhookSettings } from "../domain/listener/webhook.ts";
@@ -80,6 +82,7 @@ export interface DataService extends ReactionCalls {
   readEvents(tenant: Tenant, request: ReadEventsRequest): Promise<Outcome<EventPage>>;
   listAggregates(tenant: Tenant, request: ListAggregatesRequest): Promise<Outcome<AggregatePage>>;
   findNearby(tenant: Tenant, request: NearbyRequest): Promise<Outcome<NearbyPage>>;
+  readTypes(tenant: Tenant, request: TypesRequest): Promise<Outcome<TypesPage>>;
   readError(tenant: Tenant, errorId: string): Promise<Outcome<ErrorRecord>>;
   listErrors(tenant: Tenant, page: PageRequest): Promise<Outcome<ErrorPage>>;
   /**
@@ -204,7 +207,7 @@ export function createService(
       listAggregates({ engine, host, specs, reader }, tenant, request),
     readError: errors.read,
     listErrors: errors.list,
-    ...storedCalls(engine, specs, host),
+    ...storedCalls(engine, specs, host, feed),
     ...reactionCalls({ ...reacting, counters, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
@@ -248,8 +251,10 @@ function storedCalls(
   engine: Engine,
   specs: SpecCache,
   host: Host,
-): Pick<DataService, "readLength" | "readEvents" | "findNearby"> {
+  { readTypes }: FeedService,
+): Pick<DataService, "readLength" | "readEvents" | "findNearby" | "readTypes"> {
   return {
+    readTypes,
     readLength: (tenant, aggregateType, id) =>
       readLength(engine, specs, tenant, { aggregateType, id }),
     readEvents: (tenant, request) => readEventPage({ engine, specs, turns: host }, tenant, request),

@@ -20,6 +20,7 @@ import {
 import { listAggregates, readAggregate, readLength } from "./data/aggregate.ts";
 import { readEvents } from "./data/events.ts";
 import { findNearby } from "./data/nearby.ts";
+import { listTypes } from "./data/list_types.ts";
 import { writeAtomic, writeBatch, writeSingle } from "./data/write.ts";
 import {
   cancelErasure,
@@ -94,6 +95,7 @@ export const PATHS: readonly PathRoutes[] = [
   }),
   ...paths("data", {
     "/_atomic-write": { POST: writeAtomic },
+    "/_types": { GET: listTypes },
     "/{type}": { GET: listAggregates },
     "/{type}/nearby": { GET: findNearby },
     "/{type}/{id}": { GET: readAggregate, POST: writeBatch },

@@ -57,4 +57,5 @@ export const kind = {
   logCursor: 52,
   logStart: 53,
   feedId: 54,
+  typeCount: 55,
 } as const;

@@ -15,7 +15,7 @@ import {
 } from "../domain/fairness/lease.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { pack, unpack } from "../kv/tuple.ts";
-import { keys } from "./keys.ts";
+import { deploymentKeys } from "./deployment_keys.ts";
 
 const NOBODY = "";
 /** How many silent workers are removed at once, at most. */
@@ -27,7 +27,7 @@ export async function readLeases(
   tx: Pick<ReadTransaction, "getRange">,
   queue: string,
 ): Promise<Lease[]> {
-  const pairs = await tx.getRange(keys.leases(queue));
+  const pairs = await tx.getRange(deploymentKeys.leases(queue));
   const owners = new Map<number, Bytes>();
   const ends = new Map<number, Bytes>();
   for (const { key, value } of pairs) {
@@ -81,23 +81,23 @@ export async function holdsLease(
   tx: Pick<ReadTransaction, "get">,
   lease: Lease,
 ): Promise<boolean> {
-  const owner = await tx.get(keys.leaseOwner(lease.queue, lease.shard));
+  const owner = await tx.get(deploymentKeys.leaseOwner(lease.queue, lease.shard));
   const now = decode(lease, owner, undefined);
   return now?.owner === lease.owner && now.term === lease.term;
 }
 
 /** Announces that a process works, for as long as a lease taken now would last. */
 export function registerWorker(tx: Transaction, owner: string, nowMs: number): void {
-  tx.set(keys.worker(owner), pack([leaseEnd(nowMs)]));
+  tx.set(deploymentKeys.worker(owner), pack([leaseEnd(nowMs)]));
 }
 
 export function removeWorker(tx: Transaction, owner: string): void {
-  tx.clear(keys.worker(owner));
+  tx.clear(deploymentKeys.worker(owner));
 }
 
 /** All processes that have announced that they work. */
 export async function listWorkers(tx: Pick<ReadTransaction, "getRange">): Promise<Worker[]> {
-  const pairs = await tx.getRange(keys.workers());
+  const pairs = await tx.getRange(deploymentKeys.workers());
   return pairs.map(({ key, value }) => ({
     owner: unpack(key).at(-1) as string,
     endsMs: unpack(value)[0] as number,
@@ -119,8 +119,8 @@ async function readLease(
   name: LeaseName,
 ): Promise<Lease | undefined> {
   const [owner, end] = await Promise.all([
-    tx.get(keys.leaseOwner(name.queue, name.shard)),
-    tx.get(keys.leaseEnd(name.queue, name.shard)),
+    tx.get(deploymentKeys.leaseOwner(name.queue, name.shard)),
+    tx.get(deploymentKeys.leaseEnd(name.queue, name.shard)),
   ]);
   return decode(name, owner, end);
 }
@@ -137,9 +137,9 @@ function decode(
 }
 
 function setOwner(tx: Transaction, { queue, shard, owner, term }: Lease): void {
-  tx.set(keys.leaseOwner(queue, shard), pack([owner, term]));
+  tx.set(deploymentKeys.leaseOwner(queue, shard), pack([owner, term]));
 }
 
 function setEnd(tx: Transaction, { queue, shard, endsMs }: Lease): void {
-  tx.set(keys.leaseEnd(queue, shard), pack([endsMs]));
+  tx.set(deploymentKeys.leaseEnd(queue, shard), pack([endsMs]));
 }

@@ -32,6 +32,8 @@ const PROJECTION_GATHER_MS = 10;
 /** There is nothing to do, except after an upgrade. */
 const FEED_FILL_IDLE_MS = 60_000;
 const BUILD_IDLE_MS = 100;
+/** A request that leaves something to count wakes the worker. */
+const TYPE_COUNT_IDLE_MS = 60_000;
 
 /** Makes anchors at their interval, if something has changed. See docs/reference/audit.md. */
 export function anchorWorker(service: Service, intervalSeconds: number): Worker {
@@ -166,6 +168,16 @@ export function feedFillWorker({ feed }: Service): Worker {
     name: "feed fill",
     idleMs: FEED_FILL_IDLE_MS,
     drain: (_limit, isStopping) => feed.fill(isStopping),
+  };
+}
+
+/** Counts the aggregates and events of types where requests have found much to count. */
+export function typeCountWorker({ feed }: Service): Worker {
+  return {
+    name: "type counts",
+    idleMs: TYPE_COUNT_IDLE_MS,
+    drain: (_limit, isStopping) => feed.countTypes(isStopping),
+    listen: (wake) => feed.followCounts(wake),
   };
 }
 

@@ -47,6 +47,7 @@ const STATED: Readonly<Record<string, string>> = {
   "page of the feed": `${limits.feedPageDefault}, at most ${told(limits.feedPageMax)}, ` +
     `and ${mebibytes(limits.pageBytesMax)}`,
   "names in `types` of the feed": String(limits.feedTypesMax),
+  "page of `GET /_types`": told(limits.typesPageMax),
   "wait of a long poll": `${limits.feedWaitSecondsDefault} s, ` +
     `at most ${limits.feedWaitSecondsMax} s`,
   "live answers and waiting long polls": `${told(limits.liveAnswersMax)}, ` +

@@ -114,6 +114,12 @@ export const DATA_ROWS: readonly RouteRow[] = [
     path: ({ scheduledId }) => `/_scheduled/${scheduledId}`,
     rival: 404,
   },
+  {
+    route: "GET /_types",
+    path: () => "/_types?start=note&limit=1",
+    rival: 200,
+    rivalBody: { data: [{ type: "order", aggregates: 0, events: 0 }] },
+  },
   { route: "GET /{type}", path: () => "/order", rival: 200, rivalBody: NONE },
   {
     route: "GET /{type}/nearby",

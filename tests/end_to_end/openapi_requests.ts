@@ -245,6 +245,7 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     422: get("/order/short/events"),
   },
   "GET /_feed": { 200: afterNote("/_feed?types=order&raw=true"), 410: beyondFeed },
+  "GET /_types": { 200: afterNote("/_types?limit=1") },
   "GET /{type}": {
     200: afterNote("/order?resolve=true&limit=900"),
     404: get("/nothing"),

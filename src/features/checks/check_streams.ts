@@ -28,7 +28,13 @@ import { storedPoint } from "../../domain/geo/stored_point.ts";
 import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
 import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
 import { FEED_START } from "../../domain/feed/place.ts";
-import { hasLogged, readLog } from "../../store/feed/commit_log.ts";
+import { hasLogged, type LogRecord, readLog } from "../../store/feed/commit_log.ts";
+import {
+  countEntries,
+  readCountedPlace,
+  readTypeCounts,
+  type TypeCount,
+} from "../../store/feed/type_counts.ts";
 import { isFeedPrepared, readFill } from "../../store/feed/fill.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { listStreams } from "../../store/streams/aggregates.ts";
@@ -328,7 +334,20 @@ export async function checkLog(
   report: Report,
 ): Promise<void> {
   if (await engine.snapshot((tx) => isIncomplete(tx, tenant))) return;
-  const logged = await walkLog(engine, tenant, report);
+  // Read first: a cluster may count on meanwhile, but only further behind that place.
+  const counted = await engine.snapshot(async (tx) => ({
+    place: await readCountedPlace(tx, tenant),
+    types: await readTypeCounts(tx, tenant),
+  }));
+  const types = new Map<string, TypeCount>();
+  const logged = await walkLog(engine, tenant, ({ place, entries }) => {
+    if (place <= counted.place) countEntries(types, entries);
+  }, report);
+  for (const type of new Set([...types.keys(), ...counted.types.keys()])) {
+    const [told, found] = [counted.types.get(type), types.get(type)];
+    if (told?.events === found?.events && told?.aggregates === found?.aggregates) continue;
+    report(type, "the counts of the type are not those of the commit log");
+  }
   for (const [stream, { length }] of found) {
     const count = logged.get(stream as StreamKey) ?? 0;
     if (count < length) report(stream, `the commit log lacks its events from ${count} on`);
@@ -353,13 +372,15 @@ async function isIncomplete(
 async function walkLog(
   engine: Pick<Engine, "snapshot">,
   tenant: number,
+  onRecord: (record: LogRecord) => void,
   report: Report,
 ): Promise<ReadonlyMap<StreamKey, number>> {
   const counts = new Map<StreamKey, number>();
   for (let after = FEED_START;;) {
     const records = await engine.snapshot((tx) => readLog(tx, tenant, { after, ...LOG_PAGE }));
-    for (const { entries } of records) {
-      for (const entry of entries) {
+    for (const record of records) {
+      onRecord(record);
+      for (const entry of record.entries) {
         if (entry.kind !== "appended") continue;
         const { stream, first, count } = entry;
         const due = counts.get(stream) ?? 0;

@@ -15,15 +15,24 @@ import {
   WHOLE_RECORD,
 } from "../../domain/feed/place.ts";
 import { limits } from "../../domain/limits.ts";
-import type { AggregateName } from "../../domain/reading.ts";
+import { checkStart } from "../../domain/list_page.ts";
+import type { AggregateName, TypesPage, TypesRequest } from "../../domain/reading.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
-import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { readFeedId, readLogAt, setFeedId } from "../../store/feed/commit_log.ts";
 import { BEFORE_COMMITS, logEnd, readFill } from "../../store/feed/fill.ts";
+import {
+  countLogged,
+  moveTypeCounts,
+  readCountedPlace,
+  readTypeCounts,
+  sumOfCounts,
+} from "../../store/feed/type_counts.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
 import { type Follower, openCommitFollowers, type Seen } from "./follow_commits.ts";
@@ -46,6 +55,12 @@ export interface FeedService {
   follow(tenant: Tenant, stream?: StreamKey): Follower;
   /** How many followers this process has. */
   countFollowers(): number;
+  /** How many aggregates and events each type has. What it cannot count, it leaves to workers. */
+  readTypes(tenant: Tenant, request: TypesRequest): Promise<Outcome<TypesPage>>;
+  /** For workers: counts what requests have found uncounted; returns how many went forward. */
+  countTypes(isStopping?: () => boolean): Promise<number>;
+  /** Calls `wake` when there is something to count. */
+  followCounts(wake: () => void): () => Promise<void>;
   /** For workers: fills in the logs of stores made before the feed; returns what is left to do. */
   fill(isStopping?: () => boolean): Promise<number>;
 }
@@ -142,7 +157,75 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
     follow: ({ number }, stream) => followers.follow(number, stream),
     countFollowers: followers.count,
     fill: (isStopping) => fillFeeds(engine, isStopping),
+    ...createTypeCounter({ engine, host, specs }),
   };
+}
+
+/** Fewer records than these are counted again by each request rather than stored. */
+const UNCOUNTED_RECORDS_MAX = 500;
+/** Longer than any name, so a longer cursor names nothing. */
+const TYPE_CHARACTERS_MAX = 256;
+
+type TypeCounter = Pick<FeedService, "readTypes" | "countTypes" | "followCounts">;
+
+function createTypeCounter({ engine, host, specs }: FeedParts): TypeCounter {
+  /** Environments of which a request has found much uncounted. */
+  const asked = new Set<number>();
+  const wakes = new Set<() => void>();
+
+  async function readTypes(
+    { number: tenant }: Tenant,
+    { limit, start }: TypesRequest,
+  ): Promise<Outcome<TypesPage>> {
+    const checked = checkStart(start, TYPE_CHARACTERS_MAX);
+    if (!checked.ok) return checked;
+    const spec = await specs.current(tenant);
+    const { isBuilding, stored, logged } = await engine.snapshot(async (tx) => {
+      const isBuilding = await readFill(tx, tenant) !== undefined;
+      const stored = await readTypeCounts(tx, tenant, { start, limit: limit + 1 });
+      if (isBuilding) return { isBuilding, stored };
+      const place = await readCountedPlace(tx, tenant);
+      return { isBuilding, stored, logged: await countLogged(tx, tenant, place, openPieces(host)) };
+    });
+    if (logged !== undefined && (!logged.isAtEnd || logged.records > UNCOUNTED_RECORDS_MAX)) {
+      asked.add(tenant);
+      for (const wake of wakes) wake();
+    }
+    const added = logged?.added ?? new Map();
+    const names = [...new Set([...spec.aggregateTypes.keys(), ...stored.keys(), ...added.keys()])]
+      .filter((name) => start === undefined || name > start).sort();
+    const data = names.slice(0, limit)
+      .map((type) => ({ type, ...sumOfCounts(stored.get(type), added.get(type)) }));
+    const truncated = names.length > limit;
+    return accept({
+      data,
+      limit,
+      truncated,
+      ...(truncated && { next_start: data.at(-1)!.type }),
+      up_to_date: logged?.isAtEnd ?? false,
+      ...(isBuilding && { building: true }),
+    });
+  }
+
+  async function countTypes(isStopping = () => false): Promise<number> {
+    let moved = 0;
+    for (const tenant of asked) {
+      if (isStopping()) break;
+      const pieces = openPieces(host);
+      const move = (tx: Transaction) => moveTypeCounts(tx, tenant, pieces);
+      const { records, isAtEnd } = await engine.transact(move, { owner: tenant });
+      if (isAtEnd) asked.delete(tenant);
+      if (records > 0) moved++;
+    }
+    return moved;
+  }
+
+  function followCounts(wake: () => void) {
+    wakes.add(wake);
+    return () => Promise.resolve(void wakes.delete(wake));
+  }
+
+  return { readTypes, countTypes, followCounts };
 }
 
 function refuseCursor() {

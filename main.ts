@@ -19,6 +19,16 @@ program.command("serve")
   .addHelpText("after", SETTINGS)
   .action(async () => (await import("./src/cli/serve.ts")).serve());
 
+program.command("dev [file]")
+  .description(
+    "Run a server for development: an empty store, a watched spec, events to begin with.",
+  )
+  .option("--data <file>", "events to begin with: lines of JSON or a list")
+  .option("--keep <folder>", "keep the store in this folder")
+  .option("--env <name>", "which environment gets the spec and the events", "test")
+  .addHelpText("after", SETTINGS)
+  .action(async (file, options) => (await import("./src/cli/dev.ts")).dev(file, options));
+
 program.command("token")
   .description("Print an operator token for the deployment whose data folder or secret is set.")
   .option("--subject <name>", "who the token is for", "operator")

@@ -10,7 +10,11 @@ export interface DataCheck {
   readonly refused: readonly {
     readonly event_type: string;
     readonly count: number;
-    readonly examples: readonly JsonValue[];
+    readonly examples: readonly {
+      readonly key: string;
+      readonly id: string;
+      readonly details: readonly { readonly path: string; readonly message: string }[];
+    }[];
   }[];
   /** How many aggregates were folded under both specs. */
   readonly aggregates: number;
@@ -21,6 +25,8 @@ export interface DataCheck {
       readonly key: string;
       readonly before: JsonValue;
       readonly after: JsonValue;
+      /** Why there is no state on one side, which is null there. */
+      readonly error?: string;
     }[];
   }[];
   /** False if there was more than the check looks at. */
@@ -39,15 +45,17 @@ export function showDataCheck(check: DataCheck, paint: Paint): string {
     lines.push(
       `  ${paint("yellow", event_type)}: ${counted(times, "event")} would be refused today`,
     );
-    for (const example of examples.slice(0, EXAMPLES_SHOWN)) {
-      lines.push(`      ${paint("dim", JSON.stringify(example))}`);
+    for (const { key, id, details } of examples.slice(0, EXAMPLES_SHOWN)) {
+      const index = /^\d+$/.test(id) ? Number(id) : id;
+      const why = details.map(({ path, message }) => `${path} ${message}`).join(", ");
+      lines.push(`      ${key}#${index}: ${why}`);
     }
   }
   for (const { type, count: times, examples } of check.changed) {
     const verb = times === 1 ? "changes" : "change";
     lines.push(`  ${paint("blue", type)}: ${counted(times, "state")} ${verb}`);
-    for (const { key, before, after } of examples.slice(0, EXAMPLES_SHOWN)) {
-      lines.push(`      ${key}`);
+    for (const { key, before, after, error } of examples.slice(0, EXAMPLES_SHOWN)) {
+      lines.push(`      ${key}${error === undefined ? "" : `: ${error}`}`);
       lines.push(`        ${paint("red", `- ${JSON.stringify(before)}`)}`);
       lines.push(`        ${paint("green", `+ ${JSON.stringify(after)}`)}`);
     }

@@ -9,6 +9,7 @@ import { type CommonOptions, openSession, type Session } from "./session.ts";
 import { EXIT_FAILED, EXIT_MISUSED } from "./settings.ts";
 import { showDiff } from "./show_diff.ts";
 import { readSpecFile, type SpecFile } from "./spec_file.ts";
+import { watchFiles } from "./watch_files.ts";
 import { EXIT_REFUSED, showFaults } from "./spec_faults.ts";
 
 export interface DeployOptions extends CommonOptions {
@@ -22,8 +23,6 @@ type Outcome =
   | { readonly ok: true; readonly value: JsonObject; readonly text: () => string }
   | { readonly ok: false; readonly failure: Failure; readonly code: number };
 
-/** Editors write a file in several steps; the spec is read when they have been quiet so long. */
-const QUIET_MS = 100;
 const RETRY_MS = 2_000;
 
 export async function deploy(path: string, options: DeployOptions): Promise<void> {
@@ -171,34 +170,25 @@ function refusedEvents({ environment, output }: Session, check: DataCheck): Outc
 /** Deploys now and after each change, until the process is stopped. */
 async function watch(session: Session, path: string, options: DeployOptions): Promise<void> {
   const { output, environment } = session;
-  const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) || "/" : ".";
-  const watcher = Deno.watchFs(folder);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let isBusy = false;
-  let isDue = false;
-  async function run(): Promise<void> {
-    if (isBusy) return void (isDue = true);
-    isBusy = true;
-    const outcome = await deployOnce(session, path, options);
-    if (outcome.ok) output.line({ ok: true, ...outcome.value }, outcome.text);
-    else {
-      const { failure } = outcome;
-      const lines = [output.paint("red", failure.error), failure.hint ?? ""];
-      output.line({ ok: false, ...failure }, () => lines.join("\n").trim());
-      if (failure.error_type === "unreachable") timer = setTimeout(run, RETRY_MS);
-    }
-    isBusy = false;
-    if (isDue) {
-      isDue = false;
-      await run();
-    }
-  }
-  await run();
+  const watching = watchFiles([{ path, run: () => deployAndTell(session, path, options) }]);
+  await watching.trigger(path);
   output.note(`Watching ${path} for ${environment}. Ctrl-C ends.`);
-  const name = path.slice(path.lastIndexOf("/") + 1);
-  for await (const { kind, paths } of watcher) {
-    if (kind === "access" || !paths.some((each) => each.endsWith(name))) continue;
-    clearTimeout(timer);
-    timer = setTimeout(run, QUIET_MS);
-  }
+  await watching.ended;
+}
+
+/** Deploys and says how that went. Returns when to try again if the server was not there. */
+export async function deployAndTell(
+  session: Session,
+  path: string,
+  options: DeployOptions,
+): Promise<number | void> {
+  const { output } = session;
+  const outcome = await deployOnce(session, path, options);
+  if (outcome.ok) return output.line({ ok: true, ...outcome.value }, outcome.text);
+  const { failure } = outcome;
+  output.line({ ok: false, ...failure }, () => {
+    const lines = [`${output.paint("red", "error:")} ${failure.error}`, failure.hint];
+    return lines.filter((line) => line !== undefined).join("\n");
+  });
+  return failure.error_type === "unreachable" ? RETRY_MS : undefined;
 }

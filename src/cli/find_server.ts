@@ -11,6 +11,7 @@ import type { Host } from "../host.ts";
 import type { ClientSettings } from "./client_settings.ts";
 import { type Profile, readProfiles } from "./profiles_file.ts";
 import { readOrMakeJwtSecret } from "../private_files.ts";
+import { ask } from "./remote.ts";
 import { reasonOf } from "./settings.ts";
 
 export interface Server {
@@ -126,27 +127,59 @@ async function serverAt(
 export async function findLocalServer(
   host: Host,
   { namesServer, namesData }: ClientSettings,
-): Promise<Server | undefined> {
+): Promise<LocalServer | undefined> {
   const parsed = readConfig();
   if (!parsed.ok) return undefined;
   const { config } = parsed;
   const folders = namesData ? [config.dataDir] : [config.dataDir, rootData()];
   for (const folder of folders) {
-    const file = await readCredentials(`${folder}/credentials.json`);
-    if (file === undefined) continue;
-    const urls = namesServer ? baseUrls(config, file.slug) : file.base_urls;
-    const keys = Object.fromEntries(
-      ENVIRONMENTS.map((name) => [name, file.keys[name].write]),
-    ) as Record<Environment, string>;
-    return {
-      url: urls.test,
-      urls,
-      keys,
-      token: await localToken(host, config, folder) ?? file.operator_token,
-      instance: file.instance_id,
-      origin: `the server of ${folder}`,
-    };
+    // A server for development is here only while it runs.
+    const development = await serverOf(host, config, developmentFolder(folder));
+    if (development !== undefined && await answers(host, development.url)) return development;
+    const server = await serverOf(host, config, folder);
+    if (server === undefined) continue;
+    return namesServer ? { ...server, ...placesOf(baseUrls(config, server.slug)) } : server;
   }
+}
+
+/** Where `dev` keeps its store while it runs, inside of the data folder. */
+export function developmentFolder(dataDir: string): string {
+  return `${dataDir}/dev`;
+}
+
+export interface LocalServer extends Server {
+  readonly slug: string;
+  readonly urls: Readonly<Record<Environment, string>>;
+}
+
+function placesOf(urls: LocalServer["urls"]): Pick<LocalServer, "url" | "urls"> {
+  return { url: urls.test, urls };
+}
+
+/** The server whose data folder this is, as its first start has written it down. */
+export async function serverOf(
+  host: Host,
+  config: Config,
+  folder: string,
+): Promise<LocalServer | undefined> {
+  const file = await readCredentials(`${folder}/credentials.json`);
+  if (file === undefined) return undefined;
+  const keys = Object.fromEntries(
+    ENVIRONMENTS.map((name) => [name, file.keys[name].write]),
+  ) as Record<Environment, string>;
+  return {
+    ...placesOf(file.base_urls),
+    keys,
+    token: await localToken(host, config, folder) ?? file.operator_token,
+    instance: file.instance_id,
+    slug: file.slug,
+    origin: `the server of ${folder}`,
+  };
+}
+
+async function answers(host: Host, url: string): Promise<boolean> {
+  const answer = await ask(host, {}, { base: url, path: "/health/live", as: "nobody" });
+  return answer.ok;
 }
 
 function rootData(): string {

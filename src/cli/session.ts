@@ -50,25 +50,37 @@ export interface Session {
   tryOperator(call: DataCall): Promise<Answer>;
 }
 
+/** Opens a session with the server that options, variables, profiles and data folders name. */
 export async function openSession(options: CommonOptions): Promise<Session> {
   const output = openOutput(options);
   const host = systemHost();
   const settings = readClientSettings();
-  const asked = options.env === undefined ? undefined : environmentOf(output, options.env);
   const found = await findServer(host, settings, options);
   if (!found.ok) {
     const { error, hint } = found;
     return output.fail({ error, error_type: "no_server", ...(hint && { hint }) }, EXIT_MISUSED);
   }
-  const { server } = found;
-  const ofKey = settings.key === undefined ? undefined : environmentOfKey(settings.key);
+  return await openSessionWith(found.server, options, { host, output, key: settings.key });
+}
+
+interface SessionParts {
+  readonly host: Host;
+  readonly output: Output;
+  /** Instead of the key that is kept for the environment. */
+  readonly key?: string;
+}
+
+export async function openSessionWith(
+  server: Server,
+  options: CommonOptions,
+  { host, output, key }: SessionParts,
+): Promise<Session> {
+  const asked = options.env === undefined ? undefined : environmentOf(output, options.env);
+  const ofKey = key === undefined ? undefined : environmentOfKey(key);
   const places = createPlaces(host, output, server);
   const environment = asked ?? ofKey ?? server.environment ??
     (Object.keys(server.urls).length > 0 ? undefined : await places.own()) ?? "test";
-  const credentials = {
-    key: settings.key ?? server.keys[environment],
-    token: server.token,
-  };
+  const credentials = { key: key ?? server.keys[environment], token: server.token };
   const orExit = (answer: Answer) => answer.ok ? answer.body : output.fail(answer.failure);
   /** Without a key, an operator may read, if the call names the instance. */
   async function placeOf({ method, query }: DataCall) {

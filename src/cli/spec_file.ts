@@ -111,7 +111,7 @@ async function readModule(path: string): Promise<ReadSpec> {
     return { ok: false, error: `There is no file ${path}.` };
   }
   const folder = path.slice(0, Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")));
-  const child = new Deno.Command(denoCommand(), {
+  const child = new Deno.Command(denoProgram(), {
     // It may read, and it may know the environment, as a build may; it can neither write nor call.
     args: ["run", "-q", "--no-prompt", "--allow-read", "--allow-env", "-", fileUrl(path)],
     cwd: folder,
@@ -143,7 +143,7 @@ async function readModule(path: string): Promise<ReadSpec> {
 }
 
 /** This runtime's own program, or, where only the name is allowed, the one in the search path. */
-function denoCommand(): string {
+export function denoProgram(): string {
   const command = Deno.execPath();
   const { state } = Deno.permissions.querySync({ name: "run", command });
   return state === "granted" ? command : "deno";

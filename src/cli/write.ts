@@ -103,7 +103,7 @@ async function onlyActor(session: Session): Promise<JsonObject> {
   }, EXIT_MISUSED);
 }
 
-async function actorTypes(session: Session): Promise<string[]> {
+export async function actorTypes(session: Session): Promise<string[]> {
   const { environment } = session;
   const path = `/api/instances/${await session.instanceId()}/spec`;
   const answer = await session.tryOperator({ path, query: { environment } });

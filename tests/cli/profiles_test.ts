@@ -29,6 +29,12 @@ Deno.test("a login is kept for its owner alone, used without options, and remove
     assert.equal((await Deno.stat(path)).mode! & 0o777, 0o600);
     assert.equal((await Deno.stat(`${folder}/daybook`)).mode! & 0o777, 0o700);
 
+    // Without a key, the token reads.
+    const read = await run(["events", "tail", "--from", "start", "--no-follow"]);
+    assert.deepEqual([read.code, read.stdout, read.stderr], [0, "", ""]);
+    const written = await run(["write", "order:global", "was_placed", "--actor", "user:global"]);
+    assert.match(written.stderr, /There is no API key.*\n.*daybook keys issue/);
+
     // The address of production was given; the keys of test are at another port.
     const issued = await run(["keys", "issue", "mine", "--save"]);
     assert.equal(issued.code, 0, issued.stderr);

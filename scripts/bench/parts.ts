@@ -12,6 +12,7 @@ import { measureLimits } from "./limit_measures.ts";
 import { measureOverload } from "./overload_measures.ts";
 import { measureProjections } from "./projection_rows.ts";
 import { measureReactions } from "./reaction_rows.ts";
+import { measureSdk } from "./sdk_rows.ts";
 import * as measures from "./server_measures.ts";
 import { measureWasm } from "./wasm_measures.ts";
 import { measureJudged } from "./wasm_server_measures.ts";
@@ -59,6 +60,10 @@ export const PARTS = {
   },
   geo: { about: "a million points (3 minutes)", run: (bench) => measureGeo(onOneStore(bench)) },
   overload: { about: "three times as many writes as it can do", run: runOverload },
+  sdk: {
+    about: "what the client costs beside bare fetch",
+    run: (bench) => measureSdk(onOneStore(bench)),
+  },
   limits: { about: "what rate limits cost a request", run: (bench) => measureLimits(bench.add) },
 } as const satisfies Readonly<Record<string, Part>>;
 

@@ -260,17 +260,12 @@ export async function sendWrite<Answer extends { readonly ok: true }>(
   body: object,
   options: LooseOptions,
 ): Promise<Answer | Refusal> {
-  const {
-    idempotencyKey = transport.world.newIdempotencyKey(),
-    signal,
-    timeoutMs,
-    retries,
-    ...metadata
-  } = options;
-  if (!PRINTABLE.test(idempotencyKey)) {
+  const { idempotencyKey: given, signal, timeoutMs, retries, ...metadata } = options;
+  if (given !== undefined && !PRINTABLE.test(given)) {
     const error = "An idempotency key has 1 to 255 printable ASCII characters";
     return { ok: false, error_type: "bad_request", error, status: 0 };
   }
+  const idempotencyKey = given ?? transport.world.newIdempotencyKey();
   return await transport.send<Answer>({
     method: "POST",
     path,

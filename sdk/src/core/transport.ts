@@ -3,6 +3,7 @@
  * body of the answer or a refusal; nothing is thrown for what the network or the server does.
  */
 
+import { createDeadlines } from "./deadlines.ts";
 import { hintFor } from "./hints.ts";
 import { type Call, callOf, type ErrorType, type Refusal, type RefusalFields } from "./refusal.ts";
 import { RUNTIME_WORLD, sleep, type World } from "./world.ts";
@@ -104,6 +105,7 @@ export function createTransport(options: TransportOptions): Transport {
     ...(options.fetch && { fetch: options.fetch }),
   };
   const base = baseOf(options.url);
+  const deadline = createDeadlines(world);
 
   /** Tries until there is an answer that another try would not change. */
   async function persist<Value>(
@@ -111,7 +113,7 @@ export function createTransport(options: TransportOptions): Transport {
     read: Read<Value>,
   ): Promise<Value | Refusal> {
     const { retries = options.retries ?? RETRIES, signal } = ask;
-    const url = `${base}${ask.path}${queryText({ instance_id: options.instanceId, ...ask.query })}`;
+    const url = `${base}${ask.path}${queryText(ask.query, options.instanceId)}`;
     const text = ask.body instanceof Blob ? ask.body : ask.body && JSON.stringify(ask.body);
     for (let tries = 0;; tries++) {
       const { answer, retryAfterMs = 0 } = await once(ask, url, text, read);
@@ -142,7 +144,7 @@ export function createTransport(options: TransportOptions): Transport {
     const release = () => signal?.removeEventListener("abort", onAbort);
     signal?.addEventListener("abort", onAbort);
     const timeoutMs = ask.timeoutMs ?? options.timeoutMs ?? TIMEOUT_MS;
-    const cancel = world.after(timeoutMs, () => {
+    const cancel = deadline(timeoutMs, () => {
       isLate = true;
       controller.abort();
     });
@@ -163,13 +165,14 @@ export function createTransport(options: TransportOptions): Transport {
         signal: controller.signal,
       } as const;
       const response = await world.fetch(url, init);
-      const after = response.headers.get("retry-after");
       const answer = await read(response, () => {
         release();
         controller.abort();
       });
-      isKept = accept !== undefined && (answer as { ok?: boolean }).ok === true;
-      return { answer, retryAfterMs: after === null ? 0 : +after * 1000 || 0 };
+      const isRefused = (answer as { ok?: boolean }).ok === false;
+      isKept = accept !== undefined && !isRefused;
+      // Looking at headers costs more than all else that is done with an answer.
+      return isRefused ? { answer, retryAfterMs: retryAfterMsOf(response) } : { answer };
     } catch (cause) {
       if (isLate) return { answer: fault(ask, "timed_out", `No answer within ${timeoutMs} ms`) };
       if (controller.signal.aborted) return { answer: abortedBy(ask) };
@@ -285,6 +288,10 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
+function retryAfterMsOf({ headers }: Response): number {
+  return Number(headers.get("retry-after")) * 1000 || 0;
+}
+
 function mayPass({ accept, once }: Ask, { error_type, status }: Refusal): boolean {
   if (once) return error_type === "rate_limited" || error_type === "unavailable";
   // A stream that does not begin is held back on the way, and will be again.
@@ -299,13 +306,13 @@ function baseOf(url: string | URL): string {
   throw new TypeError(`url must be an address such as http://127.0.0.1:8002, not "${url}"`);
 }
 
-function queryText(query: Query): string {
-  let text = "";
-  for (const [name, value] of Object.entries(query)) {
-    if (value === undefined) continue;
-    text += `${text === "" ? "?" : "&"}${name}=${encodeURIComponent(value)}`;
+function queryText(query: Query | undefined, instanceId: string | undefined): string {
+  let text = instanceId === undefined ? "" : `&instance_id=${encodeURIComponent(instanceId)}`;
+  for (const name in query) {
+    const value = query[name];
+    if (value !== undefined) text += `&${name}=${encodeURIComponent(value)}`;
   }
-  return text;
+  return text && `?${text.slice(1)}`;
 }
 
 /** Sends a read. Options that say nothing about the call itself are parameters of its query. */

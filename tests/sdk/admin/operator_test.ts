@@ -59,7 +59,7 @@ Deno.test("the instance stands in the path, in the body or in the query, and is 
     world.sent.map(({ url }) => url.slice("http://a.example".length)),
     [
       "/api/instances/ins_1/keys?limit=5&environment=staging",
-      "/_admin/tombstones?instance_id=ins_1&environment=staging",
+      "/_admin/tombstones?environment=staging&instance_id=ins_1",
       "/_listeners?instance_id=ins_1",
       "/_admin/reactions",
       "/_admin/import",

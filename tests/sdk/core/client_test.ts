@@ -34,6 +34,15 @@ const STEPS: Readonly<Record<string, Step>> = {
     assert.deepEqual(await order.length(), { ok: true, length: 2 });
   },
 
+  async "an earlier state is read as of a length"(db) {
+    const order = db.order("0RDER0001");
+    const { data, metadata } = await order.get({ at_length: 1 }).orThrow();
+    assert.deepEqual([data.notes, metadata.length], [undefined, 1]);
+    assert.deepEqual((await order.get({ at_length: 0 }).orThrow()).data, {});
+    const beyond = await order.get({ at_length: 3 });
+    assert.equal(!beyond.ok && beyond.status, 422);
+  },
+
   async "a batch is stored as a whole, or not at all"(db) {
     const order = db.order("0RDER0002");
     const written = await order.batch([
@@ -138,6 +147,9 @@ const STEPS: Readonly<Record<string, Step>> = {
     const ids: string[] = [];
     for await (const id of db.order.list({ limit: 2 })) ids.push(id);
     assert.deepEqual(ids, ["0RDER0001", "0RDER0002", "0RDER0003", "AAAAAAAA1", "AAAAAAAA2"]);
+    const begun: string[] = [];
+    for await (const id of db.order.list({ prefix: "AAAAAAAA", limit: 1 })) begun.push(id);
+    assert.deepEqual(begun, ["AAAAAAAA1", "AAAAAAAA2"]);
     const customers = await db.customer.listPage({ resolve: true }).orThrow();
     assert.deepEqual(customers.data.map(({ id, data }) => [id, data]), [
       ["AAAAAAAA3", { name: "Ada" }],

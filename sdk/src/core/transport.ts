@@ -251,7 +251,10 @@ export function createTransport(options: TransportOptions): Transport {
     const isForeign = isPage && /^http/.test(location?.protocol ?? "") &&
       location?.origin !== new URL(base).origin;
     if (!isForeign || (idempotencyKey === undefined && !/PATCH|DELETE/.test(method))) return false;
-    return await world.fetch(`${base}/`, { method: "GET" }).then(() => true, () => false);
+    // The server answers, but not a request with the header that only such pages may not send.
+    const answers = (headers: Record<string, string>) =>
+      world.fetch(`${base}/`, { method: "GET", headers }).then(() => true, () => false);
+    return await answers({}) && !await answers({ "x-idempotency-key": "probe" });
   }
 
   function fault<Type extends ErrorType>(

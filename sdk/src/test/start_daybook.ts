@@ -159,7 +159,10 @@ async function start(options: DaybookOptions, folder: string, first: number): Pr
   const { command, args } = commandOf(options);
   const child = spawn(command, args, {
     env: {
-      ...process.env,
+      // Settings of a server that the developer has are none of this one.
+      ...Object.fromEntries(
+        Object.entries(process.env).filter(([name]) => !name.startsWith("DAYBOOK_")),
+      ),
       NO_COLOR: "1",
       ...options.env,
       DAYBOOK_DATA_DIR: folder,

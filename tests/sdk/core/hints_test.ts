@@ -184,8 +184,23 @@ Deno.test("a page whose origin may not send the idempotency key is told the sett
     const answer = await client.order!("main").was_placed!({ customer: "Ada" });
     assert.equal(!answer.ok && answer.error_type, "cors_refused");
     assert.match(answer.ok ? "" : answer.hint!, /DAYBOOK_CORS_ORIGINS/);
-    // The write and the probe: the fault does not pass, so nothing is tried again.
-    assert.deepEqual(world.sent.map(({ method }) => method), ["POST", "GET"]);
+    // The write and two probes: the fault does not pass, so nothing is tried again.
+    assert.deepEqual(world.sent.map(({ method }) => method), ["POST", "GET", "GET"]);
+  });
+});
+
+Deno.test("a page that may send the key tries again after a lost answer, as everybody does", async () => {
+  await asPageOf("https://app.test", async () => {
+    const written = { ok: true, stream_id: "000000000000" };
+    const world = scriptedWorld([
+      refuses(),
+      answers(200, {}),
+      answers(200, {}),
+      answers(201, written),
+    ]);
+    const client = createClient({ url: "http://shop.test", key: "k", world });
+    assert.ok((await client.order!("main").was_placed!({ customer: "Ada" })).ok);
+    assert.deepEqual(world.sent.map(({ method }) => method), ["POST", "GET", "GET", "POST"]);
   });
 });
 

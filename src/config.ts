@@ -4,11 +4,13 @@
  * example.
  */
 
+import { findDevKeyFaults } from "./domain/access/dev_keys.ts";
 import { isSmallOrder } from "./domain/audit/public_key.ts";
 import ipaddr from "ipaddr.js";
 import { limits } from "./domain/limits.ts";
 import { nearestName } from "./domain/nearest_name.ts";
-import { STORE_NAMES, type StoreName } from "./kv/capabilities.ts";
+import type { Environment } from "./domain/tenant.ts";
+import { CAPABILITIES, STORE_NAMES, type StoreName } from "./kv/capabilities.ts";
 
 export interface Config {
   readonly store: StoreName;
@@ -45,6 +47,8 @@ export interface Config {
   readonly tracing: boolean;
   /** Whether an empty store gets an instance and API keys at startup. */
   readonly bootstrap: boolean;
+  /** Whether these keys are those for development, which everybody knows. */
+  readonly devKeys: boolean;
 }
 
 export type ParsedConfig =
@@ -76,6 +80,7 @@ const EXAMPLES = {
   DENO_DIR: "/deno-dir",
   OTEL_DENO: "true",
   DAYBOOK_BOOTSTRAP: "true",
+  DAYBOOK_DEV_KEYS: "false",
 } as const;
 type Name = keyof typeof EXAMPLES;
 
@@ -167,7 +172,11 @@ export function parseConfig(env: Env): ParsedConfig {
     runtimeFolder: read("DENO_DIR", undefined, "a folder", (text) => text),
     tracing: read("OTEL_DENO", false, "true or false", parseFlag),
     bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
+    devKeys: read("DAYBOOK_DEV_KEYS", false, "true or false", parseFlag),
   };
+  const { isShared } = CAPABILITIES[config.store];
+  const exposure = { ...config, isShared, isLoopback: isLoopback(config.host) };
+  if (config.devKeys) problems.push(...findDevKeyFaults(exposure));
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
@@ -232,10 +241,7 @@ export function opensMetricsLocally(config: Config): boolean {
 }
 
 /** The base URL of each environment of the instance `slug`, as clients reach it. */
-export function baseUrls(config: Config, slug: string): Record<
-  "production" | "staging" | "test",
-  string
-> {
+export function baseUrls(config: Config, slug: string): Record<Environment, string> {
   const { baseDomain, port } = config;
   if (baseDomain === undefined) {
     const start = `${config.tls ? "https" : "http"}://${reachableHost(config.host)}`;
@@ -288,11 +294,9 @@ function unknownNames(env: Env): string[] {
   );
   return unknown.sort().map((name) => {
     const other = nearestName(name, known);
-    const advice = other === undefined
-      ? `known are ${known.join(", ")}`
-      : `did you mean ${other}?${
-        other in EXAMPLES ? ` Example: ${other}=${EXAMPLES[other as Name]}` : ""
-      }`;
+    const example = EXAMPLES[other as Name];
+    const more = example === undefined ? "" : ` Example: ${other}=${example}`;
+    const advice = other ? `did you mean ${other}?${more}` : `known are ${known.join(", ")}`;
     return `${name}: there is no such setting; ${advice}`;
   });
 }

@@ -47,6 +47,7 @@ Deno.test("parseConfig() has the documented default for everything", () => {
     runtimeFolder: undefined,
     tracing: false,
     bootstrap: true,
+    devKeys: false,
   });
 });
 
@@ -75,6 +76,7 @@ Deno.test("parseConfig() reads every variable", () => {
     DENO_DIR: "/deno-dir",
     OTEL_DENO: "1",
     DAYBOOK_BOOTSTRAP: "false",
+    DAYBOOK_DEV_KEYS: "0",
   });
   deepEqual(read, {
     store: "foundationdb",
@@ -97,6 +99,7 @@ Deno.test("parseConfig() reads every variable", () => {
     runtimeFolder: "/deno-dir",
     tracing: true,
     bootstrap: false,
+    devKeys: false,
   });
 });
 
@@ -147,6 +150,7 @@ const BAD: Record<string, readonly string[]> = {
   DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: ["yes", "TRUE"],
   DAYBOOK_HEADER_PREFIX: ["X-", "-X", "a b", "x".repeat(41), "1X", "X:Y"],
   DAYBOOK_BOOTSTRAP: ["no"],
+  DAYBOOK_DEV_KEYS: ["yes"],
 };
 
 for (const [name, values] of Object.entries(BAD)) {
@@ -196,6 +200,36 @@ Deno.test("parseConfig() leaves room for two more ports unless there is a base d
   equal(config({ DAYBOOK_PORT: "65533" }).port, 65533);
   equal(problems({ DAYBOOK_PORT: "65534" }).length, 1);
   equal(config({ DAYBOOK_PORT: "65535", DAYBOOK_BASE_DOMAIN: "localhost" }).port, 65535);
+});
+
+Deno.test("parseConfig() takes known keys only where nobody else can come", () => {
+  const on = { DAYBOOK_DEV_KEYS: "true" };
+  const quiet: readonly Env[] = [
+    {},
+    { DAYBOOK_HOST: "::1" },
+    { DAYBOOK_BASE_DOMAIN: "localhost" },
+  ];
+  for (const more of quiet) {
+    equal(config({ ...on, ...more }).devKeys, true);
+  }
+  const exposed: readonly Env[] = [
+    { DAYBOOK_HOST: "0.0.0.0" },
+    { DAYBOOK_HOST: "192.168.1.7" },
+    { DAYBOOK_BASE_DOMAIN: "daybook.example.com" },
+    { DAYBOOK_TLS_CERT: "/c", DAYBOOK_TLS_KEY: "/k" },
+    { DAYBOOK_TRUSTED_PROXIES: "127.0.0.1" },
+    { DAYBOOK_STORE: "foundationdb" },
+    { DAYBOOK_BOOTSTRAP: "false" },
+  ];
+  for (const more of exposed) {
+    const found = problems({ ...on, ...more });
+    equal(found.length, 1, JSON.stringify(more));
+    match(
+      found[0]!,
+      /^DAYBOOK_DEV_KEYS: keys that everybody knows are for development alone, but /,
+    );
+    deepEqual(problems(more), []);
+  }
 });
 
 Deno.test("docs/operate/settings.md has every variable, and no other", async () => {

@@ -148,6 +148,13 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/end_to_end/isolation_test.ts",
   },
   {
+    name: "a store whose keys everybody knows starts as any other",
+    path: "src/features/access/bootstrap.ts",
+    find: "if (!isOn && areOpen)",
+    put: "if (!isOn && areOpen && nowMs < 0)",
+    suite: "tests/features/access/dev_keys_test.ts",
+  },
+  {
     name: "an implied event is written although its entry is gone",
     path: "src/features/reactions/run_outbox.ts",
     find: "isDue: (tx) => hasEntry(tx, work.place),",

@@ -4,7 +4,14 @@
  */
 
 import { type Access, createAccess } from "../features/access/access_service.ts";
-import { bootstrap, FIRST_SLUG, type FirstStart } from "../features/access/bootstrap.ts";
+import { devKey } from "../domain/access/dev_keys.ts";
+import { ENVIRONMENTS } from "../domain/tenant.ts";
+import {
+  bootstrap,
+  checkDevKeys,
+  FIRST_SLUG,
+  type FirstStart,
+} from "../features/access/bootstrap.ts";
 import {
   baseUrls,
   type Config,
@@ -154,8 +161,11 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     ? await bootstrap(engine, host, credentials, {
       jwtSecret,
       baseUrls: baseUrls(config, FIRST_SLUG),
+      devKeys: config.devKeys,
     })
     : undefined;
+  await checkDevKeys(engine, host, config.devKeys);
+  if (config.devKeys) host.log("warn", DEV_KEYS_WARNING);
   const watch = newThreadWatch(counters.loopDelaySeconds, host.monotonicMs());
   const settings = { tls, tracer, watch };
   const server = config.roles.api ? await listen(config, host, service, settings) : undefined;
@@ -267,7 +277,18 @@ function announce(
     `  ${storePlace(config)}`,
   );
   if (aboutKeys !== undefined) lines.push(aboutKeys);
+  if (config.devKeys) lines.push(...devKeyLines());
   print(lines.join("\n"));
+}
+
+const DEV_KEYS_WARNING = "DAYBOOK_DEV_KEYS is on: everybody knows the API keys of this server. " +
+  "It is for development on this machine alone";
+
+function devKeyLines(): string[] {
+  const keys = ENVIRONMENTS.map((environment) =>
+    `  ${environment.padEnd(12)}${devKey(environment, "write")}`
+  );
+  return ["", `WARNING: ${DEV_KEYS_WARNING}.`, "Its write keys:", ...keys];
 }
 
 function stopSignal(): Promise<Deno.Signal> {

@@ -15,6 +15,8 @@ export interface FirstStartRecord {
   readonly place: string;
   /** ISO 8601 UTC. */
   readonly made_at: string;
+  /** Present if its keys are those for development, which everybody knows. */
+  readonly dev_keys?: true;
 }
 
 /** Records where the keys of the first start were written, for later starts on other machines. */

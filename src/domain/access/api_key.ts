@@ -30,6 +30,13 @@ export function formatApiKey(environment: Environment, secret: Uint8Array): stri
   return `dbk_0_${LABELS[environment]}_${encodeBase62(secret)}`;
 }
 
+/** The key of an environment that has this text, with zeros behind it. */
+export function fillApiKey(environment: Environment, text: string): string {
+  const key = `dbk_0_${LABELS[environment]}_${text.padEnd(SECRET_CHARACTERS, "0")}`;
+  assert(FORM.test(key), "the text has at most 43 letters and digits");
+  return key;
+}
+
 /** True if the text has the form of a key. A cheap check that saves hashing other texts. */
 export function isApiKey(text: string): boolean {
   return FORM.test(text);

@@ -113,9 +113,18 @@ export function revokeApiKey(
 }
 
 export function prepareApiKey(host: Host, tenant: Tenant, name: string, scope: Scope): NewApiKey {
+  const key = formatApiKey(tenant.environment, host.randomBytes(API_KEY_SECRET_BYTES));
+  return describeApiKey(host, tenant, { name, scope, key });
+}
+
+/** The same for a key with a text of its own. */
+export function describeApiKey(
+  host: Host,
+  tenant: Tenant,
+  { name, scope, key }: ApiKeyRequest & { readonly key: string },
+): NewApiKey {
   const nowMs = host.nowMs();
   const time = nowMs.toString(16).padStart(ID_TIME_DIGITS, "0");
-  const key = formatApiKey(tenant.environment, host.randomBytes(API_KEY_SECRET_BYTES));
   const record = {
     id: `key_${time}${host.randomBytes(ID_RANDOM_BYTES).toHex()}`,
     name,

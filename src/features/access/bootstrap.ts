@@ -10,14 +10,16 @@
  */
 
 import type { Scope } from "../../domain/access/access.ts";
+import { hashApiKey } from "../../domain/access/api_key.ts";
+import { DEV_KEYS, devKey } from "../../domain/access/dev_keys.ts";
 import { type Environment, ENVIRONMENTS } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
-import { storeApiKey, type StoredApiKey } from "../../store/access/api_keys.ts";
-import { readFirstStart, storeFirstStart } from "../../store/deployment.ts";
+import { readApiKeyByHash, storeApiKey, type StoredApiKey } from "../../store/access/api_keys.ts";
+import { type FirstStartRecord, readFirstStart, storeFirstStart } from "../../store/deployment.ts";
 import { listInstances, readInstance, tenantOf } from "../../store/access/instances.ts";
 import { type NewInstance, placeInstance, prepareInstance } from "./instances.ts";
-import { type NewApiKey, prepareApiKey } from "./api_keys.ts";
+import { describeApiKey, type NewApiKey, prepareApiKey } from "./api_keys.ts";
 import { mintOperatorToken } from "./operator_token.ts";
 
 /** The documented shape of `credentials.json`. */
@@ -59,6 +61,8 @@ export interface BootstrapOptions {
   /** At least 32 bytes. */
   readonly jwtSecret: Uint8Array;
   readonly baseUrls: Readonly<Record<Environment, string>>;
+  /** Whether the keys are those for development, which everybody knows. */
+  readonly devKeys?: boolean;
 }
 
 /** The slug of the instance that a first start makes. */
@@ -76,9 +80,12 @@ export async function bootstrap(
   const described = await place.describe();
   if (await engine.snapshot(isEmpty)) {
     const fresh = await prepareInstance(host, FIRST_SLUG, "unlimited");
-    const apiKeys = prepareKeys(host, fresh);
+    const apiKeys = prepareKeys(host, fresh, options.devKeys);
     await place.writePending(await describe(host, fresh, apiKeys, options));
-    const won = await engine.transact((tx) => placeFirst(tx, fresh, apiKeys, described));
+    const { id: instance_id, created_at: made_at } = fresh.instance;
+    const dev = options.devKeys ? { dev_keys: true } as const : {};
+    const first: FirstStartRecord = { instance_id, place: described, made_at, ...dev };
+    const won = await engine.transact((tx) => placeFirst(tx, fresh, apiKeys, first));
     await settlePending(engine, place);
     if (won) return { kind: "made" };
   }
@@ -94,7 +101,7 @@ async function placeFirst(
   tx: Transaction,
   fresh: NewInstance,
   apiKeys: readonly FirstKey[],
-  place: string,
+  first: FirstStartRecord,
 ): Promise<boolean> {
   if (!await isEmpty(tx)) return false;
   const record = await placeInstance(tx, fresh);
@@ -102,8 +109,7 @@ async function placeFirst(
     // The numbers of the tenants are only known now.
     storeApiKey(tx, withTenant(stored, tenantOf(record, environment).number));
   }
-  const { id, created_at } = fresh.instance;
-  storeFirstStart(tx, { instance_id: id, place, made_at: created_at });
+  storeFirstStart(tx, first);
   return true;
 }
 
@@ -127,11 +133,15 @@ async function settlePending(engine: Engine, place: CredentialsPlace): Promise<b
 
 type FirstKey = NewApiKey & { readonly environment: Environment; readonly scope: Scope };
 
-function prepareKeys(host: Host, { instance }: NewInstance): FirstKey[] {
+function prepareKeys(host: Host, { instance }: NewInstance, areKnown = false): FirstKey[] {
   return ENVIRONMENTS.flatMap((environment) =>
     SCOPES.map((scope) => {
       const tenant = { instanceId: instance.id, environment, number: 0 };
-      return { ...prepareApiKey(host, tenant, `first ${scope} key`, scope), environment, scope };
+      const [name, key] = [`development ${scope} key`, devKey(environment, scope)];
+      const made = areKnown
+        ? describeApiKey(host, tenant, { name, scope, key })
+        : prepareApiKey(host, tenant, `first ${scope} key`, scope);
+      return { ...made, environment, scope };
     })
   );
 }
@@ -168,4 +178,32 @@ function withTenant({ record, hash }: StoredApiKey, tenant: number): StoredApiKe
 
 async function isEmpty(tx: Parameters<typeof listInstances>[0]): Promise<boolean> {
   return (await listInstances(tx, 1)).length === 0;
+}
+
+const OTHER_STORE = "DAYBOOK_DEV_KEYS is set, but this store was made without it, so it has no " +
+  "such keys and gets none. Unset it, or use an empty DAYBOOK_DATA_DIR";
+const KNOWN_KEYS = "This store was made with DAYBOOK_DEV_KEYS: everybody knows its API keys. For " +
+  "development, set it again. Otherwise use another store, or delete the keys first " +
+  "(DELETE /api/keys/{id}) while it is set";
+
+/**
+ * Keeps keys that everybody knows out of stores that were not made for them, and such stores out of
+ * servers that do not ask for them. Call after the first start, before anybody is answered.
+ *
+ * @throws {Error} when the store and the setting do not go together.
+ */
+export async function checkDevKeys(engine: Engine, host: Host, isOn: boolean): Promise<void> {
+  const [first, records] = await engine.snapshot((tx) =>
+    Promise.all([
+      readFirstStart(tx),
+      Promise.all(DEV_KEYS.map((key) => readApiKeyByHash(tx, hashApiKey(key)))),
+    ])
+  );
+  const nowMs = host.nowMs();
+  const areOpen = records.some((record) =>
+    record !== undefined &&
+    (record.revoke_at === undefined || Date.parse(record.revoke_at) > nowMs)
+  );
+  if (isOn && first?.dev_keys !== true) throw new Error(OTHER_STORE);
+  if (!isOn && areOpen) throw new Error(KNOWN_KEYS);
 }

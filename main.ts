@@ -155,6 +155,14 @@ remote(program, "sql <text>").description("Run a query over the projections; - r
   .option("--stale", "accept the last good rows of broken projections")
   .action(async (text, options) => (await import("./src/cli/sql.ts")).sql(text, options));
 
+remote(program, "types")
+  .description("Write the TypeScript types of the deployed spec, or of a file.")
+  .option("--spec <file>", "of this spec instead of the deployed one; asks no server")
+  .option("--out <file>", "the file to write (default: standard output)")
+  .option("--name <name>", "the name of the interface of all types", "Types")
+  .option("--check", "write nothing; exit with 1 if the file is not current")
+  .action(async (options) => (await import("./src/cli/types_command.ts")).types(options));
+
 remote(program, "reset")
   .description("Erase every aggregate of an environment; never of production.")
   .option("--yes", "do not ask")

@@ -10,6 +10,18 @@ export {
   type RefusalBase,
   type RefusalFields,
 } from "./refusal.ts";
+export { defineSpec, type TypesOf } from "./define_spec.ts";
+export type {
+  AggregateForm,
+  EventForm,
+  HandlerForm,
+  Json,
+  Operation,
+  SchemaForm,
+  SchemaKeywords,
+  SpecForm,
+  Template,
+} from "./spec_form.ts";
 export type * from "./answers.ts";
 export type {
   AggregateHandle,

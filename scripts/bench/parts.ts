@@ -14,6 +14,7 @@ import { measureProjections } from "./projection_rows.ts";
 import { measureReactions } from "./reaction_rows.ts";
 import { measureSdk } from "./sdk_rows.ts";
 import * as measures from "./server_measures.ts";
+import { measureTypes } from "./type_rows.ts";
 import { measureWasm } from "./wasm_measures.ts";
 import { measureJudged } from "./wasm_server_measures.ts";
 
@@ -45,6 +46,11 @@ export const PARTS = {
       await measureWasm(bench.add);
       await measureJudged(onOneStore(bench).start, bench.add);
     },
+  },
+  types: {
+    about: "how long the compiler takes with the types of a spec",
+    isUnpinned: true,
+    run: (bench) => Promise.resolve(measureTypes(bench.add)),
   },
   imports: {
     about: "imports of 2 GB (--quick: of 200 MB)",

@@ -14,7 +14,7 @@ const OPTIONS: ts.CompilerOptions = {
   noUncheckedIndexedAccess: true,
   skipLibCheck: true,
   allowImportingTsExtensions: true,
-  target: ts.ScriptTarget.ES2022,
+  target: ts.ScriptTarget.ES2023,
   module: ts.ModuleKind.ESNext,
   moduleResolution: ts.ModuleResolutionKind.Bundler,
   types: [],

@@ -15,7 +15,7 @@ interface Party {
 
 /** What the paths of a handler read. */
 interface Scope {
-  readonly data: object;
+  readonly data: unknown;
   readonly type: string;
   readonly names: object;
 }
@@ -95,8 +95,10 @@ type OperationChanges<Each, In extends Scope> = Each extends { readonly set: inf
   : Each extends { readonly if: unknown; readonly then: infer Then } ?
       | ChangesOf<Then, In>
       | (Each extends { readonly else: infer Else } ? ChangesOf<Else, In> : never)
-  : Each extends { readonly let: infer Names; readonly then: infer Then }
-    ? ChangesOf<Then, Scope & { data: In["data"]; type: In["type"]; names: Bound<Names, In> }>
+  : Each extends { readonly let: infer Names; readonly then: infer Then } ? ChangesOf<
+      Then,
+      { readonly data: In["data"]; readonly type: In["type"]; readonly names: Bound<Names, In> }
+    >
   : Each extends { readonly map: { readonly target: infer Path } } ? Change<Path, "value", unknown>
   : Each extends { readonly update_where: { readonly target: infer Path } }
     ? Change<Path, "value", unknown>
@@ -129,20 +131,31 @@ type AtKey<Path, Key, Type> = Key extends `$${string}` | `@${string}` | object
   : Path extends "" ? Change<Key, "value", Type>
   : Change<`${Path & string}.${Key & string}`, "value", Type>;
 
-/** The changes of all handlers of an aggregate type; `Data` has the data of each event type. */
-type AllChanges<Events, Data> = {
+/** By event type: its changes by the first step of their path, as a type may have many events. */
+type ChangesByField<Events, Data> = {
   [Type in keyof Events & string]: Events[Type] extends { readonly handler: infer Handler }
-    ? ChangesOf<Handler, {
-      readonly data: Type extends keyof Data ? Data[Type] & object : OpenObject;
-      readonly type: Type;
-      readonly names: Record<never, never>;
-    }>
-    : never;
-}[keyof Events & string];
+    ? ByField<
+      ChangesOf<Handler, {
+        readonly data: Type extends keyof Data ? Data[Type] : OpenObject;
+        readonly type: Type;
+        readonly names: Record<never, never>;
+      }>
+    >
+    : Record<never, never>;
+};
+
+type ByField<All> = { [Name in FieldNames<All>]: Within<All, Name> };
+
+/** All changes of one field. */
+type ChangesAt<Fields, Name> = {
+  [Type in keyof Fields]: Name extends keyof Fields[Type] ? Fields[Type][Name] : never;
+}[keyof Fields];
+
+type NamesIn<Fields> = { [Type in keyof Fields]: keyof Fields[Type] }[keyof Fields];
 
 /** The state of an aggregate type. */
 export type StateOf<Events, Data> = HasModule<Events> extends true ? OpenObject
-  : StateBy<AllChanges<Events, Data>>;
+  : StateBy<ChangesByField<Events, Data>>;
 
 type HasModule<Events> = true extends {
   [Type in keyof Events]: Events[Type] extends { readonly handler: { readonly wasm: unknown } }
@@ -157,13 +170,19 @@ type RootValues<All> = All extends readonly ["", "value", readonly [infer Type]]
   : All extends readonly ["", "any key", readonly [unknown]] ? OpenObject
   : never;
 
-type StateBy<All> = {
-  readonly [Name in FieldNames<All> | KnownKeys<RootValues<All>>]?: Name extends Inherited ? unknown
-    : FieldType<All, Name>;
-} extends infer Fields ? IsOpen<RootValues<All>> extends true ? Flat<Fields & OpenObject>
-  : keyof Fields extends never ? EmptyObject
-  : Fields
-  : never;
+type StateBy<Fields> = StateWith<Fields, RootValues<ChangesAt<Fields, "">>>;
+
+type StateWith<Fields, Root> = [Root] extends [never]
+  ? [NamesIn<Fields>] extends [never] ? EmptyObject : FieldsOf<Fields, never, NamesIn<Fields>>
+  : IsOpen<Root> extends true
+    ? Flat<FieldsOf<Fields, Root, NamesIn<Fields> | KnownKeys<Root>> & OpenObject>
+  : [Exclude<NamesIn<Fields>, ""> | KnownKeys<Root>] extends [never] ? EmptyObject
+  : FieldsOf<Fields, Root, NamesIn<Fields> | KnownKeys<Root>>;
+
+type FieldsOf<Fields, Root, Names> = {
+  readonly [Name in Exclude<Names, ""> & string]?: Name extends Inherited ? unknown
+    : Placed<ChangesAt<Fields, Name>> | RootField<Root, Name>;
+};
 
 type KnownKeys<T> = T extends unknown ? keyof { [Key in keyof T as Known<Key>]: 1 } : never;
 type Known<Key> = string extends Key ? never : number extends Key ? never : Key;
@@ -173,17 +192,12 @@ type IsOpen<T> = true extends
     : never) ? true
   : false;
 
-/** The first steps of all targets. */
-type FieldNames<All> = All extends readonly [infer Path, unknown, unknown]
-  ? Path extends "" ? never : FirstStep<Path>
+/** The first steps of all targets; the state itself is the one without a name. */
+type FieldNames<All> = All extends readonly [infer Path, unknown, unknown] ? FirstStep<Path>
   : never;
 type FirstStep<Path> = Path extends `${infer First}.${string}` ? WithoutIndex<First>
   : WithoutIndex<Path>;
 type WithoutIndex<Step> = Step extends `${infer Name}[${string}` ? Name : Step & string;
-
-type FieldType<All, Name> =
-  | Placed<Within<All, Name>>
-  | RootField<RootValues<All>, Name>;
 
 type RootField<Values, Name> = Values extends unknown
   ? Name extends keyof Values ? Exclude<Values[Name], undefined> : never
@@ -201,11 +215,12 @@ type Here<All, Kind> = All extends readonly ["", Kind, infer Type] ? Type : neve
 type Deeper<All> = All extends readonly ["", unknown, unknown] ? never : All;
 
 /** What is at a place that all of these changes are about. */
-type Placed<All> = [Deeper<All>] extends [never] ? PlacedHere<
-    Here<All, "value">,
-    Here<All, "element">,
-    Here<All, "any key">
-  >
+type Placed<All> = [All] extends [readonly ["", "value", infer Values]] ? Join<Values>
+  : [Deeper<All>] extends [never] ? PlacedHere<
+      Here<All, "value">,
+      Here<All, "element">,
+      Here<All, "any key">
+    >
   : [Exclude<All, Deeper<All>>] extends [never] ? Created<Deeper<All>>
   : unknown;
 
@@ -233,7 +248,10 @@ type ElementsIn<Values> = Values extends readonly [readonly (infer Element)[]]
   : never;
 
 /** One type of several, each in a tuple of its own. Objects become one, as states of them may. */
-type Join<Values> = IsUnion<Values> extends true ? Joined<Unpacked<Values>> : Unpacked<Values>;
+type Join<Values> = Unpacked<Values> extends Scalar ? Unpacked<Values>
+  : IsUnion<Values> extends true ? Joined<Unpacked<Values>>
+  : Unpacked<Values>;
+type Scalar = string | number | boolean | null;
 type Unpacked<Values> = Values extends readonly [infer Type] ? Type : never;
 
 type Joined<T> = unknown extends T ? unknown

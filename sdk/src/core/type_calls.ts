@@ -32,6 +32,7 @@ export interface NearOptions extends CallOptions {
 export type Listed<State, Resolve extends boolean> = Resolve extends true ? Resolved<State>
   : string;
 
+/** What is asked of a whole aggregate type. */
 export interface TypeCalls<Aggregate extends AggregateTypes> {
   /** The ids of all aggregates with events, or their states. Throws {@link DaybookError}. */
   list<Resolve extends boolean = false>(

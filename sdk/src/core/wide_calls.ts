@@ -93,6 +93,7 @@ export interface CsvOptions extends CallOptions {
   readonly stale?: boolean;
 }
 
+/** The rows as CSV, while they come. */
 export interface CsvAnswer extends Freshness {
   readonly ok: true;
   readonly stream: ReadableStream<Uint8Array>;

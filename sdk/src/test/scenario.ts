@@ -105,10 +105,10 @@ export type Outcome<Result> = Result extends PromiseLike<unknown> ? Promise<void
  *     },
  *   },
  * };
- * const paying = testSpec(spec).order!.given([]).when({ type: "was_paid", data: { amount: 5 } });
+ * const paying = testSpec(spec).order.given([]).when({ type: "was_paid", data: { amount: 5 } });
  * paying.then([{ type: "was_paid", data: { amount: 5 } }]);
  * paying.thenState({ status: "paid" });
- * testSpec(spec).order!.given([]).when({ type: "was_paid", data: { amount: "five" } })
+ * testSpec(spec).order.given([]).when({ type: "was_paid", data: { amount: "five" } })
  *   .thenRefused("schema_validation");
  * ```
  */
@@ -136,9 +136,14 @@ export interface When<State, Events, Result> {
  *     },
  *   },
  * };
- * const twice: Given<{ count?: number }, { was_counted: object }> = testSpec(spec).counter!
- *   .given([{ type: "was_counted", data: {} }, { type: "was_counted", data: {} }]);
+ * function countOf({ state }: Pick<Given<{ count?: number }, never>, "state">): number {
+ *   return state.count ?? 0;
+ * }
+ *
+ * const counted = { type: "was_counted", data: {} };
+ * const twice = testSpec(spec).counter.given([counted, counted]);
  * twice.thenState({ count: 2 });
+ * console.log(countOf(twice)); // 2
  * const once = { type: "was_counted", data: {} } as const;
  * twice.when(({ count = 0 }) => count < 2 ? once : undefined).then([]);
  * ```
@@ -178,7 +183,12 @@ export interface Given<State, Events> {
  *     },
  *   },
  * };
- * const note: AggregateScenarios<Note> = testSpec(spec).note!;
+ * interface Notes {
+ *   readonly aggregates: { readonly note: Note };
+ *   readonly actors: "user";
+ *   readonly targets: never;
+ * }
+ * const note: AggregateScenarios<Note> = testSpec<Notes>(spec).note;
  * note.given([{ type: "was_noted", data: { text: "hello" } }]).thenState({ text: "hello" });
  * ```
  */
@@ -204,7 +214,7 @@ export interface AggregateScenarios<Aggregate extends AggregateTypes> {
  *   agent_types: ["user"],
  *   aggregate_types: { order: { events: {} } },
  * });
- * scenarios.order!.given([]).thenState({});
+ * scenarios.order.given([]).thenState({});
  * ```
  */
 export type Scenarios<Types extends ClientTypes = AnyTypes> = {
@@ -238,10 +248,10 @@ export type Scenarios<Types extends ClientTypes = AnyTypes> = {
  *   return { type: "was_cancelled", data: {} };
  * }
  *
- * const placed = order!.given([{ type: "was_placed", data: {} }]);
+ * const placed = order.given([{ type: "was_placed", data: {} }]);
  * placed.when(cancel).then([{ type: "was_cancelled", data: {} }]);
  * placed.when(cancel).thenState({ status: "over" });
- * order!.given([]).when(cancel).thenRefused(/not there/);
+ * order.given([]).when(cancel).thenRefused(/not there/);
  * ```
  */
 export function testSpec<Types extends ClientTypes = AnyTypes>(spec: object): Scenarios<Types> {

@@ -17,7 +17,7 @@ const COMPARED_LINES_MAX = 1_000;
  *   aggregate_types: { order: { events: { was_placed: { schema: true, handler: [] } } } },
  * };
  * try {
- *   testSpec(spec).order!.given([]).thenState({ status: "placed" });
+ *   testSpec(spec).order.given([]).thenState({ status: "placed" });
  * } catch (error) {
  *   console.log(error instanceof ScenarioError && error.actual); // {}
  * }

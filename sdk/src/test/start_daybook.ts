@@ -120,8 +120,8 @@ const STARTS_MAX = 3;
  * try {
  *   const { url, key } = daybook;
  *   const db = createClient({ url, key, actor: { type: "user", id: "global" } });
- *   await db.order!("7KD2M9QXA").write("was_placed", { item: "book" }).orThrow();
- *   const { data } = await db.order!("7KD2M9QXA").get().orThrow();
+ *   await db.order("7KD2M9QXA").write("was_placed", { item: "book" }).orThrow();
+ *   const { data } = await db.order("7KD2M9QXA").get().orThrow();
  *   console.log(data); // { item: "book" }
  * } finally {
  *   await daybook.stop();
@@ -135,7 +135,7 @@ export async function startDaybook(options: DaybookOptions = {}): Promise<Runnin
       const started = await start(options, folder, await threeFreePorts());
       if (started.isReady) return await introduce(started, options, folder);
       await started.end();
-      const isTaken = /address (?:already )?in use|EADDRINUSE/i.test(started.log());
+      const isTaken = /\bin use\b|EADDRINUSE/i.test(started.log());
       if (!isTaken || starts === STARTS_MAX) {
         throw new Error(`The server ${started.fault}:\n${started.log()}`);
       }

@@ -155,6 +155,13 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/features/access/dev_keys_test.ts",
   },
   {
+    name: "a data check folds under the old handlers alone",
+    path: "src/features/specs/check_data.ts",
+    find: "await foldUnder(checking, now, work)",
+    put: "await foldUnder(checking, old, work)",
+    suite: "tests/features/specs/check_data_test.ts",
+  },
+  {
     name: "an implied event is written although its entry is gone",
     path: "src/features/reactions/run_outbox.ts",
     find: "isDue: (tx) => hasEntry(tx, work.place),",

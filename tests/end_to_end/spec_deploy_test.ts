@@ -476,6 +476,10 @@ Deno.test("check_data is refused where nothing is a dry run, and then nothing is
     assert.deepEqual([status, body], [400, refusal("bad_request", text, { path: "check_data" })]);
     assert.equal((await world.send("GET", `/api/instances/${world.instanceId}/spec`)).status, 404);
     assert.equal((await deploy(world, small(), { check_data: "yes" })).status, 400);
+    // An environment without a spec has nothing to try.
+    const dry = await deploy(world, small(), { check_data: true, dry_run: true });
+    const none = { events: 0, refused: [], aggregates: 0, changed: [], complete: true };
+    assert.deepEqual(dry.body.data_check, none);
     assert.equal((await deploy(world, small(), { check_data: false })).status, 200);
   }, { spec: null }));
 

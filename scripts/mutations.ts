@@ -18,6 +18,7 @@ const COPIED = [
   "deno.lock",
   "README.md",
   "docs",
+  "sdk",
   "src",
   "tests",
   "scripts",

@@ -11,6 +11,7 @@ import { ERASURE_MUTATIONS } from "./erasure.ts";
 import { FEED_MUTATIONS } from "./feed.ts";
 import type { Mutation } from "./mutation.ts";
 import { REACTION_MUTATIONS } from "./reactions.ts";
+import { SDK_MUTATIONS } from "./sdk.ts";
 import { WRITE_MUTATIONS } from "./writes.ts";
 
 const HISTORY = "tests/history/history_test.ts";
@@ -349,4 +350,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...REACTION_MUTATIONS,
   ...ERASURE_MUTATIONS,
   ...FEED_MUTATIONS,
+  ...SDK_MUTATIONS,
 ];

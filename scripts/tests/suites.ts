@@ -36,6 +36,7 @@ const MODULE_TESTS: readonly string[] = [
   "tests/features/writes/judge_writes_test.ts",
   "tests/features/transfer/blobs_test.ts",
   "tests/features/modules/blobs_test.ts",
+  "tests/features/specs/check_data_test.ts",
   "tests/features/states/fold_steps_test.ts",
   "tests/features/writes/write_emission_test.ts",
 ];
@@ -65,6 +66,8 @@ const COMPUTING_TESTS: readonly (readonly string[])[] = [
     "tests/http/operators",
     "tests/http/parameter_test.ts",
     "tests/http/paths_test.ts",
+    "tests/sdk/verify",
+    "tests/sdk/webhooks",
     "tests/simulation",
     "tests/store",
     "tests/workers",

@@ -14,6 +14,14 @@ const RUNS = 3;
 const GOAL_MS = 2_000;
 const CORE = new URL("../../sdk/src/core/", import.meta.url).pathname;
 
+/** Operations of which each handler has one. */
+const CHANGES: readonly JsonObject[] = [
+  { set: { target: "address.city", value: "$.data.address.city" } },
+  { set: { target: "lines", value: "$.data.lines" } },
+  { append: { target: "notes", value: { text: "$.data.note", at: "$.metadata.timestamp" } } },
+  { increment_at: { target: "counts", key: "$.data.customer" } },
+];
+
 /** Event types with the parts that are usual: fields, lines, totals, a status. */
 function eventType(index: number): JsonObject {
   const line = {
@@ -45,10 +53,7 @@ function eventType(index: number): JsonObject {
     handler: [
       { set: { target: "status", value: `status_${index}` } },
       { set: { target: `field_${index}`, value: `$.data.field_${index}?` } },
-      { set: { target: "address.city", value: "$.data.address.city" } },
-      { set: { target: "lines", value: "$.data.lines" } },
-      { append: { target: "notes", value: { text: "$.data.note", at: "$.metadata.timestamp" } } },
-      { increment_at: { target: "counts", key: "$.data.customer" } },
+      CHANGES[index % CHANGES.length]!,
     ],
   };
 }

@@ -27,19 +27,11 @@ export type Inherited =
 export type Flat<T> = { readonly [Key in keyof T]: T[Key] };
 
 /** The data of an event: objects only. */
-export type DataOf<Schema> = Schema extends
-  | { readonly $defs: unknown }
-  | { readonly properties: unknown }
-  | { readonly type: unknown }
-  | { readonly required: unknown }
-  | { readonly additionalProperties: unknown }
-  | { readonly $ref: string }
-  | { readonly oneOf: unknown }
-  | { readonly anyOf: unknown }
-  | { readonly allOf: unknown }
-  | { readonly const: unknown }
-  | { readonly enum: unknown } ? ObjectsIn<TypeOfSchema<Schema, Schema, "object">>
-  : OpenObject;
+export type DataOf<Schema> = Schema extends { readonly type: "object" }
+  ? keyof Schema & Further extends never ? ObjectType<Schema, Schema>
+  : ObjectsIn<TypeOfSchema<Schema, Schema, "object">>
+  : Schema extends boolean ? OpenObject
+  : ObjectsIn<TypeOfSchema<Schema, Schema, "object">>;
 
 type ObjectsIn<T> = unknown extends T ? OpenObject
   : [Extract<T, object>] extends [never] ? OpenObject
@@ -51,8 +43,8 @@ type AnyType = "array" | "boolean" | "null" | "number" | "object" | "string";
  * The values that a schema allows. `Usual`: the type that is known from around it, where the schema
  * names none.
  */
-export type TypeOfSchema<Schema, Root, Usual = unknown> = Schema extends true ? unknown
-  : Schema extends false ? never
+export type TypeOfSchema<Schema, Root, Usual = unknown> = keyof Schema & Further extends never
+  ? Schema extends boolean ? Schema extends true ? unknown : never : OwnType<Schema, Root, Usual>
   : Schema extends { readonly const: infer Value } ? Value
   : Schema extends { readonly enum: readonly (infer Value)[] } ? Value
   :
@@ -66,6 +58,9 @@ export type TypeOfSchema<Schema, Root, Usual = unknown> = Schema extends true ? 
       : unknown)
     & (Schema extends { readonly allOf: infer Forms } ? AllOf<Forms, Root, Around<Schema, Usual>>
       : unknown);
+
+/** Keywords beside the usual ones; most schemas have none of them, which is quick to see. */
+type Further = "const" | "enum" | "$ref" | "oneOf" | "anyOf" | "allOf";
 
 type Around<Schema, Usual> = Schema extends { readonly type: infer Type } ? Type : Usual;
 
@@ -126,22 +121,24 @@ type RequiredNames<Schema> = Schema extends { readonly required: readonly (infer
   ? Name & string
   : never;
 
-type ObjectType<Schema, Root> = Flat<
+type ObjectType<Schema, Root> = Schema extends
+  { readonly properties: infer Fields; readonly additionalProperties: false }
+  ? keyof Fields extends never ? GeneralObject<Schema, Root>
+  : RequiredNames<Schema> extends keyof Fields
+    ? Flat<FieldTypes<Fields, RequiredNames<Schema>, Root>>
+  : GeneralObject<Schema, Root>
+  : GeneralObject<Schema, Root>;
+
+type GeneralObject<Schema, Root> = Flat<
   & FieldTypes<Properties<Schema>, RequiredNames<Schema>, Root>
   & { readonly [Name in Exclude<RequiredNames<Schema>, keyof Properties<Schema>>]: unknown }
   & FurtherFields<Schema, Root>
 >;
 
 type FieldTypes<Fields, Required, Root> =
+  & { readonly [Name in keyof Fields & Required]: TypeOfSchema<Fields[Name], Root> }
   & {
-    readonly [Name in keyof Fields as Name extends Required ? Name : never]: TypeOfSchema<
-      Fields[Name],
-      Root
-    >;
-  }
-  & {
-    readonly [Name in keyof Fields as Name extends Required ? never : Name]?: Name extends Inherited
-      ? unknown
+    readonly [Name in Exclude<keyof Fields, Required>]?: Name extends Inherited ? unknown
       : TypeOfSchema<Fields[Name], Root>;
   };
 

@@ -16,8 +16,8 @@ import { ERROR_SCHEMAS } from "./error_schemas.ts";
 import { HEADERS } from "./errors.ts";
 import type { Operation } from "./operation.ts";
 import { type Tag, TAGS } from "./tags.ts";
-import { eventsOf, type ShownTypes, showTypes, writableEvents } from "./shown_types.ts";
-import { array, choice, input, ref, type Schema, TEXT } from "./schema.ts";
+import { eventsOf, type ShownTypes, showTypes, stateParts, writableEvents } from "./shown_types.ts";
+import { array, choice, FREE_OBJECT, input, ref, type Schema, TEXT } from "./schema.ts";
 
 /**
  * The version of the API, not of the deployed spec. A test keeps it equal to the one in
@@ -155,6 +155,9 @@ function* allSchemas(
   yield* Object.entries({ ...SCHEMAS, ...ERROR_SCHEMAS, ...partySchemas(spec) });
   for (const { type, definition } of shown.types) {
     const events = eventsOf(definition);
+    const state = shown.stateName(type);
+    if (detail === "all") yield* stateParts(definition, state, shown.naming);
+    else yield [state, { type: "object", ...NOT_SHOWN }];
     for (const event of writableEvents(definition)) {
       const name = shown.schemaName(type, event);
       const { schema = true } = events[event] as JsonObject;
@@ -217,7 +220,9 @@ function concrete(
   return {
     pattern,
     tag,
-    methods: methods.map(([method, route, operation]) => {
+    methods: methods.map(([method, route, general]) => {
+      const isOfState = event === undefined && pattern.endsWith("/{id}");
+      const operation = isOfState ? withState(general, shown.stateName(type!)) : general;
       const id = shown.operationId([operation.id, ...names].join("."));
       const { body, example: _, ...others } = operation;
       if (body === undefined) return [method, route, { ...operation, id }];
@@ -249,6 +254,16 @@ function concreteBody(
     input({ type: { const: name }, "data?": ref(schemaName(type, name)) })
   );
   return withProperty(body, "events", { ...list, ...array({ oneOf: forms }) });
+}
+
+/** Puts the state of the type where the general answer has any object. */
+function withState(operation: Operation, name: string): Operation {
+  const answer = operation.answers[200];
+  if (!isJsonObject(answer)) return operation;
+  const { data } = answer.properties as Record<string, Schema>;
+  if (data !== FREE_OBJECT) return operation;
+  const ofState = withProperty(answer, "data", ref(name));
+  return { ...operation, answers: { ...operation.answers, 200: ofState } };
 }
 
 function withProperty(schema: Schema, name: string, value: Schema): Schema {

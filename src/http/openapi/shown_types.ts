@@ -6,8 +6,11 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
-import type { Naming } from "../../domain/spec/schema/embed.ts";
+import type { Naming, Part } from "../../domain/spec/schema/embed.ts";
 import { sampleObject } from "../../domain/spec/schema/sample.ts";
+import type { Definition } from "../../domain/spec/shapes/shape.ts";
+import { schemaOfDefinition, schemaOfObject } from "../../domain/spec/shapes/shape_schema.ts";
+import { aggregateShapesSteps } from "../../domain/spec/shapes/state_shape.ts";
 import { SCHEMAS } from "./components.ts";
 import { ERROR_SCHEMAS } from "./error_schemas.ts";
 import { ref } from "./schema.ts";
@@ -23,6 +26,8 @@ export interface ShownTypes {
   readonly naming: Naming;
   /** The schema of an event's data. */
   schemaName(type: string, event: string): string;
+  /** The schema of its state. */
+  stateName(type: string): string;
   /** Reserves the wanted name, or a similar free one. */
   operationId(wanted: string): string;
   /** A body that writes the event, alone or in a list; undefined if there is no example. */
@@ -43,16 +48,43 @@ export function showTypes(
       names.set(`${type}.${event}`, naming.claim(`${type}.${event}`));
     }
   }
+  const states = new Map(types.map(({ type }) => [type, naming.claim(`${type}.state`)]));
   const idNames = createNames(ids);
   const schemaName = (type: string, event: string) => names.get(`${type}.${event}`)!;
   return {
     types,
     naming,
     schemaName,
+    stateName: (type) => states.get(type)!,
     operationId: (wanted) => idNames.claim(wanted),
     example: (type, event, isList) =>
       spec && event !== undefined ? exampleOf(spec, type, event, isList) : undefined,
   };
+}
+
+/**
+ * The parts of the state of an aggregate type: its schema by its name, then those it refers to.
+ * Between parts the generator yields undefined, where the caller may pause.
+ */
+export function* stateParts(
+  definition: JsonValue,
+  name: string,
+  naming: Naming,
+): Generator<Part | void> {
+  const { state } = yield* aggregateShapesSteps(definition);
+  const names = new Map<Definition, string>();
+  const waiting: Definition[] = [];
+  function refTo(part: Definition): string {
+    const last = part.pointer.slice(part.pointer.lastIndexOf("/") + 1);
+    const known = names.get(part) ?? naming.claim(`${name}.${last}`);
+    if (!names.has(part)) waiting.push(part);
+    names.set(part, known);
+    return naming.refTo(known);
+  }
+  yield [name, schemaOfObject(state, refTo)];
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    yield [names.get(next)!, schemaOfDefinition(next, refTo)];
+  }
 }
 
 function exampleOf(

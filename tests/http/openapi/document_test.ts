@@ -240,3 +240,48 @@ Deno.test("a schema is in the document once, however many bodies refer to it", (
   const text = runAtOnce(openApiSteps(PATHS, specOf(3, { description: "only once, please" })));
   assert.equal(text.split("only once, please").length - 1, 3);
 });
+
+Deno.test("the answer of a read has the state of its type, by its handlers", () => {
+  const event = (handler: JsonObject | JsonObject[], schema: JsonObject | true = true) => ({
+    schema,
+    handler,
+  });
+  const line = { type: "object", properties: { sku: { type: "string" } }, required: ["sku"] };
+  const { paths, components } = documentOf({
+    agent_types: ["user"],
+    aggregate_types: {
+      order: {
+        events: {
+          was_placed: event([
+            { increment: { target: "n" } },
+            { append: { target: "lines", value: "$.data.line" } },
+          ], {
+            type: "object",
+            properties: { line: { $ref: "#/$defs/line" } },
+            required: ["line"],
+            $defs: { line },
+          }),
+        },
+      },
+      free: { events: { was_done: event({ wasm: { blob: "b", function: "f" } }) } },
+    },
+  }) as Record<string, Record<string, JsonObject>>;
+  const { schemas } = components as Record<string, JsonObject>;
+  function stateOf(type: string): unknown {
+    const path = paths![`/${type}/{id}`] as { get: JsonObject };
+    const { 200: answer } = path.get.responses as Record<string, { content: JsonObject }>;
+    const { schema } = answer!.content["application/json"] as { schema: JsonObject };
+    const { $ref } = (schema.properties as { data: { $ref: string } }).data;
+    return schemas![$ref.slice("#/components/schemas/".length)];
+  }
+  assert.deepEqual(stateOf("order"), {
+    type: "object",
+    properties: {
+      n: { type: "integer" },
+      lines: { type: "array", items: { $ref: "#/components/schemas/order.state.line" } },
+    },
+    additionalProperties: false,
+  });
+  assert.deepEqual(schemas!["order.state.line"], line);
+  assert.deepEqual(stateOf("free"), { type: "object" });
+});

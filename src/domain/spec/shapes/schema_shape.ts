@@ -6,8 +6,9 @@
  */
 
 import { BudgetSpent } from "../../budget.ts";
+import type { Steps } from "../../fairness/pieces.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { findReferences, findTargets, type References } from "../schema/references.ts";
+import { findReferencesSteps, findTargets, type References } from "../schema/references.ts";
 import { escapePointer, SIMPLE_TYPES } from "../schema/vocabulary.ts";
 import { joinObject, joinShapes, meetShapes, type ShapeWork } from "./combine_shapes.ts";
 import {
@@ -28,8 +29,8 @@ import {
   shapeOfObjects,
 } from "./shape.ts";
 
-/** Steps that the shape of one schema may take. */
-const WORK_MAX = 400_000;
+/** Steps that the shape of one schema may take, in one time slice. Beyond, it is any object. */
+const WORK_MAX = 50_000;
 /** Forms of `anyOf` and `oneOf` that are kept apart; more of them become one. */
 const FORMS_MAX = 16;
 
@@ -44,8 +45,8 @@ interface Reading {
 }
 
 /** The shape of the objects that `schema` allows: the data of an event. */
-export function shapeOfData(schema: JsonValue): Shape {
-  const references = findReferences(schema);
+export function* shapeOfDataSteps(schema: JsonValue): Steps<Shape> {
+  const references = yield* findReferencesSteps(schema);
   const targets = findTargets(references);
   const work = { left: WORK_MAX, names: 0 };
   const reading: Reading = {

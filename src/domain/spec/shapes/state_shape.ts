@@ -12,6 +12,7 @@ import type { Steps } from "../../fairness/pieces.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { joinObject, type ShapeWork } from "./combine_shapes.ts";
 import { applyOperation } from "./operation_shape.ts";
+import { shapeOfDataSteps } from "./schema_shape.ts";
 import {
   ANY,
   ANY_OBJECT,
@@ -23,8 +24,9 @@ import {
   type Shape,
 } from "./shape.ts";
 
-/** Steps that deriving one state may take. Beyond, a state is any object. */
+/** Steps that deriving one state may take, and one operation of it. Beyond, it is any object. */
 const WORK_MAX = 2_000_000;
+const OPERATION_WORK_MAX = 50_000;
 /** Rounds after which a state that still grows has nested too deep, and levels that are kept. */
 const DEEP_ROUNDS = 4;
 const LEVELS_MAX = 12;
@@ -37,6 +39,11 @@ export interface HandledEvent {
   readonly data: Shape;
 }
 
+export interface AggregateShapes {
+  readonly state: ObjectShape;
+  readonly data: ReadonlyMap<string, Shape>;
+}
+
 /** Yields between operations. */
 export function* stateShapeSteps(events: readonly HandledEvent[]): Steps<ObjectShape> {
   // A module may make any state of any other.
@@ -44,23 +51,38 @@ export function* stateShapeSteps(events: readonly HandledEvent[]): Steps<ObjectS
     return ANY_OBJECT;
   }
   try {
-    return yield* growState(events, { left: WORK_MAX, names: 0 });
+    return yield* growState(events);
   } catch (error) {
     if (!(error instanceof BudgetSpent)) throw error;
     return ANY_OBJECT;
   }
 }
 
-function* growState(events: readonly HandledEvent[], work: ShapeWork): Steps<ObjectShape> {
+/** The shape of an aggregate type's state, and of the data of each of its events by name. */
+export function* aggregateShapesSteps(definition: JsonValue): Steps<AggregateShapes> {
+  const handled: HandledEvent[] = [];
+  for (const [type, each] of Object.entries((definition as JsonObject).events as JsonObject)) {
+    const { schema = true, handler = [] } = each as JsonObject;
+    handled.push({ type, handler, data: yield* shapeOfDataSteps(schema) });
+  }
+  const state = yield* stateShapeSteps(handled);
+  return { state, data: new Map(handled.map(({ type, data }) => [type, data])) };
+}
+
+function* growState(events: readonly HandledEvent[]): Steps<ObjectShape> {
   let state = EMPTY_OBJECT;
+  let left = WORK_MAX;
   for (let round = 1;; round++) {
     const before = state;
     for (const { type, handler, data } of events) {
-      const around = { data, type, names: new Map<string, Shape>(), work };
       for (const operation of operationsOf(handler)) {
+        const allowed = Math.min(left, OPERATION_WORK_MAX);
+        const work: ShapeWork = { left: allowed, names: 0 };
+        const around = { data, type, names: new Map<string, Shape>(), work };
         const after = applyOperation(operation as JsonObject, state, around);
         const levels = round > DEEP_ROUNDS ? LEVELS_OF_GROWING_MAX : LEVELS_MAX;
         state = joinObject(state, cutObject(after, levels), work);
+        left -= allowed - work.left;
         yield;
       }
     }
@@ -68,7 +90,7 @@ function* growState(events: readonly HandledEvent[], work: ShapeWork): Steps<Obj
   }
 }
 
-export function operationsOf(handler: JsonValue): readonly JsonValue[] {
+function operationsOf(handler: JsonValue): readonly JsonValue[] {
   return Array.isArray(handler) ? handler : [handler];
 }
 

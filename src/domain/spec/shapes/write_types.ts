@@ -9,7 +9,7 @@
 import { runAtOnce } from "../../fairness/pieces.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
 import { commentLines, type NameOf, printObject, printShape, quoted } from "./print_shape.ts";
-import { noteOf, shapeOfData } from "./schema_shape.ts";
+import { noteOf } from "./schema_shape.ts";
 import {
   type Definition,
   isNamed,
@@ -20,17 +20,17 @@ import {
   type Shape,
   shapeOfObjects,
 } from "./shape.ts";
-import { type HandledEvent, stateShapeSteps } from "./state_shape.ts";
+import { aggregateShapesSteps } from "./state_shape.ts";
 
 /** One event type that clients write. */
-export interface EventTypes {
+interface EventTypes {
   readonly event: string;
   readonly data: Shape;
   readonly note: Note | undefined;
 }
 
 /** What the types of one aggregate type are made from. */
-export interface AggregateShapes {
+interface AggregateParts {
   readonly type: string;
   readonly note: Note | undefined;
   readonly state: Kinds;
@@ -61,26 +61,21 @@ export function isInterfaceName(name: string): boolean {
 /** The module's text. `spec` would pass a deploy; `name` is that of the interface of all types. */
 export function writeTypes(spec: JsonObject, name: string): string {
   const aggregates = Object.entries(spec.aggregate_types as JsonObject)
-    .map(([type, definition]) => shapesOf(type, definition));
+    .map(([type, definition]) => partsOf(type, definition));
   const names = nameTypes(aggregates, name);
   const blocks = aggregates.flatMap((aggregate) => aggregateBlocks(aggregate, names));
   return `${[HEADER.join("\n"), ...blocks, rootBlock(spec, aggregates, names)].join("\n\n")}\n`;
 }
 
-/** The shapes of an aggregate type's definition. */
-export function shapesOf(type: string, definition: JsonValue): AggregateShapes {
-  const all = (definition as JsonObject).events as JsonObject;
-  const handled: HandledEvent[] = [];
+function partsOf(type: string, definition: JsonValue): AggregateParts {
+  const { state, data } = runAtOnce(aggregateShapesSteps(definition));
   const events: EventTypes[] = [];
-  for (const [event, each] of Object.entries(all)) {
-    const { schema = true, handler = [] } = each as JsonObject;
-    const data = shapeOfData(schema);
-    handled.push({ type: event, handler, data });
-    const note = noteOf(each) ?? noteOf(schema);
+  for (const [event, each] of Object.entries((definition as JsonObject).events as JsonObject)) {
     // Events whose names begin so are the platform's own.
-    if (!event.startsWith("_")) events.push({ event, data, note });
+    if (event.startsWith("_")) continue;
+    const note = noteOf(each) ?? noteOf((each as JsonObject).schema);
+    events.push({ event, data: data.get(event)!, note });
   }
-  const state = runAtOnce(stateShapeSteps(handled));
   return { type, note: noteOf(definition), state: shapeOfObjects(state), events };
 }
 
@@ -92,7 +87,7 @@ interface Names {
   readonly claim: (wanted: string) => string;
 }
 
-function nameTypes(aggregates: readonly AggregateShapes[], root: string): Names {
+function nameTypes(aggregates: readonly AggregateParts[], root: string): Names {
   const taken = new Set([root]);
   function claim(wanted: string): string {
     let name = wanted;
@@ -118,7 +113,7 @@ function pascal(text: string): string {
 }
 
 function aggregateBlocks(
-  { type, note, state, events }: AggregateShapes,
+  { type, note, state, events }: AggregateParts,
   names: Names,
 ): string[] {
   const known = new Map<Definition, string>();
@@ -186,7 +181,7 @@ function declaration({ name, shape, note }: Declared, nameOf: NameOf): string {
 
 function rootBlock(
   spec: JsonObject,
-  aggregates: readonly AggregateShapes[],
+  aggregates: readonly AggregateParts[],
   { root, states, events: eventNames }: Names,
 ): string {
   const members = aggregates.flatMap(({ type, events }) => [

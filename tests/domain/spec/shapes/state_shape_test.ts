@@ -13,7 +13,7 @@ import { compileHandler } from "../../../../src/domain/handler/compile_handler.t
 import { fold } from "../../../../src/domain/handler/fold.ts";
 import type { Handler } from "../../../../src/domain/handler/handler.ts";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
-import { shapeOfData } from "../../../../src/domain/spec/shapes/schema_shape.ts";
+import { shapeOfDataSteps } from "../../../../src/domain/spec/shapes/schema_shape.ts";
 import type { Definition } from "../../../../src/domain/spec/shapes/shape.ts";
 import {
   schemaOfDefinition,
@@ -35,7 +35,7 @@ function stateSchema(events: Readonly<Record<string, EventType>>): JsonObject {
   const handled = Object.entries(events).map(([type, { schema, handler }]): HandledEvent => ({
     type,
     handler,
-    data: shapeOfData(schema),
+    data: runAtOnce(shapeOfDataSteps(schema)),
   }));
   const state = runAtOnce(stateShapeSteps(handled));
   const names = new Map<Definition, string>();

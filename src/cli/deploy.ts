@@ -3,7 +3,8 @@
 import type { JsonObject } from "../domain/json.ts";
 import type { Violation } from "../domain/refusal.ts";
 import { diffSpecs } from "../domain/spec/diff.ts";
-import { type DataCheck, showDataCheck } from "./data_check.ts";
+import type { DataCheck } from "../domain/spec/data_check.ts";
+import { showDataCheck } from "./show_data_check.ts";
 import type { Failure } from "./output.ts";
 import { type CommonOptions, openSession, type Session } from "./session.ts";
 import { EXIT_FAILED, EXIT_MISUSED } from "./settings.ts";
@@ -67,9 +68,7 @@ async function sendSpec(
     const tried = await post(session, file, { dry_run: true, check_data: true, force });
     if (!tried.ok) return tried;
     check = tried.value.data_check as unknown as DataCheck;
-    if (!dryRun && check !== undefined && check.refused.length > 0) {
-      return refusedEvents(session, check);
-    }
+    if (check !== undefined && check.refused.length > 0) return refusedEvents(session, check);
     if (dryRun) return describe(tried.value);
   }
   const sent = await post(session, file, { dry_run: dryRun, force });

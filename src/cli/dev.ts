@@ -7,7 +7,7 @@
 import { type Config, readVariables } from "../config.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { systemHost } from "../host.ts";
-import { counted } from "./data_check.ts";
+import { counted } from "./show_data_check.ts";
 import { deployAndTell } from "./deploy.ts";
 import { developmentFolder, type LocalServer, serverOf } from "./find_server.ts";
 import { openOutput, type Output } from "./output.ts";

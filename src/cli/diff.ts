@@ -3,7 +3,8 @@
 import type { JsonObject } from "../domain/json.ts";
 import type { Violation } from "../domain/refusal.ts";
 import { diffSpecs, type SpecDiff } from "../domain/spec/diff.ts";
-import { counted, type DataCheck, showDataCheck } from "./data_check.ts";
+import type { DataCheck } from "../domain/spec/data_check.ts";
+import { counted, showDataCheck } from "./show_data_check.ts";
 import { post, readDeployed } from "./deploy.ts";
 import { openOutput, type Output, type Paint } from "./output.ts";
 import { type CommonOptions, openSession, type Session } from "./session.ts";

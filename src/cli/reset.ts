@@ -5,7 +5,7 @@
 
 import { isJsonObject, type JsonObject } from "../domain/json.ts";
 import { askLine, requireTerminal } from "./ask_person.ts";
-import { counted } from "./data_check.ts";
+import { counted } from "./show_data_check.ts";
 import { readDeployed } from "./deploy.ts";
 import type { Progress } from "./output.ts";
 import { type CommonOptions, openSession, type Session } from "./session.ts";

@@ -3,7 +3,7 @@
 import type { JsonObject, JsonValue } from "../domain/json.ts";
 import { print } from "./print.ts";
 import { type CommonOptions, openSession } from "./session.ts";
-import { counted } from "./data_check.ts";
+import { counted } from "./show_data_check.ts";
 import { showTable, toCsv } from "./table.ts";
 
 export interface SqlOptions extends CommonOptions {

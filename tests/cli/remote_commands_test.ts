@@ -104,6 +104,48 @@ Deno.test("a spec is deployed, compared and refused, with an exit code for each"
   });
 });
 
+Deno.test("what is stored is tried: events that would be refused, and states that change", async () => {
+  await withServer(async ({ daybook, file }) => {
+    assert.equal((await daybook("deploy", await file("spec.json", FIRST))).code, 0);
+    for (const customer of ["Ada", "Ada, Countess of Lovelace"]) {
+      const written = await daybook(
+        "write",
+        ORDER,
+        "was_placed",
+        "--data",
+        `{"customer": "${customer}"}`,
+      );
+      assert.equal(written.code, 0, written.stderr);
+    }
+    const customer = { type: "string", maxLength: 10 };
+    const schema = { type: "object", properties: { customer } };
+    const count = { increment: { target: "count" } };
+    const keep = { set: { target: "customer", value: "$.data.customer" } };
+    const path = await file("next.json", variant({ schema, handler: [count, keep] }));
+    const differs = await daybook("diff", path);
+    assert.equal(differs.code, 3);
+    const told = [
+      "Tried 2 stored events and 1 aggregate:",
+      "  order.was_placed: 1 event would be refused today",
+      "      order:7KD2M9QXA#1: data.customer must have at most 10 characters",
+      "  order: 1 state changes",
+      "      order:7KD2M9QXA",
+      "        - {}",
+      '        + {"count":2}',
+    ].join("\n");
+    assert.ok(differs.stdout.includes(told), differs.stdout);
+    for (const options of [["--dry-run"], []]) {
+      const stopped = await daybook("deploy", path, "--check-data", "--json", ...options);
+      assert.equal(stopped.code, 4);
+      const { error_type, data_check } = json(stopped);
+      assert.equal(error_type, "stored_events_refused");
+      assert.equal((data_check as JsonObject).events, 2);
+    }
+    assert.match((await daybook("diff", path, "--no-check-data")).stdout, /^(?!.*Tried)/s);
+    assert.equal((await daybook("deploy", path)).code, 0);
+  });
+});
+
 Deno.test("a faulty spec is shown by file, line and column, and a module may be one", async () => {
   await withServer(async ({ daybook, file }) => {
     const faulty = variant({ handler: { sett: { target: "a", value: 1 } } });

@@ -1,37 +1,8 @@
 /** Shows what a deploy would mean for what is stored: refused events, and states that change. */
 
-import type { JsonValue } from "../domain/json.ts";
+import { isJsonObject, type JsonValue } from "../domain/json.ts";
+import type { DataCheck } from "../domain/spec/data_check.ts";
 import type { Paint } from "./output.ts";
-
-/** As the API answers with `check_data`. */
-export interface DataCheck {
-  /** How many stored events were tried. */
-  readonly events: number;
-  readonly refused: readonly {
-    readonly event_type: string;
-    readonly count: number;
-    readonly examples: readonly {
-      readonly key: string;
-      readonly id: string;
-      readonly details: readonly { readonly path: string; readonly message: string }[];
-    }[];
-  }[];
-  /** How many aggregates were folded under both specs. */
-  readonly aggregates: number;
-  readonly changed: readonly {
-    readonly type: string;
-    readonly count: number;
-    readonly examples: readonly {
-      readonly key: string;
-      readonly before: JsonValue;
-      readonly after: JsonValue;
-      /** Why there is no state on one side, which is null there. */
-      readonly error?: string;
-    }[];
-  }[];
-  /** False if there was more than the check looks at. */
-  readonly complete: boolean;
-}
 
 const EXAMPLES_SHOWN = 3;
 
@@ -56,13 +27,25 @@ export function showDataCheck(check: DataCheck, paint: Paint): string {
     lines.push(`  ${paint("blue", type)}: ${counted(times, "state")} ${verb}`);
     for (const { key, before, after, error } of examples.slice(0, EXAMPLES_SHOWN)) {
       lines.push(`      ${key}${error === undefined ? "" : `: ${error}`}`);
-      lines.push(`        ${paint("red", `- ${JSON.stringify(before)}`)}`);
-      lines.push(`        ${paint("green", `+ ${JSON.stringify(after)}`)}`);
+      const [was, is] = onlyDifferent(before, after);
+      lines.push(`        ${paint("red", `- ${JSON.stringify(was)}`)}`);
+      lines.push(`        ${paint("green", `+ ${JSON.stringify(is)}`)}`);
     }
   }
   if (check.refused.length === 0) lines.push("  no stored event would be refused");
   if (check.changed.length === 0) lines.push("  no state changes");
   return lines.join("\n");
+}
+
+/** Two states without the fields that are the same in both. */
+function onlyDifferent(before: JsonValue, after: JsonValue): [JsonValue, JsonValue] {
+  if (!isJsonObject(before) || !isJsonObject(after)) return [before, after];
+  const differs = ([key]: [string, JsonValue]) =>
+    JSON.stringify(before[key]) !== JSON.stringify(after[key]);
+  return [
+    Object.fromEntries(Object.entries(before).filter(differs)),
+    Object.fromEntries(Object.entries(after).filter(differs)),
+  ];
 }
 
 /** `1 event`, `2 events`. */

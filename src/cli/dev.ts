@@ -14,6 +14,7 @@ import { openOutput, type Output } from "./output.ts";
 import { readSeedFile } from "./seed_file.ts";
 import { type CommonOptions, openSessionWith, type Session } from "./session.ts";
 import { EXIT_FAILED, settingsOrExit } from "./settings.ts";
+import { LIMITER_PATH } from "../runners/memory_limit.ts";
 import { denoProgram } from "./spec_file.ts";
 import { type WatchedFile, watchFiles } from "./watch_files.ts";
 import { actorTypes } from "./write.ts";
@@ -25,7 +26,8 @@ export interface DevOptions extends Pick<CommonOptions, "env"> {
   readonly keep?: string;
 }
 
-const ROOT = new URL("../../", import.meta.url);
+/** The folder of this program. */
+const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 /** Files that are taken for the spec if none is named. */
 const USUAL_NAMES = ["spec.ts", "spec.json", "spec.jsonc"];
 const READY = "Daybook is ready.";
@@ -112,7 +114,7 @@ interface Place {
 }
 
 /**
- * Starts the server as `deno task start` does, and waits until it is ready. `onDeath` is called if
+ * Starts the server, and waits until it is ready. `onDeath` is called if
  * it ends without being told to.
  */
 async function begin(
@@ -126,8 +128,7 @@ async function begin(
   await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
   const progress = output.progress("Starting the server");
   const child = new Deno.Command(denoProgram(), {
-    args: ["task", "-q", "start"],
-    cwd: decodeURIComponent(ROOT.pathname),
+    args: ["run", ...await serverOptions(folder, config), `${ROOT}main.ts`, "serve"],
     env: { ...readVariables() as Record<string, string>, DAYBOOK_DATA_DIR: folder },
     stdin: "null",
     stdout: "piped",
@@ -154,6 +155,24 @@ async function begin(
     error_type: "no_server",
     ...(log.text.trim() !== "" && { hint: log.text.trim() }),
   }, EXIT_FAILED);
+}
+
+/** What a server with the embedded store needs, and no more. */
+async function serverOptions(folder: string, { tls }: Config): Promise<string[]> {
+  const data = [...new Set([folder, await Deno.realPath(folder)])];
+  const files = tls === undefined ? [] : [tls.certPath, tls.keyPath];
+  return [
+    `--config=${ROOT}deno.json`,
+    "--frozen",
+    "--no-prompt",
+    "--allow-net",
+    "--allow-env",
+    "--allow-sys=hostname,statfs",
+    `--allow-read=${[`${ROOT}src`, ...data, ...files].join(",")}`,
+    `--allow-write=${data.join(",")}`,
+    `--allow-run=${Deno.execPath()},${LIMITER_PATH}`,
+    "--deny-ffi",
+  ];
 }
 
 async function sawReady(stdout: ReadableStream<Uint8Array>): Promise<boolean> {

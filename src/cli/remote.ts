@@ -138,7 +138,7 @@ function unreachable(base: string, error: unknown): Failure {
     error: refused ? `No server answers at ${base}.` : `${base} cannot be reached: ${reason}`,
     error_type,
     hint: isLocal
-      ? "Start one with: deno task start. Another address: --url, DAYBOOK_URL or --profile."
+      ? "Start one with: deno task start, or daybook serve. Another address: --url, DAYBOOK_URL or --profile."
       : "Check the address (--url, DAYBOOK_URL or the profile) and the network.",
   };
 }

@@ -104,7 +104,9 @@ function ofProfile(
   { url, keys = {}, token, instance, environment }: Profile,
 ): Server {
   const origin = `profile '${name}'`;
-  return { url, urls: {}, keys, token, instance, environment, profile: name, origin };
+  // Whoever wants production says so.
+  const place = environment ?? "test";
+  return { url, urls: {}, keys, token, instance, environment: place, profile: name, origin };
 }
 
 async function serverAt(
@@ -114,12 +116,12 @@ async function serverAt(
   profile: { readonly name: string; readonly kept: Profile } | undefined,
 ): Promise<Server> {
   if (profile !== undefined && isSameServer(profile.kept.url, url)) {
-    return { ...ofProfile(profile.name, profile.kept), url };
+    const { environment } = profile.kept;
+    return { ...ofProfile(profile.name, profile.kept), url, environment };
   }
   const local = await findLocalServer(host, settings);
-  const isLocal = local !== undefined &&
-    Object.values(local.urls).some((each) => isSameServer(each, url));
-  if (isLocal) return { ...local, url };
+  const environment = ENVIRONMENTS.find((name) => local && isSameServer(local.urls[name], url));
+  if (local !== undefined && environment !== undefined) return { ...local, url, environment };
   return { url, urls: {}, keys: {}, origin: "the address that was given" };
 }
 

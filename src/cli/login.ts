@@ -55,13 +55,18 @@ export async function logInAndKeep(options: LoginOptions): Promise<void> {
     : await logInWithPassword(output, url, options);
   const { instance } = options;
   const changed = { ...kept, url, ...learned, ...(instance && { instance }) };
-  const profile = { ...changed, ...(environment && { environment }) };
+  const ofKey = Object.keys(learned.keys ?? {}).length === 1
+    ? environmentOfKey(Object.values(learned.keys!)[0]!)
+    : undefined;
+  const place = environment ?? kept?.environment ?? ofKey;
+  const profile = { ...changed, ...(place && { environment: place }) };
   const all = withProfile(profiles, name, () => profile);
   await writeProfiles(folder, { ...all, current: name });
   const { token_expires_at } = learned;
   output.result({ profile: name, url, ...(token_expires_at && { token_expires_at }) }, () => {
     const until = token_expires_at === undefined ? "" : `, until ${token_expires_at}`;
-    return `Logged in to ${url}${until}. Commands use the profile '${name}' from now on.`;
+    return `Logged in to ${url}${until}. Commands use the profile '${name}' from now on, and its ` +
+      `environment ${place ?? "test"} unless --env names another.`;
   });
 }
 

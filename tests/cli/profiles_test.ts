@@ -23,8 +23,13 @@ Deno.test("a login is kept for its owner alone, used without options, and remove
     const account = ["--url", url, "--email", "a@example.com", "--password-stdin"];
     const wrong = await run(["login", ...account], "wrong horse battery");
     assert.deepEqual([wrong.code, wrong.stdout], [1, ""]);
-    const login = await run(["login", ...account, "--env", "test"], PASSWORD);
+    const login = await run(["login", ...account], PASSWORD);
     assert.equal(login.code, 0, login.stderr);
+    const placeOf = async (...more: string[]) =>
+      JSON.parse((await run(["keys", "list", "--json", ...more])).stdout).environment;
+    assert.equal(await placeOf(), "test", "nobody gets to production without naming it");
+    assert.equal(await placeOf("--url", url), "production");
+    assert.equal((await run(["login", ...account, "--env", "test"], PASSWORD)).code, 0);
     const path = `${folder}/daybook/profiles.json`;
     assert.equal((await Deno.stat(path)).mode! & 0o777, 0o600);
     assert.equal((await Deno.stat(`${folder}/daybook`)).mode! & 0o777, 0o700);

@@ -24,6 +24,7 @@ program.command("dev [file]")
     "Run a server for development: an empty store, a watched spec, events to begin with.",
   )
   .option("--data <file>", "events to begin with: lines of JSON or a list")
+  .option("--types <file>", "write the TypeScript types of the spec there after each deploy")
   .option("--keep <folder>", "keep the store in this folder")
   .option("--env <name>", "which environment gets the spec and the events", "test")
   .addHelpText("after", SETTINGS)

@@ -6,14 +6,15 @@
 
 import { type Config, readVariables } from "../config.ts";
 import type { JsonObject } from "../domain/json.ts";
+import { writeTypes } from "../domain/spec/shapes/write_types.ts";
 import { systemHost } from "../host.ts";
 import { counted } from "./show_data_check.ts";
-import { deployAndTell } from "./deploy.ts";
+import { deployAndTell, readDeployed } from "./deploy.ts";
 import { developmentFolder, type LocalServer, serverOf } from "./find_server.ts";
 import { openOutput, type Output } from "./output.ts";
 import { readSeedFile } from "./seed_file.ts";
 import { type CommonOptions, openSessionWith, type Session } from "./session.ts";
-import { EXIT_FAILED, settingsOrExit } from "./settings.ts";
+import { EXIT_FAILED, reasonOf, settingsOrExit } from "./settings.ts";
 import { LIMITER_PATH } from "../runners/memory_limit.ts";
 import { denoProgram } from "./spec_file.ts";
 import { type WatchedFile, watchFiles } from "./watch_files.ts";
@@ -24,12 +25,16 @@ export interface DevOptions extends Pick<CommonOptions, "env"> {
   readonly data?: string;
   /** A folder for the store, which is then kept. */
   readonly keep?: string;
+  /** Where the TypeScript types of the spec are written after each deploy. */
+  readonly types?: string;
 }
 
 /** The folder of this program. */
 const ROOT = decodeURIComponent(new URL("../../", import.meta.url).pathname);
 /** Files that are taken for the spec if none is named. */
 const USUAL_NAMES = ["spec.ts", "spec.json", "spec.jsonc"];
+/** What `daybook types` calls them, too. */
+const TYPES_NAME = "Types";
 const READY = "Daybook is ready.";
 
 interface RunningServer {
@@ -50,7 +55,10 @@ export async function dev(named: string | undefined, options: DevOptions): Promi
   const signal = untilStopped();
 
   async function deploySpec(): Promise<number | void> {
-    if (path !== undefined) return await deployAndTell(session, path, { force: true });
+    if (path === undefined) return;
+    const againMs = await deployAndTell(session, path, { force: true });
+    if (options.types !== undefined) await writeTypesOf(session, options.types);
+    return againMs;
   }
   async function reload(): Promise<void> {
     if (!isFresh) return output.note("The store is kept, so events are not loaded again.");
@@ -79,6 +87,17 @@ export async function dev(named: string | undefined, options: DevOptions): Promi
   if (isFresh) await removeFolders(folder, config.dataDir);
   if (hasDied) return output.fail({ error: "The server has ended.", error_type: "no_server" });
   Deno.exit(0);
+}
+
+/** Types of what is deployed; a spec that was refused changes nothing. */
+async function writeTypesOf(session: Session, out: string): Promise<void> {
+  const deployed = await readDeployed(session);
+  if (!deployed.ok || deployed.spec === undefined) return;
+  try {
+    await Deno.writeTextFile(out, writeTypes(deployed.spec, TYPES_NAME));
+  } catch (error) {
+    session.output.note(`${out} cannot be written: ${reasonOf(error)}`);
+  }
 }
 
 async function usualSpec(): Promise<string | undefined> {
@@ -129,7 +148,12 @@ async function begin(
   const progress = output.progress("Starting the server");
   const child = new Deno.Command(denoProgram(), {
     args: ["run", ...await serverOptions(folder, config), `${ROOT}main.ts`, "serve"],
-    env: { ...readVariables() as Record<string, string>, DAYBOOK_DATA_DIR: folder },
+    // Keys that are the same each time, so that programs may have them in their settings.
+    env: {
+      DAYBOOK_DEV_KEYS: "true",
+      ...readVariables() as Record<string, string>,
+      DAYBOOK_DATA_DIR: folder,
+    },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",

@@ -26,7 +26,8 @@ Deno.test("dev deploys a watched spec, loads events, starts anew for new ones, a
   const [spec, seed] = [`${folder}/spec.json`, `${folder}/seed.jsonl`];
   await Deno.writeTextFile(spec, JSON.stringify(specWith("$.data.customer")));
   await Deno.writeTextFile(seed, `${EVENT}\n`);
-  const dev = await startCli(["dev", spec, "--data", seed], { env });
+  const types = `${folder}/types.ts`;
+  const dev = await startCli(["dev", spec, "--data", seed, "--types", types], { env });
   const state = async () => {
     const { code, stdout } = await runCli(["state", ORDER, "--json"], { env });
     return code === 0 ? JSON.parse(stdout) : undefined;
@@ -34,7 +35,8 @@ Deno.test("dev deploys a watched spec, loads events, starts anew for new ones, a
   try {
     await until(() => dev.stderr().includes("Ctrl-C ends."), dev.stderr);
     assert.match(dev.stderr(), new RegExp(`test +http://127\\.0\\.0\\.1:${ports.first + 2}`));
-    assert.match(dev.stderr(), /API key +dbk_0_test_/);
+    const [, key] = /API key +(dbk_0_test_\S+)/.exec(dev.stderr()) ?? [];
+    assert.match(await Deno.readTextFile(types), /interface Types\b/);
     assert.match(dev.stderr(), /^Loaded 1 event from /m);
     assert.deepEqual((await state()).data, { customer: "Ada" });
 
@@ -45,11 +47,19 @@ Deno.test("dev deploys a watched spec, loads events, starts anew for new ones, a
     await Deno.writeTextFile(seed, `${EVENT}\n${EVENT.replace("Ada", "Bob")}\n`);
     await until(() => /^Loaded 2 events from /m.test(dev.stderr()), dev.stderr);
     assert.equal((await state()).metadata.length, 2);
+    const again = [...dev.stderr().matchAll(/API key +(\S+)/g)].map(([, each]) => each);
+    assert.deepEqual(new Set(again), new Set([key]), "the key outlives the store");
+    assert.match(await Deno.readTextFile(types), /customer\?: "Somebody"/);
+    const headers = { authorization: `Bearer ${key}` };
+    const url = `http://127.0.0.1:${ports.first + 2}/order/7KD2M9QXA`;
+    const read = await fetch(url, { headers });
+    assert.deepEqual((await read.json()).data, { customer: "Somebody" });
 
     assert.equal(await dev.interrupt(), 0);
     assert.deepEqual([...Deno.readDirSync(folder)].map(({ name }) => name).toSorted(), [
       "seed.jsonl",
       "spec.json",
+      "types.ts",
     ]);
     const gone = await runCli(["state", ORDER], { env });
     assert.match(gone.stderr, /There is no server to call/);

@@ -5,6 +5,7 @@
  * exactly once in its file.
  */
 
+import { CLIENT_MUTATIONS } from "./client.ts";
 import { DISK_MUTATIONS } from "./disk.ts";
 import { ENGINE_MUTATIONS } from "./engine.ts";
 import { ERASURE_MUTATIONS } from "./erasure.ts";
@@ -351,4 +352,5 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ERASURE_MUTATIONS,
   ...FEED_MUTATIONS,
   ...SDK_MUTATIONS,
+  ...CLIENT_MUTATIONS,
 ];

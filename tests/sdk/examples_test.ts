@@ -1,24 +1,22 @@
 /**
  * Every public name of the package has a comment with an example. All examples, and those of
- * docs/sdk, type-check, and run beside a real server.
+ * docs/sdk, type-check, and run beside a real server. They may import the client that is the
+ * first example of docs/sdk/client.md, and the types of the server's spec.
  */
 
 import assert from "node:assert/strict";
-import { startDaybook } from "../../sdk/src/test/mod.ts";
+import { createAdmin } from "@daybook/client/admin";
+import { createClient } from "@daybook/client";
+import { type RunningDaybook, startDaybook } from "../../sdk/src/test/mod.ts";
 import { markdownFiles, readText } from "../documentation/markdown.ts";
 import { exampleSpec } from "../support/example_spec.ts";
+import { ACTOR, type Shop } from "./shop_server.ts";
 import { examplesIn, type PublicSymbol, publicSymbols } from "./public_symbols.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const { exports } = JSON.parse(await Deno.readTextFile(new URL("sdk/deno.json", ROOT)));
 const entries = Object.values<string>(exports).map((path) => path.split("/").at(-2)!);
 const symbols: readonly PublicSymbol[] = entries.flatMap((entry) => publicSymbols(entry));
-
-/**
- * Types of these need no example of their own: they are what calls take and give, and the calls
- * have one.
- */
-const TYPES_WITHOUT_EXAMPLE: ReadonlySet<string> = new Set(["core"]);
 
 Deno.test("each entry point has public names, and each of these a comment", () => {
   for (const entry of entries) assert.ok(symbols.some((one) => one.entry === entry), entry);
@@ -27,9 +25,7 @@ Deno.test("each entry point has public names, and each of these a comment", () =
 });
 
 Deno.test("each public name has an example in its comment", () => {
-  const bare = symbols.filter(({ entry, isType, examples }) =>
-    examples.length === 0 && !(isType && TYPES_WITHOUT_EXAMPLE.has(entry))
-  );
+  const bare = symbols.filter(({ examples }) => examples.length === 0);
   assert.deepEqual(bare.map(({ entry, name }) => `${entry}: ${name}`), []);
 });
 
@@ -73,6 +69,10 @@ async function writeConfig(): Promise<void> {
 async function writeExamples(change: (code: string) => string = (code) => code): Promise<string[]> {
   await writeConfig();
   const files = examples.map(({ place }) => `${folder}/${place}.ts`);
+  const shop = new URL("tests/sdk/shop_server.ts", ROOT).href;
+  await Deno.writeTextFile(`${folder}/shop.ts`, `export type * from "${shop}";\n`);
+  const [db] = examplesIn(readText("docs/sdk/client.md"));
+  await Deno.writeTextFile(`${folder}/db.ts`, change(db!));
   for (const [at, { code }] of examples.entries()) {
     await Deno.writeTextFile(files[at]!, `${change(code)}\nexport {};\n`);
   }
@@ -113,6 +113,7 @@ Deno.exit(failed.length === 0 ? 0 : 1);
 
 Deno.test(`the ${examples.length} examples run`, async () => {
   await using daybook = await startDaybook({ spec: exampleSpec });
+  await fill(daybook);
   const files = await writeExamples((code) =>
     code.replaceAll("http://127.0.0.1:8002", daybook.url).replaceAll("dbk_0_test_...", daybook.key)
   );
@@ -121,3 +122,33 @@ Deno.test(`the ${examples.length} examples run`, async () => {
   const { success, output } = await deno([...runner, ...files]);
   assert.ok(success, output);
 });
+
+const TOTALS = {
+  name: "order_totals",
+  for_each: "order",
+  sources: { order: "$key" },
+  select: {
+    customer: "$.order.customer",
+    total: { path: "$.order.total", type: "number" },
+  },
+};
+
+/** Events and a projection, for what the examples read and wait for. */
+async function fill({ url, key, token, instanceId }: RunningDaybook): Promise<void> {
+  const admin = createAdmin({ url, token, instanceId });
+  await admin.projections.deploy(TOTALS).orThrow();
+  const db = createClient<Shop>({ url, key, actor: ACTOR });
+  await db.order("main").batch([
+    { type: "was_placed", data: { customer: "Ada", total: 12.5 } },
+    { type: "was_paid", data: { amount: 12.5 } },
+  ]).orThrow();
+  await db.inventory("main").was_stocked({ by: 5 }).orThrow();
+  await db.customer("main").was_registered({ name: "Ada" }).orThrow();
+  // It is built in the background.
+  for (;;) {
+    const found = await db.$sql("SELECT 1 FROM order_totals");
+    if (found.ok) return;
+    assert.equal(found.error_type, "sql_not_allowed", found.error);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -7,7 +7,7 @@ import type {
   Listener,
   Scheduled,
   SigningKey,
-} from "../core/answers.ts";
+} from "../core/wide_answers.ts";
 import type { Page } from "../core/answers.ts";
 import type { Call } from "../core/refusal.ts";
 import type { Ask, CallOptions } from "../core/transport.ts";

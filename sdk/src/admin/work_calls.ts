@@ -1,6 +1,6 @@
 /** What events set off: listeners and their deliveries, pending reactions, scheduled events. */
 
-import type { Delivery } from "../core/answers.ts";
+import type { Delivery } from "../core/wide_answers.ts";
 import { callOf, type Refusal } from "../core/refusal.ts";
 import type { CallOptions } from "../core/transport.ts";
 import type { Admin, ReactionFilter } from "./calls.ts";

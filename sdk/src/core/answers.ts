@@ -2,13 +2,29 @@
 
 import type { ClientTypes } from "./client_types.ts";
 
-/** A type and an id, as actors and targets have them. */
+/**
+ * A type and an id, as actors and targets have them.
+ *
+ * ```ts
+ * import type { Party } from "@daybook/client";
+ * const ada: Party<"user"> = { type: "user", id: "7KD2M9QXA" };
+ * console.log(`${ada.type}:${ada.id}`);
+ * ```
+ */
 export interface Party<Type extends string = string> {
   readonly type: Type;
   readonly id: string;
 }
 
-/** The answer of a write of one event. */
+/**
+ * The answer of a write of one event.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const { stream_id } = await db.order("7KD2M9QXA").was_placed({ customer: "Ada" }).orThrow();
+ * console.log(stream_id);
+ * ```
+ */
 export interface Written {
   readonly ok: true;
   /** The `id` of the event in the listing of its stream. */
@@ -17,7 +33,18 @@ export interface Written {
   readonly implied_count?: number;
 }
 
-/** The answer of a batch, and of `update()`. */
+/**
+ * The answer of a batch, and of `update()`.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const written = await db.order("7KD2M9QXA").batch([
+ *   { type: "was_placed", data: { customer: "Ada" } },
+ *   { type: "was_paid", data: { amount: 12.5 } },
+ * ]).orThrow();
+ * console.log(written.count, written.stream_ids);
+ * ```
+ */
 export interface WrittenBatch {
   readonly ok: true;
   readonly stream_ids: readonly string[];
@@ -26,7 +53,18 @@ export interface WrittenBatch {
   readonly implied_count?: number;
 }
 
-/** The answer of an atomic write. */
+/**
+ * The answer of an atomic write.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const written = await db.$atomic([
+ *   db.order("7KD2M9QXA").was_paid.event({ amount: 12.5 }),
+ *   db.customer("AAAAAAAA1").was_registered.event({ name: "Ada" }),
+ * ]).orThrow();
+ * console.log(written.stream_ids["order:7KD2M9QXA"]);
+ * ```
+ */
 export interface WrittenAtomic {
   readonly ok: true;
   readonly written: number;
@@ -42,7 +80,18 @@ export interface StateMetadata {
   readonly updated_at: number | null;
 }
 
-/** A state, as `get()` gives it. */
+/**
+ * A state, as `get()` gives it.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { StateAnswer } from "@daybook/client";
+ * function ageOf({ metadata }: StateAnswer<unknown>): number {
+ *   return (metadata.updated_at ?? 0) - (metadata.created_at ?? 0);
+ * }
+ * console.log(ageOf(await db.order("main").get().orThrow()));
+ * ```
+ */
 export interface StateAnswer<State> {
   readonly ok: true;
   readonly data: State;
@@ -55,12 +104,33 @@ export interface LengthAnswer {
   readonly length: number;
 }
 
-/** An event to be written: its type and its data. */
+/**
+ * An event to be written: its type and its data.
+ *
+ * ```ts
+ * import type { NewEvent } from "@daybook/client";
+ * interface OrderEvents {
+ *   readonly was_paid: { readonly amount: number };
+ * }
+ * const event: NewEvent<OrderEvents> = { type: "was_paid", data: { amount: 12.5 } };
+ * console.log(event.type);
+ * ```
+ */
 export type NewEvent<Events> = {
   readonly [Type in keyof Events & string]: { readonly type: Type; readonly data: Events[Type] };
 }[keyof Events & string];
 
-/** What the server stores beside the data of an event. */
+/**
+ * What the server stores beside the data of an event.
+ *
+ * ```ts
+ * import type { EventMetadata } from "@daybook/client";
+ * function isOfService({ actor, implied_by }: EventMetadata): boolean {
+ *   return actor.type === "system_agent" || implied_by !== undefined;
+ * }
+ * console.log(isOfService({ actor: { type: "user", id: "global" }, timestamp: 1767225600 }));
+ * ```
+ */
 export interface EventMetadata {
   readonly actor: Party;
   readonly target?: Party;
@@ -97,7 +167,16 @@ export interface ErasedEvent {
   readonly metadata: EventMetadata;
 }
 
-/** An event as it is stored; narrows on `type`. */
+/**
+ * An event as it is stored; narrows on `type`.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const { event } of db.order("7KD2M9QXA").events()) {
+ *   if (event.type === "was_paid") console.log(event.data.amount);
+ * }
+ * ```
+ */
 export type StoredEvent<Events> =
   | {
     readonly [Type in keyof Events & string]: {
@@ -110,7 +189,20 @@ export type StoredEvent<Events> =
   }[keyof Events & string]
   | ErasedEvent;
 
-/** An event in the listing of its stream; with `raw: true` its stored text instead. */
+/**
+ * An event in the listing of its stream; with `raw: true` its stored text instead.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { EventEntry } from "@daybook/client";
+ * function hashOf(entry: EventEntry<object, boolean>): string {
+ *   return entry.hash;
+ * }
+ * for await (const entry of db.order("7KD2M9QXA").events({ raw: true })) {
+ *   console.log(hashOf(entry), entry.raw.length);
+ * }
+ * ```
+ */
 export type EventEntry<Events, Raw extends boolean = false> =
   & { readonly id: string; readonly hash: string }
   & (Raw extends true ? { readonly raw: string } : { readonly event: StoredEvent<Events> });
@@ -123,7 +215,19 @@ export type AnyEvent<Types extends ClientTypes, Raw extends boolean = false> = {
   >;
 }[keyof Types["aggregates"] & string];
 
-/** A page of a list. */
+/**
+ * A page of a list.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * let start: string | undefined;
+ * do {
+ *   const page = await db.order.listPage({ start, limit: 200 }).orThrow();
+ *   console.log(page.data);
+ *   start = page.next_start;
+ * } while (start !== undefined);
+ * ```
+ */
 export interface Page<Item> {
   readonly ok: true;
   readonly data: readonly Item[];
@@ -147,7 +251,15 @@ export interface Nearby {
   readonly point: { readonly lat: number; readonly lng: number };
 }
 
-/** The answer of `near()`. */
+/**
+ * The answer of `near()`.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const near = await db.order.near({ lat: 52.52, lng: 13.405, radius: 500 });
+ * if (near.ok) { for (const { id, distance } of near.data) console.log(id, distance); }
+ * ```
+ */
 export interface NearbyAnswer {
   readonly ok: true;
   readonly data: readonly Nearby[];
@@ -155,7 +267,15 @@ export interface NearbyAnswer {
   readonly truncated: boolean;
 }
 
-/** A page of the feed. */
+/**
+ * A page of the feed.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const page = await db.$feedPage({ from: "now" }).orThrow();
+ * console.log(page.next);
+ * ```
+ */
 export interface FeedPage<Entry> {
   readonly ok: true;
   readonly data: readonly (Entry & { readonly cursor: string })[];
@@ -165,151 +285,4 @@ export interface FeedPage<Entry> {
   /** Whether the past is still being filled in. */
   readonly building?: boolean;
   readonly erased?: readonly { readonly key: string; readonly cursor: string }[];
-}
-
-/** A row of a projection. */
-export interface ProjectionRow<Row> {
-  readonly data: Row;
-  readonly metadata: {
-    readonly key: string;
-    readonly updated_at: number;
-    /** The length of the aggregate's stream as the row shows it. */
-    readonly position: number;
-    readonly error?: {
-      readonly error_id: string;
-      readonly error_type: string;
-      readonly since: number;
-    };
-  };
-}
-
-/** How far rows are behind. */
-export interface Freshness {
-  /** Whether these are the last good rows of a broken projection. */
-  readonly stale?: boolean;
-  /** Commits of the environment that are not shown yet, if the server says it. */
-  readonly lag?: number;
-}
-
-/** The answer of `$projections.row()`. */
-export interface RowAnswer<Row> extends ProjectionRow<Row>, Freshness {
-  readonly ok: true;
-}
-
-/** The answer of a query in SQL. */
-export interface SqlAnswer<Row> extends Freshness {
-  readonly ok: true;
-  readonly columns: readonly string[];
-  readonly rows: readonly Row[];
-  readonly row_count: number;
-  readonly truncated: boolean;
-}
-
-/** An event that will be written later. */
-export interface Scheduled {
-  readonly scheduled_id: string;
-  readonly [field: string]: unknown;
-}
-
-/** A saga in a list. */
-export interface SagaSummary {
-  readonly saga_id: string;
-  readonly name: string;
-  readonly state: SagaState;
-  readonly started_at: number;
-  readonly trigger: EventReference;
-}
-
-/** See docs/reference/sagas.md, "States". */
-export type SagaState = "running" | "completed" | "compensating" | "compensated" | "failed";
-
-/** A saga with its progress. */
-export interface Saga extends SagaSummary {
-  readonly updated_at: number;
-  readonly waiting_for?: {
-    readonly step: string;
-    readonly key?: string;
-    readonly event_types?: readonly string[];
-    readonly until?: number;
-  };
-  readonly history: readonly {
-    readonly at: number;
-    readonly step: string;
-    readonly outcome: string;
-    readonly event?: EventReference;
-    readonly reason?: string;
-  }[];
-}
-
-/** The record of a 5xx, or of a reaction that failed. */
-export interface ErrorRecord {
-  readonly error_id: string;
-  readonly error_type: string;
-  readonly message: string;
-  readonly context: Readonly<Record<string, unknown>>;
-  readonly request_id: string;
-  readonly occurred_at: string;
-}
-
-/** A listener and the state of its deliveries. */
-export interface Listener {
-  readonly name: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly enabled: boolean;
-  readonly deliveries: Readonly<Record<DeliveryState, number>>;
-  readonly counted_to: number;
-  readonly circuit: { readonly state: "closed" | "open" | "half_open"; readonly until?: number };
-}
-
-/** See docs/reference/listeners.md, "Answers and retries". */
-export type DeliveryState = "pending" | "delivered" | "dead" | "dropped";
-
-/** An event on its way to a listener, or what became of it. */
-export interface Delivery {
-  readonly delivery_id: string;
-  readonly event: { readonly key: string; readonly stream_id: string };
-  readonly created_at: string;
-  readonly state: DeliveryState;
-  readonly reason?: string;
-  readonly ended_at?: string;
-  readonly next_try_at?: string;
-  readonly attempts: number;
-  readonly tries: readonly {
-    readonly at: string;
-    readonly status?: number;
-    readonly failure?: string;
-    readonly duration_ms: number;
-  }[];
-}
-
-/** A signed root over all streams of an environment. */
-export interface Anchor {
-  readonly format: number;
-  readonly id: string;
-  readonly instance_id: string;
-  readonly environment: string;
-  readonly merkle_root: string;
-  readonly event_count: number;
-  readonly stream_count: number;
-  readonly created_at: string;
-  readonly signature: string;
-  readonly public_key: string;
-}
-
-/** A key that signs anchors. */
-export interface SigningKey {
-  readonly ok: true;
-  readonly algorithm: string;
-  readonly public_key: string;
-  readonly created_at: string;
-  readonly instance_id?: string;
-  readonly environment?: string;
-  readonly keys?: readonly { readonly public_key: string; readonly created_at: string }[];
-}
-
-/** The proof of one event, for `@daybook/client/verify`; its parts are as the server sent them. */
-export interface Attestation {
-  readonly ok: true;
-  readonly [part: string]: unknown;
 }

@@ -8,18 +8,51 @@ import { createType, type TypeCalls } from "./type_calls.ts";
 import { createWide, type WideCalls } from "./wide_calls.ts";
 import { createTransport, type Transport, type TransportOptions } from "./transport.ts";
 
-/** Where the server is, who writes, and how patient the client is. */
+/**
+ * Where the server is, who writes, and how patient the client is.
+ *
+ * ```ts
+ * import { type ClientOptions, createClient } from "@daybook/client";
+ * const options: ClientOptions = {
+ *   url: "http://127.0.0.1:8002",
+ *   key: "dbk_0_test_...",
+ *   retries: 2,
+ *   onRetry: ({ error }, waitMs) => console.log(error, waitMs),
+ * };
+ * console.log(createClient(options).order!("main").$key);
+ * ```
+ */
 export interface ClientOptions<Types extends ClientTypes = AnyTypes> extends TransportOptions {
   /** Who writes, unless a write says otherwise. */
   readonly actor?: Party<Types["actors"]>;
 }
 
-/** `db.order(id)` is one aggregate, `db.order.list()` all of them. */
+/**
+ * `db.order(id)` is one aggregate, `db.order.list()` all of them.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const id of db.order.list({ prefix: "7K" })) {
+ *   console.log(await db.order(id).length().orThrow());
+ * }
+ * ```
+ */
 export type AggregateType<Aggregate extends AggregateTypes, Types extends ClientTypes> =
   & ((id: string) => AggregateHandle<Aggregate, Types>)
   & TypeCalls<Aggregate>;
 
-/** Aggregate types by their names, and what belongs to all of them, which begins with `$`. */
+/**
+ * Aggregate types by their names, and what belongs to all of them, which begins with `$`.
+ *
+ * ```ts
+ * import type { Client } from "@daybook/client";
+ * import type { Shop } from "./shop.ts";
+ * async function place(db: Client<Shop>, id: string): Promise<boolean> {
+ *   return (await db.order(id).was_placed({ customer: "Ada" })).ok;
+ * }
+ * console.log(place.name);
+ * ```
+ */
 export type Client<Types extends ClientTypes = AnyTypes> =
   & WideCalls<Types>
   & {

@@ -7,10 +7,21 @@
 import { iterate } from "./iterate.ts";
 import { DaybookError, orThrow, type Refusal } from "./refusal.ts";
 import { createSseReader, type Frame } from "./sse.ts";
-import type { CallOptions, Query, Transport } from "./transport.ts";
-import { sleep } from "./world.ts";
+import type { Ask, CallOptions, Query, Transport } from "./transport.ts";
+import { sleep, type World } from "./world.ts";
 
-/** How a live read is followed. */
+/**
+ * How a live read is followed.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const patience = { live: "long-poll", silenceMs: 60_000 } as const;
+ * for await (const { data } of db.order("main").live(patience)) {
+ *   console.log(data);
+ *   break;
+ * }
+ * ```
+ */
 export interface FollowOptions extends CallOptions {
   /** `sse` and `long-poll` use that alone. Default: `auto`, which changes over when it must. */
   readonly live?: "auto" | "sse" | "long-poll";
@@ -49,6 +60,7 @@ export interface Source<Item> {
 // deno-lint-ignore no-explicit-any -- the types of the surface say what it is
 export type Wire = any;
 
+const STREAM = "text/event-stream";
 const SILENCE_MS = 20_000;
 /** So long it stays with long polls before it tries a stream again. */
 const POLLING_MS = 300_000;
@@ -77,6 +89,11 @@ export function follow<Item>(
     const patience = (): CallOptions => ({ timeoutMs, retries: isKnown ? Infinity : retries });
     const queryOf = (live: string): Query => ({ ...source.query, ...source.behind(place), live });
 
+    if (place === "now") {
+      place = await cursorOfNow(transport, { path: source.path, signal, ...patience() });
+      isKnown = true;
+    }
+
     for (;;) {
       if (world.now() < pollUntilMs) {
         const query = { ...queryOf("long-poll"), wait: WAIT_S };
@@ -94,8 +111,7 @@ export function follow<Item>(
       }
 
       const ask = { path: source.path, query: queryOf("sse"), signal, ...patience() };
-      const accept = "text/event-stream";
-      const opened = await transport.open({ ...ask, accept, timeoutMs: silenceMs });
+      const opened = await transport.open({ ...ask, accept: STREAM, timeoutMs: silenceMs });
       if (!opened.ok && opened.error_type === "timed_out" && (live === "auto" || isKnown)) {
         if (live === "auto") pollUntilMs = world.now() + POLLING_MS;
         continue;
@@ -109,13 +125,10 @@ export function follow<Item>(
         const reader = body.getReader();
         const parser = createSseReader();
         for (;;) {
-          const cancel = world.after(silenceMs, () => {
+          const bytes = await nextBytes(world, reader, silenceMs, () => {
             isSilent = true;
             close();
           });
-          // A connection that breaks is like one that ends.
-          const bytes = await reader.read().then(({ value }) => value, () => undefined)
-            .finally(cancel);
           throwIfAborted(signal);
           if (bytes === undefined) break;
           isAlive = true;
@@ -138,6 +151,22 @@ export function follow<Item>(
       await sleep(world, world.random() * spreadMs, signal);
     }
   });
+}
+
+/** The cursor of this moment. Asked again later, it would be another: what came would be missed. */
+async function cursorOfNow(transport: Transport, ask: Ask): Promise<string> {
+  return orThrow(await transport.send<Wire>({ ...ask, query: { from: "now" } })).next;
+}
+
+/** Undefined at the end; a connection that breaks is like one that ends. */
+async function nextBytes(
+  world: World,
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  silenceMs: number,
+  onSilence: () => void,
+): Promise<Uint8Array | undefined> {
+  const cancel = world.after(silenceMs, onSilence);
+  return await reader.read().then(({ value }) => value, () => undefined).finally(cancel);
 }
 
 function stepOf<Item>(source: Source<Item>, { event, data }: Frame): Step<Item>[] {

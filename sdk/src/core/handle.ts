@@ -1,7 +1,6 @@
 /** The handle of one aggregate: its writes and reads. Making one sends nothing. */
 
 import type {
-  Attestation,
   EventEntry,
   LengthAnswer,
   NewEvent,
@@ -11,6 +10,7 @@ import type {
   Written,
   WrittenBatch,
 } from "./answers.ts";
+import type { Attestation } from "./wide_answers.ts";
 import { byName } from "./by_name.ts";
 import type { AggregateTypes, ClientTypes } from "./client_types.ts";
 import { itemsOf } from "./iterate.ts";
@@ -26,7 +26,20 @@ import { type Call, callOf, type Refusal } from "./refusal.ts";
 import { type CallOptions, readFrom, type Transport } from "./transport.ts";
 import { type Decide, updateState } from "./update.ts";
 
-/** What may be said about any write. Fields of the event's metadata have their names there. */
+/**
+ * What may be said about any write. Fields of the event's metadata have their names there.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const order = db.order("7KD2M9QXA");
+ * const { length } = await order.length().orThrow();
+ * await order.was_paid({ amount: 12.5 }, {
+ *   previous_length: length,
+ *   idempotencyKey: "payment 4711",
+ *   timeoutMs: 5_000,
+ * });
+ * ```
+ */
 export interface WriteOptions<Types extends ClientTypes> extends CallOptions {
   /** Who writes. Default: the `actor` of the client. */
   readonly actor?: Party<Types["actors"] | "system_agent">;
@@ -41,7 +54,19 @@ export interface WriteOptions<Types extends ClientTypes> extends CallOptions {
   readonly idempotencyKey?: string;
 }
 
-/** An event for an atomic write, made by `db.order(id).was_placed.event(data)`. */
+/**
+ * An event for an atomic write, made by `db.order(id).was_placed.event(data)`.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { PlannedEvent } from "@daybook/client";
+ * const planned: PlannedEvent[] = [
+ *   db.order("AAAAAAAA1").was_placed.event({ customer: "Ada" }, { previous_length: 0 }),
+ *   db.order("AAAAAAAA2").was_placed.event({ customer: "Bob" }),
+ * ];
+ * await db.$atomic(planned);
+ * ```
+ */
 export interface PlannedEvent {
   readonly aggregate_type: string;
   readonly id: string;
@@ -54,14 +79,31 @@ export interface PlannedEvent {
 type DataAndMore<Data, More> = Record<never, never> extends Data ? [data?: Data, more?: More]
   : [data: Data, more?: More];
 
-/** Writes one event of its type. */
+/**
+ * Writes one event of its type.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const { was_paid } = db.order("7KD2M9QXA");
+ * const written = await was_paid({ amount: 12.5 });
+ * console.log(written.ok);
+ * ```
+ */
 export interface EventCall<Data, Types extends ClientTypes> {
   (...args: DataAndMore<Data, WriteOptions<Types>>): Call<Written>;
   /** The event for an atomic write; nothing is sent. */
   event(...args: DataAndMore<Data, { readonly previous_length?: number }>): PlannedEvent;
 }
 
-/** Which state: the newest, or an earlier one. */
+/**
+ * Which state: the newest, or an earlier one.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const before = await db.order("main").get({ at: 1767225600 });
+ * if (!before.ok) console.log(before.error_type);
+ * ```
+ */
 export interface GetOptions extends CallOptions {
   /** Folds every event from the first, without cache or snapshot. */
   readonly synchronous?: boolean;
@@ -71,7 +113,17 @@ export interface GetOptions extends CallOptions {
   readonly at_length?: number;
 }
 
-/** Which events of a stream. */
+/**
+ * Which events of a stream.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const { event } of db.order("main").events({ direction: "backwards" })) {
+ *   console.log("the newest is", event.type);
+ *   break;
+ * }
+ * ```
+ */
 export interface EventsOptions<Raw extends boolean = false> extends CallOptions {
   /** The id of an event: begins behind it, or with `backwards` before it. */
   readonly start?: string;
@@ -83,7 +135,16 @@ export interface EventsOptions<Raw extends boolean = false> extends CallOptions 
   readonly raw?: Raw;
 }
 
-/** The calls of a handle beside those named like event types. */
+/**
+ * The calls of a handle beside those named like event types.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * await db.inventory("main").update(({ on_hand = 0 }) =>
+ *   on_hand < 10 ? { type: "was_stocked", data: { by: 100 } } : undefined
+ * ).orThrow();
+ * ```
+ */
 export interface HandleCalls<Aggregate extends AggregateTypes, Types extends ClientTypes> {
   /** `<type>:<id>`, as events name it. */
   readonly $key: string;
@@ -149,14 +210,38 @@ export interface HandleCalls<Aggregate extends AggregateTypes, Types extends Cli
   >;
 }
 
-/** Options of {@link HandleCalls.update}; the guard and the key are its own. */
+/**
+ * Options of {@link HandleCalls.update}; the guard and the key are its own.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const sold = await db.inventory("main").update(
+ *   ({ on_hand = 0 }) => ({ type: "was_counted", data: { on_hand: Math.max(0, on_hand - 1) } }),
+ *   { retries: 50, signal: AbortSignal.timeout(10_000) },
+ * );
+ * if (!sold.ok && sold.error_type === "occ_conflict") console.log("too many at once");
+ * ```
+ */
 export interface UpdateOptions<Types extends ClientTypes>
   extends Omit<WriteOptions<Types>, "previous_length" | "skip_occ" | "idempotencyKey" | "retries"> {
   /** How often it decides again after a conflict. */
   readonly retries?: number;
 }
 
-/** One aggregate. Its event types are methods. */
+/**
+ * One aggregate. Its event types are methods.
+ *
+ * ```ts
+ * import type { AggregateHandle } from "@daybook/client";
+ * import { db } from "./db.ts";
+ * import type { Shop } from "./shop.ts";
+ * type Order = AggregateHandle<Shop["aggregates"]["order"], Shop>;
+ * async function isPaid(order: Order): Promise<boolean> {
+ *   return (await order.get().orThrow()).data.status === "paid";
+ * }
+ * console.log(await isPaid(db.order("main")));
+ * ```
+ */
 export type AggregateHandle<Aggregate extends AggregateTypes, Types extends ClientTypes> =
   & HandleCalls<Aggregate, Types>
   & {

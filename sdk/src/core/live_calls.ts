@@ -23,7 +23,17 @@ export interface FeedFilter<Types extends ClientTypes, Raw extends boolean> {
   readonly raw?: Raw;
 }
 
-/** How the feed is followed. */
+/**
+ * How the feed is followed.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const { cursor, event } of db.$feed({ types: ["order.was_paid"] })) {
+ *   console.log(cursor, event.key);
+ *   break;
+ * }
+ * ```
+ */
 export interface FeedOptions<
   Types extends ClientTypes,
   Raw extends boolean = false,
@@ -33,7 +43,15 @@ export interface FeedOptions<
   readonly notices?: Notices;
 }
 
-/** Options of one page of the feed. */
+/**
+ * Options of one page of the feed.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const { data, next } = await db.$feedPage({ types: ["order"], limit: 10, wait: 1 }).orThrow();
+ * console.log(data.length, next);
+ * ```
+ */
 export interface FeedPageOptions<Types extends ClientTypes, Raw extends boolean = false>
   extends FeedFilter<Types, Raw>, CallOptions {
   readonly limit?: number;
@@ -41,7 +59,22 @@ export interface FeedPageOptions<Types extends ClientTypes, Raw extends boolean 
   readonly wait?: number;
 }
 
-/** An event of the feed, with the cursor to go on from once it is dealt with. */
+/**
+ * An event of the feed, with the cursor to go on from once it is dealt with.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { FeedEvent } from "@daybook/client";
+ * import type { Shop } from "./shop.ts";
+ * function show({ event }: FeedEvent<Shop>): void {
+ *   if (event.type === "was_registered") console.log(event.data.name);
+ * }
+ * for await (const item of db.$feed()) {
+ *   show(item);
+ *   break;
+ * }
+ * ```
+ */
 export type FeedEvent<Types extends ClientTypes, Raw extends boolean = false> =
   & { readonly type: "event"; readonly cursor: string }
   & AnyEvent<Types, Raw>;
@@ -59,11 +92,32 @@ export interface FeedErased {
   readonly cursor: string;
 }
 
-/** What the feed gives; narrows on `type`. */
+/**
+ * What the feed gives; narrows on `type`.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const item of db.$feed({ notices: true })) {
+ *   if (item.type === "erased") console.log("remove what was kept of", item.key);
+ *   if (item.type === "event") console.log(item.event.type);
+ *   if (item.type === "caught_up") break;
+ * }
+ * ```
+ */
 export type FeedItem<Types extends ClientTypes, Raw extends boolean, Notices extends boolean> =
   Notices extends true ? FeedEvent<Types, Raw> | FeedCaughtUp | FeedErased : FeedEvent<Types, Raw>;
 
-/** How one stream is followed. */
+/**
+ * How one stream is followed.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const { id, event } of db.order("main").tail({ start: "000000000000" })) {
+ *   console.log(id, event.type);
+ *   break;
+ * }
+ * ```
+ */
 export interface TailOptions<Raw extends boolean = false, Notices extends boolean = false>
   extends FollowOptions {
   /** The id of an event: begins behind it. Default: with the first event. */
@@ -73,7 +127,17 @@ export interface TailOptions<Raw extends boolean = false, Notices extends boolea
   readonly notices?: Notices;
 }
 
-/** What the tail of a stream gives; narrows on `type`. */
+/**
+ * What the tail of a stream gives; narrows on `type`.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const item of db.order("main").tail({ notices: true })) {
+ *   if (item.type === "event") console.log(item.id, item.event.type);
+ *   if (item.type === "caught_up") break;
+ * }
+ * ```
+ */
 export type TailItem<Events, Raw extends boolean, Notices extends boolean> =
   | ({ readonly type: "event" } & EventEntry<Events, Raw>)
   | (Notices extends true ? { readonly type: "caught_up"; readonly next_start?: string } | {
@@ -82,13 +146,38 @@ export type TailItem<Events, Raw extends boolean, Notices extends boolean> =
     }
     : never);
 
-/** How one state is followed. */
+/**
+ * How one state is followed.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const { data, metadata } of db.order("main").live({ after_length: 1 })) {
+ *   console.log(metadata.length, data.status);
+ *   break;
+ * }
+ * ```
+ */
 export interface LiveOptions extends FollowOptions {
   /** Begins with the first state of a stream of more events. Default: with the state there is. */
   readonly after_length?: number;
 }
 
-/** A state of a stream that is followed. */
+/**
+ * A state of a stream that is followed.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { LiveState } from "@daybook/client";
+ * import type { OrderState } from "./shop.ts";
+ * function show({ data }: LiveState<OrderState>): void {
+ *   console.log(data.status);
+ * }
+ * for await (const state of db.order("main").live()) {
+ *   show(state);
+ *   break;
+ * }
+ * ```
+ */
 export interface LiveState<State> {
   readonly data: State;
   readonly metadata: StateMetadata;

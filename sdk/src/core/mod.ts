@@ -22,7 +22,32 @@ export type {
   SpecForm,
   Template,
 } from "./spec_form.ts";
-export type * from "./answers.ts";
+export type {
+  EventEntry,
+  EventMetadata,
+  FeedPage,
+  NearbyAnswer,
+  NewEvent,
+  Page,
+  Party,
+  StateAnswer,
+  StoredEvent,
+  Written,
+  WrittenAtomic,
+  WrittenBatch,
+} from "./answers.ts";
+export type {
+  Anchor,
+  Attestation,
+  Delivery,
+  ErrorRecord,
+  Listener,
+  ProjectionRow,
+  Saga,
+  Scheduled,
+  SqlAnswer,
+  TypeCount,
+} from "./wide_answers.ts";
 export type {
   AggregateHandle,
   EventCall,
@@ -33,24 +58,20 @@ export type {
   UpdateOptions,
   WriteOptions,
 } from "./handle.ts";
+export type { AtomicTarget } from "./atomic.ts";
 export type {
-  FeedCaughtUp,
-  FeedErased,
   FeedEvent,
-  FeedFilter,
   FeedItem,
   FeedOptions,
   FeedPageOptions,
-  FeedTypes,
   LiveOptions,
   LiveState,
   TailItem,
   TailOptions,
 } from "./live_calls.ts";
 export type { FollowOptions } from "./follow.ts";
-export type { Listed, ListOptions, NearOptions, TypeCalls } from "./type_calls.ts";
+export type { ListOptions, NearOptions, TypeCalls } from "./type_calls.ts";
 export type {
-  AtomicTarget,
   CsvAnswer,
   CsvOptions,
   ListPageOptions,

@@ -1,6 +1,16 @@
 /** What a call answers if it does not do what was asked: a union that narrows on `error_type`. */
 
-/** What every refusal has. */
+/**
+ * What every refusal has.
+ *
+ * ```ts
+ * import type { RefusalBase } from "@daybook/client";
+ * function tell({ error, hint, status }: RefusalBase): string {
+ *   return `${status}: ${error}${hint ? `. ${hint}` : ""}`;
+ * }
+ * console.log(tell.name);
+ * ```
+ */
 export interface RefusalBase {
   readonly ok: false;
   /** What is wrong, for people. */
@@ -44,7 +54,15 @@ interface Violations {
   }[];
 }
 
-/** The fields of each refusal beside those that all have, by its `error_type`. */
+/**
+ * The fields of each refusal beside those that all have, by its `error_type`.
+ *
+ * ```ts
+ * import type { RefusalFields } from "@daybook/client";
+ * const conflict: RefusalFields["occ_conflict"] = { current_length: 4, expected_length: 3 };
+ * console.log(conflict.current_length);
+ * ```
+ */
 export interface RefusalFields {
   readonly aborted: NetworkFault;
   readonly anchor_format_unsupported: unknown;
@@ -125,16 +143,25 @@ export interface RefusalFields {
   readonly wasm_trap: Fault & Place;
 }
 
-/** Every `error_type` that this client knows. A newer server may send others. */
+/**
+ * Every `error_type` that this client knows. A newer server may send others.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { ErrorType } from "@daybook/client";
+ * const worthATry: readonly ErrorType[] = ["unreachable", "timed_out", "unavailable"];
+ * const order = await db.order("main").get();
+ * if (!order.ok) console.log(worthATry.includes(order.error_type));
+ * ```
+ */
 export type ErrorType = keyof RefusalFields;
 
 /**
  * A call that was turned down, by the server or by the network.
  *
  * ```ts
- * import { createClient } from "@daybook/client";
+ * import { db } from "./db.ts";
  *
- * const db = createClient({ url: "http://127.0.0.1:8002", key: "dbk_0_test_..." });
  * const order = await db.order("7KD2M9QXA").get();
  * if (order.ok) console.log(order.data);
  * else if (order.error_type === "fold_budget_exceeded") console.log(order.bytes);
@@ -149,9 +176,9 @@ export type Refusal<Type extends ErrorType = ErrorType> = {
  * A refusal as an exception: what `orThrow()` and iterators throw.
  *
  * ```ts
- * import { createClient, DaybookError } from "@daybook/client";
+ * import { DaybookError } from "@daybook/client";
+ * import { db } from "./db.ts";
  *
- * const db = createClient({ url: "http://127.0.0.1:8002", key: "dbk_0_test_..." });
  * try {
  *   await db.order("7KD2M9QXA").was_placed({ customer: "Ada" }).orThrow();
  * } catch (error) {
@@ -179,9 +206,8 @@ export class DaybookError extends Error {
  * What a call gives: a promise that never rejects for a refusal.
  *
  * ```ts
- * import { createClient } from "@daybook/client";
+ * import { db } from "./db.ts";
  *
- * const db = createClient({ url: "http://127.0.0.1:8002", key: "dbk_0_test_..." });
  * const length = await db.order("7KD2M9QXA").length();
  * if (length.ok) console.log(length.length);
  * ```

@@ -3,7 +3,15 @@
  * See docs/reference/specs.md and docs/reference/handlers.md.
  */
 
-/** Any JSON, as a literal may be written. */
+/**
+ * Any JSON, as a literal may be written.
+ *
+ * ```ts
+ * import type { Json } from "@daybook/client";
+ * const json: Json = { lines: [{ sku: "TEA-1", qty: 2 }], paid: null };
+ * console.log(JSON.stringify(json));
+ * ```
+ */
 export type Json =
   | null
   | boolean
@@ -12,15 +20,44 @@ export type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** A value of a handler: JSON in which strings that begin with `$` or `@` are paths. */
+/**
+ * A value of a handler: JSON in which strings that begin with `$` or `@` are paths.
+ *
+ * ```ts
+ * import type { Template } from "@daybook/client";
+ * const template: Template = { at: "$.metadata.timestamp", by: "$.metadata.actor" };
+ * console.log(JSON.stringify(template));
+ * ```
+ */
 export type Template = Json;
 
-/** JSON Schema 2020-12, or `true` for any value. */
+/**
+ * JSON Schema 2020-12, or `true` for any value.
+ *
+ * ```ts
+ * import type { SchemaForm } from "@daybook/client";
+ * const anything: SchemaForm = true;
+ * const money: SchemaForm = { type: "number", minimum: 0 };
+ * console.log(anything, money);
+ * ```
+ */
 export type SchemaForm = boolean | SchemaKeywords;
 
 type SimpleType = "array" | "boolean" | "integer" | "null" | "number" | "object" | "string";
 
-/** The keywords of JSON Schema. */
+/**
+ * The keywords of JSON Schema.
+ *
+ * ```ts
+ * import type { SchemaKeywords } from "@daybook/client";
+ * const line: SchemaKeywords = {
+ *   type: "object",
+ *   properties: { sku: { type: "string" }, qty: { type: "integer", minimum: 1 } },
+ *   required: ["sku", "qty"],
+ * };
+ * console.log(line.required);
+ * ```
+ */
 export interface SchemaKeywords {
   readonly title?: string;
   readonly description?: string;
@@ -77,7 +114,15 @@ export interface SchemaKeywords {
 
 type Condition = { readonly [name: string]: Json };
 
-/** One operation of a handler; `target` is a path inside the state. */
+/**
+ * One operation of a handler; `target` is a path inside the state.
+ *
+ * ```ts
+ * import type { Operation } from "@daybook/client";
+ * const pay: Operation = { increment: { target: "paid", by: "$.data.amount" } };
+ * console.log(pay);
+ * ```
+ */
 export type Operation =
   | { readonly set: { readonly target: string; readonly value: Template } }
   | { readonly merge: { readonly target: string; readonly value: Template } }
@@ -123,10 +168,32 @@ export type Operation =
   | { readonly if: Condition; readonly then: HandlerForm; readonly else?: HandlerForm }
   | { readonly let: { readonly [name: string]: Template }; readonly then: HandlerForm };
 
-/** One operation, or a list of them; `[]` for an event that does not change the state. */
+/**
+ * One operation, or a list of them; `[]` for an event that does not change the state.
+ *
+ * ```ts
+ * import type { HandlerForm } from "@daybook/client";
+ * const handler: HandlerForm = [
+ *   { set: { target: "status", value: "paid" } },
+ *   { increment: { target: "paid", by: "$.data.amount" } },
+ * ];
+ * console.log(handler.length);
+ * ```
+ */
 export type HandlerForm = Operation | readonly Operation[];
 
-/** One event type. */
+/**
+ * One event type.
+ *
+ * ```ts
+ * import type { EventForm } from "@daybook/client";
+ * const wasNoted: EventForm = {
+ *   schema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+ *   handler: { append: { target: "notes", value: "$.data.text" } },
+ * };
+ * console.log(wasNoted.schema);
+ * ```
+ */
 export interface EventForm {
   readonly title?: string;
   readonly description?: string;
@@ -138,7 +205,15 @@ export interface EventForm {
   readonly geo?: { readonly type?: string; readonly path?: string };
 }
 
-/** One aggregate type. */
+/**
+ * One aggregate type.
+ *
+ * ```ts
+ * import type { AggregateForm } from "@daybook/client";
+ * const order: AggregateForm = { events: { was_viewed: { schema: true, handler: [] } } };
+ * console.log(Object.keys(order.events));
+ * ```
+ */
 export interface AggregateForm {
   readonly title?: string;
   readonly description?: string;
@@ -146,7 +221,18 @@ export interface AggregateForm {
   readonly events: { readonly [name: string]: EventForm };
 }
 
-/** A whole spec. */
+/**
+ * A whole spec.
+ *
+ * ```ts
+ * import type { SpecForm } from "@daybook/client";
+ * const spec: SpecForm = {
+ *   agent_types: ["user"],
+ *   aggregate_types: { order: { events: { was_viewed: { schema: true, handler: [] } } } },
+ * };
+ * console.log(spec.agent_types);
+ * ```
+ */
 export interface SpecForm {
   readonly title?: string;
   readonly description?: string;

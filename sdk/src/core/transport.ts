@@ -8,10 +8,29 @@ import { hintFor } from "./hints.ts";
 import { type Call, callOf, type ErrorType, type Refusal, type RefusalFields } from "./refusal.ts";
 import { RUNTIME_WORLD, sleep, type World } from "./world.ts";
 
-/** Parameters of a query; those that are undefined are left out. */
+/**
+ * Parameters of a query; those that are undefined are left out.
+ *
+ * ```ts
+ * import type { Query } from "@daybook/client";
+ * const query: Query = { environment: "test", limit: 10, start: undefined };
+ * console.log(Object.keys(query));
+ * ```
+ */
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** What may be said about any call. */
+/**
+ * What may be said about any call.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const controller = new AbortController();
+ * const answer = db.order("main").get({ signal: controller.signal, timeoutMs: 500, retries: 0 });
+ * controller.abort("no longer wanted");
+ * const order = await answer;
+ * if (!order.ok) console.log(order.error_type);
+ * ```
+ */
 export interface CallOptions {
   /** Ends the call: its answer is then `aborted`. */
   readonly signal?: AbortSignal;
@@ -21,7 +40,17 @@ export interface CallOptions {
   readonly retries?: number;
 }
 
-/** A request in the client's words. */
+/**
+ * A request in the client's words.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const { name, version } = await db.$request<{ ok: true; name: string; version: string }>({
+ *   path: "/",
+ * }).orThrow();
+ * console.log(name, version);
+ * ```
+ */
 export interface Ask extends CallOptions {
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
   /** With its leading slash, encoded. */
@@ -36,7 +65,20 @@ export interface Ask extends CallOptions {
   readonly accept?: string;
 }
 
-/** What a client needs to reach its server. */
+/**
+ * What a client needs to reach its server.
+ *
+ * ```ts
+ * import { createClient } from "@daybook/client";
+ * import { readFile } from "node:fs/promises";
+ * const db = createClient({
+ *   url: "http://127.0.0.1:8002",
+ *   // Asked for before each try, so that a new key is used at once.
+ *   key: async () => (await readFile("/run/secrets/daybook", "utf8")).trim(),
+ * });
+ * console.log(db.order!("main").$key);
+ * ```
+ */
 export interface TransportOptions extends CallOptions {
   /** The address of an environment, such as `https://shop.example.com`. */
   readonly url: string | URL;

@@ -6,7 +6,16 @@ import { itemsOf } from "./iterate.ts";
 import type { Call } from "./refusal.ts";
 import { type CallOptions, readFrom, type Transport } from "./transport.ts";
 
-/** Which aggregates of a type. */
+/**
+ * Which aggregates of a type.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const { id, data } of db.order.list({ resolve: true, limit: 100 })) {
+ *   if (data !== undefined) console.log(id, data.total);
+ * }
+ * ```
+ */
 export interface ListOptions<Resolve extends boolean = false> extends CallOptions {
   /** Only ids that begin so. */
   readonly prefix?: string;
@@ -20,7 +29,16 @@ export interface ListOptions<Resolve extends boolean = false> extends CallOption
   readonly synchronous?: boolean;
 }
 
-/** A point and how far around it, in metres. */
+/**
+ * A point and how far around it, in metres.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const options = { lat: 52.52, lng: 13.405, radius: 500 };
+ * const near = await db.order.near(options);
+ * if (!near.ok) console.log(near.error);
+ * ```
+ */
 export interface NearOptions extends CallOptions {
   readonly lat: number;
   readonly lng: number;
@@ -32,7 +50,15 @@ export interface NearOptions extends CallOptions {
 export type Listed<State, Resolve extends boolean> = Resolve extends true ? Resolved<State>
   : string;
 
-/** What is asked of a whole aggregate type. */
+/**
+ * The calls of an aggregate type as a whole.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const { data } = await db.customer.listPage({ limit: 10 }).orThrow();
+ * console.log(data);
+ * ```
+ */
 export interface TypeCalls<Aggregate extends AggregateTypes> {
   /** The ids of all aggregates with events, or their states. Throws {@link DaybookError}. */
   list<Resolve extends boolean = false>(

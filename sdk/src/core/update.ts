@@ -7,10 +7,35 @@ import type { NewEvent, StateAnswer, WrittenBatch } from "./answers.ts";
 import type { Refusal } from "./refusal.ts";
 import { sleep, type World } from "./world.ts";
 
-/** What a decision gives: events to write, or nothing if there is nothing to do. */
+/**
+ * What a decision gives: events to write, or nothing if there is nothing to do.
+ *
+ * ```ts
+ * import type { Decision } from "@daybook/client";
+ * interface StockEvents {
+ *   readonly was_stocked: { readonly by: number };
+ * }
+ * function restock(onHand: number): Decision<StockEvents> {
+ *   return onHand < 10 ? { type: "was_stocked", data: { by: 100 } } : undefined;
+ * }
+ * console.log(restock(3));
+ * ```
+ */
 export type Decision<Events> = readonly NewEvent<Events>[] | NewEvent<Events> | undefined | void;
 
-/** Decides from a state, which is `{}` before the first event, what is to be written. */
+/**
+ * Decides from a state, which is `{}` before the first event, what is to be written.
+ *
+ * ```ts
+ * import type { Decide } from "@daybook/client";
+ * import { db } from "./db.ts";
+ * import type { Shop } from "./shop.ts";
+ * type Stock = Shop["aggregates"]["inventory"];
+ * const restock: Decide<Stock["state"], Stock["events"]> = ({ on_hand = 0 }) =>
+ *   on_hand < 10 ? { type: "was_stocked", data: { by: 100 } } : undefined;
+ * await db.inventory("main").update(restock);
+ * ```
+ */
 export type Decide<State, Events> = (
   state: State,
   known: { readonly length: number },

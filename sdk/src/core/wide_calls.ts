@@ -1,28 +1,9 @@
 /** The calls of a client that belong to no single aggregate; their names begin with `$`. */
 
-import type {
-  Anchor,
-  AnyEvent,
-  Delivery,
-  DeliveryState,
-  ErrorRecord,
-  FeedPage,
-  Freshness,
-  Listener,
-  NewEvent,
-  Page,
-  ProjectionRow,
-  RowAnswer,
-  Saga,
-  SagaState,
-  SagaSummary,
-  Scheduled,
-  SigningKey,
-  SqlAnswer,
-  WrittenAtomic,
-} from "./answers.ts";
+import type { AnyEvent, FeedPage, Page, WrittenAtomic } from "./answers.ts";
+import { type AtomicPart, type AtomicTarget, writeAtomic } from "./atomic.ts";
 import type { ClientTypes } from "./client_types.ts";
-import { type PlannedEvent, sendWrite, type WriteDefaults, type WriteOptions } from "./handle.ts";
+import type { PlannedEvent, WriteDefaults, WriteOptions } from "./handle.ts";
 import { itemsOf } from "./iterate.ts";
 import {
   type FeedItem,
@@ -32,26 +13,53 @@ import {
   readFeedPage,
 } from "./live_calls.ts";
 import { type Call, callOf, type Refusal } from "./refusal.ts";
+import type {
+  Anchor,
+  Delivery,
+  DeliveryState,
+  ErrorRecord,
+  Freshness,
+  Listener,
+  ProjectionRow,
+  RowAnswer,
+  Saga,
+  SagaState,
+  SagaSummary,
+  Scheduled,
+  SigningKey,
+  SqlAnswer,
+  TypeCount,
+} from "./wide_answers.ts";
 import { type Ask, type CallOptions, readFrom, type Transport } from "./transport.ts";
 
-/** One aggregate of an atomic write. */
-export type AtomicTarget<Types extends ClientTypes> = {
-  readonly [Name in keyof Types["aggregates"] & string]: {
-    readonly aggregate_type: Name;
-    readonly id: string;
-    readonly events: readonly NewEvent<Types["aggregates"][Name]["events"]>[];
-    /** Writes only if the aggregate has exactly so many events. */
-    readonly previous_length?: number;
-  };
-}[keyof Types["aggregates"] & string];
-
-/** Options of a list: where it begins, and the size of a page. */
+/**
+ * Options of a list: where it begins, and the size of a page.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const records = await db.$errors.listPage({ limit: 5 }).orThrow();
+ * console.log(records.truncated, records.next_start);
+ * ```
+ */
 export interface ListPageOptions extends CallOptions {
   readonly start?: string;
   readonly limit?: number;
 }
 
-/** A list, whole or by pages. */
+/**
+ * A list, whole or by pages.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { Lists } from "@daybook/client";
+ * async function count(list: Lists<unknown>): Promise<number> {
+ *   let items = 0;
+ *   for await (const _ of list.list()) items++;
+ *   return items;
+ * }
+ * console.log(await count(db.$sagas), await count(db.$scheduled));
+ * ```
+ */
 export interface Lists<Item, Options extends ListPageOptions = ListPageOptions> {
   /** All items, page by page, as far as they are wanted. Throws {@link DaybookError}. */
   list(options?: Options): AsyncIterableIterator<Item, void>;
@@ -59,12 +67,29 @@ export interface Lists<Item, Options extends ListPageOptions = ListPageOptions> 
   listPage(options?: Options): Call<Page<Item>>;
 }
 
-/** Which rows: also the last good ones of a broken projection. */
+/**
+ * Which rows: also the last good ones of a broken projection.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const page = await db.$projections.rowsPage("order_totals", { limit: 10, stale: true });
+ * if (!page.ok && page.error_type === "not_found") console.log(page.hint);
+ * ```
+ */
 export interface RowsOptions extends ListPageOptions {
   readonly stale?: boolean;
 }
 
-/** Rows of projections. */
+/**
+ * Rows of projections.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * for await (const { data, metadata } of db.$projections.rows("order_totals")) {
+ *   console.log(metadata.key, data.total);
+ * }
+ * ```
+ */
 export interface ProjectionCalls {
   /** One row, by the id of its aggregate. */
   row<Row = Record<string, unknown>>(
@@ -86,25 +111,59 @@ export interface ProjectionCalls {
   csv(projection: string, options?: CsvOptions): Call<CsvAnswer>;
 }
 
-/** Which columns, and how texts are written that spreadsheets take for formulas. */
+/**
+ * Which columns, and how texts are written that spreadsheets take for formulas.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const csv = await db.$projections.csv("order_totals", { columns: ["total"], formulas: "text" });
+ * if (csv.ok) console.log(await new Response(csv.stream).text());
+ * ```
+ */
 export interface CsvOptions extends CallOptions {
   readonly columns?: readonly string[];
   readonly formulas?: "keep" | "text";
   readonly stale?: boolean;
 }
 
-/** The rows as CSV, while they come. */
+/**
+ * All rows of a projection as CSV, while they come.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const csv = await db.$projections.csv("order_totals");
+ * if (csv.ok) { for await (const bytes of csv.stream) console.log(bytes.length); }
+ * ```
+ */
 export interface CsvAnswer extends Freshness {
   readonly ok: true;
   readonly stream: ReadableStream<Uint8Array>;
 }
 
-/** Values for `?` and `?7`, or by name for `:name`, `@name` and `$name`. */
+/**
+ * Values for `?` and `?7`, or by name for `:name`, `@name` and `$name`.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { SqlParams } from "@daybook/client";
+ * const params: SqlParams = { least: 10 };
+ * await db.$sql("SELECT customer FROM order_totals WHERE total > :least", params);
+ * ```
+ */
 export type SqlParams =
   | readonly (string | number | boolean | null)[]
   | Readonly<Record<string, string | number | boolean | null>>;
 
-/** What an environment can be asked as a whole. */
+/**
+ * What an environment can be asked as a whole.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * const { data } = await db.$errors.listPage().orThrow();
+ * const { public_key } = await db.$audit.signingKey().orThrow();
+ * console.log(data.length, public_key);
+ * ```
+ */
 export interface WideCalls<Types extends ClientTypes> {
   /** Writes to up to ten aggregates: everything or nothing. */
   $atomic(
@@ -134,6 +193,9 @@ export interface WideCalls<Types extends ClientTypes> {
   ): Call<SqlAnswer<Row>>;
 
   readonly $projections: ProjectionCalls;
+
+  /** How many aggregates and events each type has, counted from the log of the feed. */
+  readonly $types: Lists<TypeCount>;
 
   readonly $sagas:
     & Lists<SagaSummary, ListPageOptions & { readonly name?: string; readonly state?: SagaState }>
@@ -233,6 +295,7 @@ export function createWide(transport: Transport, defaults: WriteDefaults): objec
       csv: (projection: string, options?: CsvOptions) =>
         callOf(openCsv(transport, projection, options)),
     },
+    $types: lists("/_types"),
     $sagas: oneOf("/_sagas"),
     $scheduled: {
       ...oneOf("/_scheduled"),
@@ -260,38 +323,6 @@ export function createWide(transport: Transport, defaults: WriteDefaults): objec
     },
     $request: (ask: Ask) => callOf(transport.send(ask)),
   };
-}
-
-type AtomicPart = PlannedEvent | AtomicTarget<ClientTypes>;
-
-interface Target {
-  readonly aggregate_type: string;
-  readonly id: string;
-  readonly events: { readonly type: string; readonly data?: object }[];
-  previous_length?: number;
-}
-
-/** Events of one aggregate become one target, in the order in which they were given. */
-async function writeAtomic(
-  transport: Transport,
-  parts: readonly AtomicPart[],
-  options: WriteOptions<ClientTypes>,
-): Promise<WrittenAtomic | Refusal> {
-  const targets = new Map<string, Target>();
-  for (const part of parts) {
-    const { aggregate_type, id, previous_length } = part;
-    const key = `${aggregate_type}:${id}`;
-    const target = targets.get(key) ?? { aggregate_type, id, events: [], previous_length };
-    if ((previous_length ?? target.previous_length) !== target.previous_length) {
-      const error = `The events of '${key}' do not agree on previous_length`;
-      return { ok: false, error_type: "bad_request", error, status: 0 };
-    }
-    target.events.push(
-      ...("events" in part ? part.events : [{ type: part.type, data: part.data }]),
-    );
-    targets.set(key, target);
-  }
-  return await sendWrite(transport, "/_atomic-write", { targets: [...targets.values()] }, options);
 }
 
 async function openCsv(

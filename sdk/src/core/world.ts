@@ -1,6 +1,15 @@
 /** What the client needs of the outside world: the runtime's, or what a test passes. */
 
-/** The clock, chance and the network, as the client uses them. */
+/**
+ * The clock, chance and the network, as the client uses them.
+ *
+ * ```ts
+ * import { createClient, type World } from "@daybook/client";
+ * const world: Partial<World> = { random: () => 0.5, newIdempotencyKey: () => "one" };
+ * const db = createClient({ url: "http://127.0.0.1:8002", world });
+ * console.log(db.order!("main").$key);
+ * ```
+ */
 export interface World {
   /** Sends a request, as the `fetch` of the web does. */
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;

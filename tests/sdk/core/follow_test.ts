@@ -287,6 +287,24 @@ Deno.test("with live: sse there are streams alone, with long-poll there are poll
   ]);
 });
 
+Deno.test("`now` is the moment of the first answer, also if what follows is lost", async () => {
+  const world = scriptedWorld([
+    refuses(),
+    page([], "c9"),
+    refuses(),
+    streams([]),
+    streams([entry(10)], "stay"),
+  ]);
+  await take(shopOf(world).$feed({ from: "now", types: ["order"] }), 1);
+  assert.deepEqual(asked(world), [
+    "?from=now",
+    "?from=now",
+    "?types=order&from=c9&live=sse",
+    "?types=order&from=c9&live=sse",
+    "?types=order&from=c9&live=sse",
+  ]);
+});
+
 Deno.test("an erasure of a polled page is given at its place", async () => {
   const body = {
     ok: true,

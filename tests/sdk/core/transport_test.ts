@@ -3,7 +3,14 @@
 import assert from "node:assert/strict";
 import { type ClientOptions, createClient, type ErrorType } from "@daybook/client";
 import { ACTOR, type Shop } from "../shop_server.ts";
-import { answers, hangs, refuses, type ScriptedWorld, scriptedWorld } from "./scripted_world.ts";
+import {
+  answers,
+  hangs,
+  refuses,
+  type ScriptedWorld,
+  scriptedWorld,
+  type Turn,
+} from "./scripted_world.ts";
 
 const WRITTEN = answers(201, { ok: true, stream_id: "000000000000" });
 const UNAVAILABLE = {
@@ -115,6 +122,32 @@ Deno.test("an answer that breaks off is a fault of the network: the write is sen
   const world = scriptedWorld([broken, WRITTEN]);
   assert.equal((await place(world)).ok, true);
   assert.equal(world.sent.length, 2);
+});
+
+Deno.test("the time of a try is that of its whole answer", async () => {
+  const stuck: Turn = ({ signal }) =>
+    new Response(
+      new ReadableStream({
+        start(controller) {
+          signal.addEventListener("abort", () => controller.error(signal.reason));
+        },
+      }),
+      { status: 201 },
+    );
+  const answer = await place(scriptedWorld([stuck]), { retries: 0 });
+  assert.equal(!answer.ok && answer.error_type, "timed_out");
+});
+
+Deno.test("a write that is redirected is no read of where it leads to", async () => {
+  const server = Deno.serve({ port: 0, onListen() {} }, ({ url, method }) => {
+    const state = { ok: true, data: {}, metadata: { length: 0 } };
+    return method === "POST" ? Response.redirect(url, 301) : Response.json(state);
+  });
+  const { port } = server.addr;
+  const db = createClient<Shop>({ url: `http://127.0.0.1:${port}`, actor: ACTOR });
+  const answer = await db.order("main").was_placed({ customer: "Ada" });
+  assert.equal(!answer.ok && answer.error_type, "not_daybook");
+  await server.shutdown();
 });
 
 Deno.test("pauses double, spread over their whole length, up to ten seconds", async () => {

@@ -191,6 +191,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "as above",
   },
   {
+    place: "src/store/effects.ts",
+    test: "tests/features/reactions/read_effects_test.ts",
+    reason: "the rows behind one call",
+  },
+  {
     place: "src/store/feed/type_counts.ts",
     test: "tests/features/feed/type_counts_test.ts",
     reason: "the records of the counts",

@@ -192,8 +192,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a scheduled event fires twice",
     path: "src/features/work/fire_schedule.ts",
-    find: "    settle(tx) {\n      removeSchedule(tx, tenant, record);\n",
-    put: "    settle(tx) {\n",
+    find: '      removeSchedule(tx, tenant, record, { state: "fired", atMs: nowMs, streamId });\n',
+    put: "      void streamId;\n",
     suite: SIMULATION,
     env: SHORT,
   },

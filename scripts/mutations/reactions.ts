@@ -165,8 +165,8 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a scheduled event that failed is not tried again",
-      "        removeSchedule(tx, tenant, record);\n        storeSchedule(tx, tenant, after);\n      }\n    });\n    if (isLast",
-      "        removeSchedule(tx, tenant, record);\n        void after;\n      }\n    });\n    if (isLast",
+      "        replaceSchedule(tx, tenant, record, after);\n      }\n",
+      '        removeSchedule(tx, tenant, record, cancelledFor("failed", after.timerMs));\n      }\n',
       FAULTS,
     ],
     [
@@ -177,7 +177,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a dropped scheduled event stays and is dropped again",
-      "return false;\n      removeSchedule(tx, tenant, record);",
+      'return false;\n      removeSchedule(tx, tenant, record, cancelledFor("failed", host.nowMs()));',
       "return false;",
       SCHEDULES,
     ],
@@ -219,8 +219,14 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "an entry is not removed with its event",
-      "settle: (tx) => clearEntry(tx, work),",
-      "settle: () => {},",
+      "    settle(tx, { targets }) {\n      clearEntry(tx, work);\n",
+      "    settle(tx, { targets }) {\n",
+    ],
+    [
+      "an implied event cannot be found from its trigger",
+      "      noteImplied(tx, work.place.tenant, work.place, written);\n",
+      "      void written;\n",
+      "tests/features/reactions/read_effects_test.ts",
     ],
     [
       "workers do what its writer is about to do",

@@ -3,6 +3,7 @@
  * order.
  */
 
+import { prepareEffects } from "../features/reactions/read_effects.ts";
 import { type Access, createAccess } from "../features/access/access_service.ts";
 import { devKey } from "../domain/access/dev_keys.ts";
 import { ENVIRONMENTS } from "../domain/tenant.ts";
@@ -139,6 +140,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     (isCommitted, runs, seconds) => countTransaction(counters.store, isCommitted, runs, seconds),
   );
   await prepareFeed(engine);
+  await prepareEffects(engine, host.nowMs());
   const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
   const access = createAccess(engine, host, { jwtSecret, jwtPublicKey: config.jwtPublicKey });
   const sender = webhookSender(host, { allowPrivate: config.allowPrivateWebhooks });

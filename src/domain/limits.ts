@@ -288,6 +288,11 @@ export const limits = {
   /** How long finished sagas are kept, and work that failed too often to be tried again. */
   sagaRetentionSeconds: 30 * 24 * HOUR_S,
   parkedRetentionSeconds: 30 * 24 * HOUR_S,
+  /** How long it is known how scheduled events have ended. */
+  scheduleHistorySeconds: 30 * 24 * HOUR_S,
+  /** What one answer about the effects of an event looks at and holds. */
+  effectsEventsMax: 1_000,
+  effectsCharactersMax: MiB,
   /**
    * Hours from an erasure request to its execution. The minimum applies in production only. See
    * docs/reference/erasure.md.

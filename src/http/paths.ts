@@ -63,6 +63,7 @@ import {
   readRow,
 } from "./projections/projections.ts";
 import { queryProjections } from "./projections/sql.ts";
+import { readEffects } from "./reactions/effects.ts";
 import { listErrors, readError } from "./reactions/errors.ts";
 import { listDeliveries, listListeners, replayDeliveries } from "./reactions/listeners.ts";
 import { manageReactions, readReactions } from "./reactions/reactions.ts";
@@ -117,6 +118,7 @@ export const PATHS: readonly PathRoutes[] = [
   }),
   ...paths("reactions", {
     "/_admin/reactions": { GET: readReactions, POST: manageReactions },
+    "/{type}/{id}/events/{index}/effects": { GET: readEffects },
     "/_errors": { GET: listErrors },
     "/_errors/{id}": { GET: readError },
     "/_listeners": { GET: listListeners },

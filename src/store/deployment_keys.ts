@@ -107,6 +107,8 @@ export const deploymentKeys = {
   feedFills: (): KeyRange => rangeOf([0, "feed_fill"]),
   /** Set once all environments from before the feed are known. */
   feedPrepared: (): Bytes => pack([0, "feed_prepared"]),
+  /** From when on it is noted what events set off. */
+  effectsSince: (): Bytes => pack([0, "effects_since"]),
   /** Counts commits that a projection may show; watched. */
   commitSignal: (): Bytes => pack([0, "commit_signal"]),
   /** Erasures of the whole deployment that are due or under way. */

@@ -58,4 +58,7 @@ export const kind = {
   logStart: 53,
   feedId: 54,
   typeCount: 55,
+  effect: 56,
+  scheduleEffect: 57,
+  effectsSince: 58,
 } as const;

@@ -100,6 +100,17 @@ export const keys = {
   /** From which event on the log has a stream, while earlier ones are being filled in. */
   logStart: (tenant: number, stream: string): Bytes => pack([tenant, kind.logStart, stream]),
   logStarts: (tenant: number): KeyRange => rangeOf([tenant, kind.logStart]),
+  /** What an event has set off, by kind; what it has scheduled is apart, because that goes. */
+  effect: (tenant: number, stream: string, index: number, group: number, id: string): Bytes =>
+    pack([tenant, kind.effect, stream, index, group, id]),
+  effects: (tenant: number, stream: string, index: number): KeyRange =>
+    rangeOf([tenant, kind.effect, stream, index]),
+  scheduleEffect: (tenant: number, stream: string, index: number, id: string): Bytes =>
+    pack([tenant, kind.scheduleEffect, stream, index, id]),
+  scheduleEffects: (tenant: number, stream: string, index: number): KeyRange =>
+    rangeOf([tenant, kind.scheduleEffect, stream, index]),
+  allScheduleEffects: (tenant: number): KeyRange => rangeOf([tenant, kind.scheduleEffect]),
+  tenantEffectsSince: (tenant: number): Bytes => pack([tenant, kind.effectsSince]),
   /** How many aggregates and events a type has, and up to which place of the log. */
   typeCount: (tenant: number, type: string): Bytes => pack([tenant, kind.typeCount, 1, type]),
   typeCounts: (tenant: number): KeyRange => rangeOf([tenant, kind.typeCount, 1]),

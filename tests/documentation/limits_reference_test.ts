@@ -77,6 +77,9 @@ const STATED: Readonly<Record<string, string>> = {
     "folding, judging or implying",
   "idempotency key": `1-${limits.idempotencyKeyCharactersMax} characters, ` +
     `kept ${limits.idempotencyRetentionSeconds / 3600} hours after its last use`,
+  "how a scheduled event has ended": `known for ${limits.scheduleHistorySeconds / 86_400} days`,
+  "effects of an event": `${told(limits.effectsEventsMax)} events and ` +
+    `${mebibytes(limits.effectsCharactersMax)} in one answer`,
   "error record": `kept ${limits.errorRecordRetentionSeconds / 3600} hours`,
   "failed logins of an account": `${limits.failedLoginsPerMinuteMax}; ` +
     `${limits.failedLoginsOfAccountPerMinuteMax}; ` +

@@ -147,6 +147,11 @@ export const DATA_ROWS: readonly RouteRow[] = [
     rivalBody: NONE,
   },
   {
+    route: "GET /{type}/{id}/events/{index}/effects",
+    path: ({ order }) => `/order/${order}/events/0/effects?depth=8`,
+    rival: 404,
+  },
+  {
     route: "GET /{type}/{id}/audit/attestation/{index}",
     path: ({ order }) => `/order/${order}/audit/attestation/0`,
     rival: 404,

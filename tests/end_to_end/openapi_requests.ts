@@ -244,6 +244,13 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     404: get("/nothing/7KD2M9QXA/events"),
     422: get("/order/short/events"),
   },
+  "GET /{type}/{id}/events/{index}/effects": {
+    200: async (
+      world,
+    ) => [await scheduledId(world).then(() => `${ORDER}/events/0/effects?depth=8`)],
+    404: get("/order/0RDER0404/events/0/effects"),
+    422: get(`${ORDER}/events/last/effects`),
+  },
   "GET /_feed": { 200: afterNote("/_feed?types=order&raw=true"), 410: beyondFeed },
   "GET /_types": { 200: afterNote("/_types?limit=1") },
   "GET /{type}": {

@@ -128,6 +128,39 @@ Deno.test("an order that is paid: implied events, the saga's steps, and no remin
   }, { spec });
 });
 
+Deno.test("what an order has set off can be read from its event", async () => {
+  await withWorld(async (world) => {
+    const { send, keys } = world;
+    await place(world);
+    await pay(world, "was_captured");
+    const path = `/order/${ORDER}/events/000000000000/effects`;
+    const { status, body } = await send("GET", `${path}?depth=2`, { token: keys.test.read });
+    assert.deepEqual([status, body.ok, body.complete, body.truncated], [200, true, true, false]);
+    const [order, customer] = body.data;
+    const had = { key: `customer:${uuid(1)}`, stream_id: "000000000000", event_type: "had_order" };
+    assert.deepEqual(order.implied, [had]);
+    assert.deepEqual(customer, {
+      depth: 1,
+      ...had,
+      implied: [],
+      scheduled: [],
+      sagas: [],
+      deliveries: [],
+    });
+    const [{ state, event_type, cancelled_by }] = order.scheduled;
+    assert.deepEqual([state, event_type, cancelled_by], ["cancelled", "was_reminded", {
+      reason: "event",
+      key: `payment:${ORDER}`,
+      event_type: "was_captured",
+      stream_id: "000000000001",
+    }]);
+    const [saga] = order.sagas;
+    assert.deepEqual([saga.name, saga.state, saga.started], ["fulfilment", "completed", true]);
+    const { body: paid } = await send("GET", `/payment/${ORDER}/events/1/effects`);
+    assert.deepEqual(paid.data[0].sagas, [{ ...saga, started: false }]);
+  }, { spec });
+});
+
 Deno.test("an order that nobody pays: a reminder, then the stock is released", async () => {
   await withWorld(async (world) => {
     const { service, host } = world;

@@ -34,7 +34,7 @@ import {
   type PendingPiece,
   type PendingPlace,
 } from "../../store/reactions/pending_reactions.ts";
-import { readSchedule, removeSchedule } from "../../store/reactions/schedules.ts";
+import { cancelledFor, readSchedule, removeSchedule } from "../../store/reactions/schedules.ts";
 import type { SagaAdvancer } from "../sagas/advance_sagas.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import { type ListPage, listPage, pageLimit } from "../../domain/list_page.ts";
@@ -264,7 +264,7 @@ async function discardSome(
       const isThere = work !== undefined
         ? await hasEntry(tx, work.place)
         : schedule !== undefined
-        ? await discardSchedule(tx, tenant, schedule.id)
+        ? await discardSchedule(tx, tenant, schedule.id, host.nowMs())
         : await sagas.discard(tx, tenant, saga!.instance.id, { by, nowMs: host.nowMs() });
       if (!isThere) continue;
       if (work !== undefined) clearEntry(tx, work);
@@ -274,10 +274,15 @@ async function discardSome(
   });
 }
 
-async function discardSchedule(tx: Transaction, tenant: number, id: string): Promise<boolean> {
+async function discardSchedule(
+  tx: Transaction,
+  tenant: number,
+  id: string,
+  nowMs: number,
+): Promise<boolean> {
   const record = await readSchedule(tx, tenant, id);
   if (record === undefined) return false;
-  removeSchedule(tx, tenant, record);
+  removeSchedule(tx, tenant, record, cancelledFor("operator", nowMs));
   clearAside(tx, { dueMs: record.timerMs, tenant, kind: "scheduled", id });
   return true;
 }

@@ -22,7 +22,7 @@ import {
   retryPauseMs,
 } from "../../domain/reaction/outbox_entry.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { splitStreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
 import type { Host } from "../../host.ts";
 import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
 import type { PausedReactions } from "./follow_pauses.ts";
@@ -45,6 +45,7 @@ import type { Emitter } from "../writes/write_emission.ts";
 import type { Cause } from "../writes/prepared_write.ts";
 import { contextOf, openDropper } from "./drop_implied.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
+import { noteImplied } from "../../store/effects.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
 import { openShares } from "../../domain/fairness/shares.ts";
@@ -292,7 +293,11 @@ function causeOf(work: OutboxWork): Cause {
     origin: "implied",
     subject: `outbox ${stream} ${index} ${number}`,
     isDue: (tx) => hasEntry(tx, work.place),
-    settle: (tx) => clearEntry(tx, work),
+    settle(tx, { targets }) {
+      clearEntry(tx, work);
+      const written = targets.map(({ key, first }) => ({ stream: key as StreamKey, index: first }));
+      noteImplied(tx, work.place.tenant, work.place, written);
+    },
   };
 }
 

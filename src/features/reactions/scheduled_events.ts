@@ -11,6 +11,7 @@ import { splitStreamKey } from "../../domain/stream_key.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import {
+  cancelledFor,
   isCancelled,
   listSchedules as listRecords,
   readSchedule as readRecord,
@@ -124,11 +125,12 @@ export async function cancelSchedule(
   engine: Engine,
   tenant: Tenant,
   id: string,
+  nowMs: number,
 ): Promise<Outcome<void>> {
   return await engine.transact(async (tx) => {
     const record = await findPending(tx, tenant.number, id);
     if (record === undefined) return refuseSchedule();
-    removeSchedule(tx, tenant.number, record);
+    removeSchedule(tx, tenant.number, record, cancelledFor("request", nowMs));
     return ACCEPTED;
   });
 }

@@ -200,6 +200,7 @@ export async function importEnvironment(
     const published = await publishTransfer(engine, {
       place: place!,
       tenant: stage!.tenant,
+      nowMs: host.nowMs(),
       header: header!,
       wish: options,
       spareId,

@@ -13,6 +13,7 @@ import {
   removeApiKey,
   storeApiKey,
 } from "../../store/access/api_keys.ts";
+import { setEffectsSince } from "../../store/effects.ts";
 import { clearTransferMark, type TransferPlace } from "../../store/transfers.ts";
 import { type InstanceRecord, replaceTenant, storeInstance } from "../../store/access/instances.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
@@ -36,6 +37,7 @@ import { requireTransferMark } from "./stage_transfer.ts";
 export interface Publication {
   readonly place: TransferPlace;
   readonly tenant: number;
+  readonly nowMs: number;
   readonly header: HeaderRecord;
   readonly wish: TransferWish;
   /** For an instance that is made now and whose id is taken. */
@@ -67,7 +69,7 @@ export async function publishTransfer(
   engine: Engine,
   publication: Publication,
 ): Promise<Judged<Published>> {
-  const { place, tenant, header, wish, spareId, currentSpec, rebuildTypes } = publication;
+  const { place, tenant, nowMs, header, wish, spareId, currentSpec, rebuildTypes } = publication;
   return await engine.transact(async (tx): Promise<Judged<Published>> => {
     await requireTransferMark(tx, place, tenant);
     const judged = await judgeTarget(tx, header, wish, spareId);
@@ -86,6 +88,7 @@ export async function publishTransfer(
     if (currentSpec !== undefined) await showToSagas(tx, tenant, currentSpec);
     await beginActivation(tx, tenant);
     await beginTransferredProjections(tx, tenant);
+    setEffectsSince(tx, tenant, nowMs);
     for (const type of rebuildTypes) enqueueTypeRebuild(tx, tenant, type);
     clearTransferMark(tx, place);
     return {

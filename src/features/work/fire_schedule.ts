@@ -7,7 +7,9 @@
 
 import { takeOthers, TIMER_WINDOW } from "../../domain/fairness/fair_share.ts";
 import { countErrors } from "../../domain/measures/counters.ts";
+import { eventId } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
+import type { CancelRule } from "../../domain/reaction/action.ts";
 import { retryPauseMs } from "../../domain/reaction/outbox_entry.ts";
 import { hourOf, momentOfNextHour, type Root, rootOf } from "../../domain/reaction/root.ts";
 import type { Host } from "../../host.ts";
@@ -16,13 +18,16 @@ import type { PausedReactions } from "../reactions/follow_pauses.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import {
+  cancelledBy,
+  cancelledFor,
+  findCancelling,
   isCancelled,
   parkSchedule,
   readSchedule,
   removeSchedule,
+  replaceSchedule,
   ruleName,
   type ScheduleRecord,
-  storeSchedule,
 } from "../../store/reactions/schedules.ts";
 import { countRecurring, readRecurring } from "../../store/reactions/roots.ts";
 import { isCurrentSpec } from "../../store/specs.ts";
@@ -150,23 +155,28 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const found = await engine.snapshot(async (tx) => {
       const record = await readSchedule(tx, tenant, id);
       if (record === undefined) return undefined;
-      const cancelled = await isCancelled(tx, tenant, record);
-      return { record, cancelled, isEarly: await isHourSpent(tx, tenant, record) };
+      const rule = await findCancelling(tx, tenant, record);
+      return { record, rule, isEarly: await isHourSpent(tx, tenant, record) };
     });
     if (found === undefined || found.record.timerMs !== timer.dueMs) {
       // The record was removed or its timer moved after the list was read, or the tenant is
       // gone.
       return await clearStale(timer);
     }
-    const { record, cancelled, isEarly } = found;
+    const { record, rule, isEarly } = found;
     try {
-      if (cancelled) await settle(tenant, record, (tx) => removeSchedule(tx, tenant, record));
+      if (rule !== undefined) await endCancelled(tenant, record, rule);
       else if (isEarly) await waitForNextHour(tenant, record);
       else await append(tenant, record);
     } catch (error) {
       if (isOutage(error)) throw error;
       await postpone(tenant, record, error);
     }
+  }
+
+  async function endCancelled(tenant: number, record: ScheduleRecord, rule: CancelRule) {
+    const end = cancelledBy(rule, host.nowMs());
+    await settle(tenant, record, (tx) => removeSchedule(tx, tenant, record, end));
   }
 
   /** Whether a recurring timer has to wait because such timers have used up this hour's budget. */
@@ -180,8 +190,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const share = host.randomBytes(1)[0]! / 256;
     const after = { ...record, timerMs: momentOfNextHour(host.nowMs(), share) };
     await settle(tenant, record, (tx) => {
-      removeSchedule(tx, tenant, record);
-      storeSchedule(tx, tenant, after);
+      replaceSchedule(tx, tenant, record, after);
     });
   }
 
@@ -213,7 +222,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const isSettled = await settle(tenant, record, async (tx) => {
       // This process may not know yet of the deploy under which the event was made.
       if (!await isCurrentSpec(tx, tenant, hash)) return false;
-      removeSchedule(tx, tenant, record);
+      removeSchedule(tx, tenant, record, cancelledFor("failed", host.nowMs()));
       storeErrorRecord(tx, tenant, error);
       return true;
     });
@@ -236,8 +245,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
         parkSchedule(tx, tenant, record);
         storeErrorRecord(tx, tenant, parked);
       } else {
-        removeSchedule(tx, tenant, record);
-        storeSchedule(tx, tenant, after);
+        replaceSchedule(tx, tenant, record, after);
       }
     });
     if (isLast && isSettled) countErrors(combiner.counters, [parked]);
@@ -275,8 +283,9 @@ export function scheduleCause(tenant: number, record: ScheduleRecord, nowMs: num
       ]);
       return now?.tries === record.tries && !cancelled;
     },
-    settle(tx) {
-      removeSchedule(tx, tenant, record);
+    settle(tx, { targets: [target] }) {
+      const streamId = eventId(target!.first);
+      removeSchedule(tx, tenant, record, { state: "fired", atMs: nowMs, streamId });
       if (root?.isRecurring) {
         countRecurring(tx, tenant, { hour: hourOf(nowMs), events: 1, subject: id });
       }

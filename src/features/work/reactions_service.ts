@@ -1,6 +1,7 @@
 /** Reading and changing what events have set off, bound to one engine and one host. */
 
 import { cancelSchedule, readScheduled, showSchedules } from "../reactions/scheduled_events.ts";
+import { type EffectsRequest, type EffectsView, showEffects } from "../reactions/read_effects.ts";
 import type { DeliveryRunner } from "../listeners/deliver_events.ts";
 import {
   type Discarded,
@@ -32,6 +33,8 @@ export interface ReactionCalls {
   listScheduled(tenant: Tenant, page: PageRequest): Promise<Outcome<ScheduledPage>>;
   readScheduled(tenant: Tenant, id: string): Promise<Outcome<ScheduledView>>;
   cancelScheduled(tenant: Tenant, id: string): Promise<Outcome<void>>;
+  /** What an event has set off. */
+  readEffects(tenant: Tenant, request: EffectsRequest): Promise<Outcome<EffectsView>>;
   listSagas(tenant: Tenant, request: ListSagasRequest): Promise<Outcome<SagaPage>>;
   readSaga(tenant: Tenant, id: string): Promise<Outcome<SagaView>>;
   /** The listeners of the current spec, without their secrets. */
@@ -59,7 +62,8 @@ export function reactionCalls(parts: ReactionParts): ReactionCalls {
   return {
     listScheduled: (tenant, page) => showSchedules(engine, tenant, page),
     readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
-    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id),
+    cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id, host.nowMs()),
+    readEffects: (tenant, request) => showEffects({ engine, host, specs }, tenant, request),
     listSagas: (tenant, request) => showSagas(engine, tenant, request),
     readSaga: (tenant, id) => showSaga(engine, tenant, id),
     listListeners: (tenant, page) => listListeners(parts, tenant, page),

@@ -1,7 +1,8 @@
 /**
  * Removes what has outlived its retention, and completes imports whose process has died. Ledger
- * entries and error records are kept for a day, ended sagas and parked work for thirty days,
- * and ended deliveries by age and number. See docs/reference/limits.md.
+ * entries and error records are kept for a day, ended sagas, parked work and what is known of
+ * scheduled events for thirty days, and ended deliveries by age and number. See
+ * docs/reference/limits.md.
  */
 
 import type { Host } from "../../host.ts";
@@ -15,6 +16,7 @@ import { sweepErrorRecords } from "../../store/error_records.ts";
 import { sweepLedger } from "../../store/streams/idempotency.ts";
 import { readTenantCount } from "../../store/access/instances.ts";
 import { sweepRoots } from "../../store/reactions/roots.ts";
+import { sweepEndedSchedules } from "../../store/effects.ts";
 import { sweepParked } from "../../store/reactions/outbox.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { activateSome } from "../base/activate_work.ts";
@@ -52,6 +54,7 @@ export function createSweeper(engine: Engine, host: Host, share: WorkShare): Swe
       LARGE_AT_A_TIME,
     ),
     openTenantWalk<EndedDeliveryPlace>(sweepEndedDeliveries),
+    openTenantWalk<Bytes>(sweepEndedSchedules),
     openWalk<Bytes>(sweepParked, LARGE_AT_A_TIME),
   ];
 

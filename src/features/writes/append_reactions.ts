@@ -19,7 +19,9 @@ import type { Steps } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/stream_key.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";
 import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
+import { type EventPlace, noteImplied, type ScheduleEnd } from "../../store/effects.ts";
 import {
+  cancelledBy,
   findCancelled,
   moveCancelMark,
   readCancelMark,
@@ -182,13 +184,24 @@ export function* appendReactionSteps(
       if (own?.isRootSpent) isRootSpent = true;
       const watchedName = `${aggregateType}.${type}`;
       if (watched.cancels.has(watchedName)) {
-        cancelPending(tx, state, { key: stream, eventType: type });
+        const end = cancelledBy(
+          { key: stream, eventType: type },
+          write.nowMs,
+          eventId(place.index),
+        );
+        cancelPending(tx, state, { key: stream, eventType: type }, end);
       }
       const entries: PreparedEntry[] = [];
+      const written: EventPlace[] = [];
       for (const entry of own?.entries ?? []) {
-        if (appendDirect(direct, watched, place, entry)) directCount++;
-        else entries.push(entry);
-        if (isStepOver(entries.length + directCount)) yield;
+        const index = appendDirect(direct, watched, place, entry);
+        if (index === undefined) entries.push(entry);
+        else written.push({ stream: entry.entry.emission.key, index });
+        if (isStepOver(entries.length + written.length)) yield;
+      }
+      if (written.length > 0) {
+        noteImplied(tx, state.tenant, place, written);
+        directCount += written.length;
       }
       for (const [number, entry] of entries.entries()) {
         works.push(putReady(tx, { ...place, number }, entry));
@@ -256,7 +269,12 @@ export function scheduleSubject(id: string): string {
 }
 
 /** Cancels one by one up to the limit of a transaction; beyond it, the rule's mark cancels all. */
-function cancelPending(tx: Transaction, state: ReactionState, rule: CancelRule): void {
+function cancelPending(
+  tx: Transaction,
+  state: ReactionState,
+  rule: CancelRule,
+  end: ScheduleEnd,
+): void {
   const name = ruleName(rule.key, rule.eventType);
   const records = state.pending.get(name) ?? [];
   state.pending.delete(name);
@@ -270,7 +288,7 @@ function cancelPending(tx: Transaction, state: ReactionState, rule: CancelRule):
   }
   for (const record of records) {
     const subject = scheduleSubject(record.id);
-    if (!state.gone.has(subject)) removeSchedule(tx, state.tenant, record);
+    if (!state.gone.has(subject)) removeSchedule(tx, state.tenant, record, end);
     state.gone.add(subject);
   }
 }

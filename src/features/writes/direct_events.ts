@@ -51,27 +51,27 @@ export function directStreamsOf(
 }
 
 /**
- * Writes the event of an entry directly if it may. Returns false if it has to go to the outbox;
- * then every later event for the same stream goes there too, so nothing overtakes it.
+ * Writes the event of an entry directly if it may, and returns its index. Undefined if it has to
+ * go to the outbox; then every later event for the same stream goes there too, so nothing overtakes
+ * it.
  */
 export function appendDirect(
   streams: DirectStreams,
   watched: WatchedTypes,
   place: OutboxPlace,
   { entry, direct, sinceMs }: PreparedEntry,
-): boolean {
+): number | undefined {
   const { emission } = entry;
   const stream = streams.get(emission.key);
-  if (stream === undefined) return false;
+  if (stream === undefined) return undefined;
   const name = `${emission.aggregateType}.${emission.eventType}`;
   if (direct === undefined || watched.cancels.has(name) || watched.sagas.has(name)) {
     streams.delete(emission.key);
-    return false;
+    return undefined;
   }
   const timestamp = Math.floor(sinceMs / MS_PER_SECOND);
   const { type, dataJson, geo } = direct;
   const metadata = encodeMetadata({ ...impliedStamp(place, entry), timestamp, geo });
   const event = encodeEvent({ key: emission.key, type, dataJson, metadataJson: metadata, geo });
-  stream.append([event], timestamp);
-  return true;
+  return stream.append([event], timestamp);
 }

@@ -19,8 +19,8 @@ export interface ScheduleSource {
 const UUID_BYTES = 16;
 /** Shared by the ids of one write; each id has nine random bytes of its own. */
 const UUID_PREFIX_BYTES = 7;
-/** A record besides its event, with its key and timer; and one of its rules besides the stream. */
-const SCHEDULE_BYTES = 800;
+/** A record besides its event, with its keys and timer; and one of its rules besides the stream. */
+const SCHEDULE_BYTES = 1_100;
 const RULE_BYTES = 400;
 
 /** The record of a scheduled event whose delay begins now. */

@@ -16,6 +16,7 @@ import type { Endpoint } from "./deliveries.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { type ErasedStream, takePage } from "../erased_copies.ts";
 import { keyAfter, keys } from "../keys.ts";
+import { forgetDelivery, noteDelivery } from "../effects.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
@@ -25,11 +26,14 @@ type Stored = Omit<EndedDelivery, "delivery"> & { readonly delivery: Omit<Delive
 export function storeEnded(tx: Transaction, at: Endpoint, ended: EndedDelivery): void {
   const { delivery: { id, ...delivery }, ...rest } = ended;
   const stored: Stored = { delivery, ...rest };
-  tx.set(keys.endedDelivery(at.tenant, at.listener, ended.end.state, id), encodeRecord(stored));
+  const { state } = ended.end;
+  tx.set(keys.endedDelivery(at.tenant, at.listener, state, id), encodeRecord(stored));
+  noteDelivery(tx, at.tenant, ended, { listener: at.listener, id, state });
 }
 
-export function clearEnded(tx: Transaction, at: Endpoint, { end, delivery }: EndedDelivery): void {
-  tx.clear(keys.endedDelivery(at.tenant, at.listener, end.state, delivery.id));
+export function clearEnded(tx: Transaction, at: Endpoint, ended: EndedDelivery): void {
+  tx.clear(keys.endedDelivery(at.tenant, at.listener, ended.end.state, ended.delivery.id));
+  forgetDelivery(tx, at.tenant, ended, at.listener);
 }
 
 /** The delivery with that id, however it ended. */
@@ -174,6 +178,9 @@ export async function removeStreamEnded(
 ): Promise<Bytes | undefined> {
   return await takePage(tx, keys.allEndedDeliveries(tenant), after, ({ key, value }) => {
     const { stream: of, index } = decodeRecord<Stored>(value);
-    if (of === stream && index < length) tx.clear(key);
+    if (of !== stream || index >= length) return;
+    tx.clear(key);
+    const [listener] = unpack(key).slice(-3) as [string];
+    forgetDelivery(tx, tenant, { stream, index }, listener);
   });
 }

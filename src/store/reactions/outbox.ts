@@ -17,6 +17,7 @@ import {
 } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";
+import { noteScheduleEnd, type ScheduledBy } from "../effects.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keyAfter, keys } from "../keys.ts";
 import {
@@ -116,6 +117,20 @@ export async function listOutbox(
   // Fewer than asked for may also mean that they were large.
   const isLast = last === undefined || (pairs.length < limit && bytes < bytesMax);
   return { works, next: isLast ? undefined : keyAfter(last!) };
+}
+
+/** At most `limit` entries that one event has set off and that are not done. */
+export async function listStreamEntries(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  { stream, index }: Pick<OutboxPlace, "stream" | "index">,
+  limit: number,
+): Promise<readonly OutboxWork[]> {
+  const shard = outboxShard({ tenant, stream, index, number: 0 });
+  const begin = keys.outbox(shard, tenant, stream, index, 0);
+  const end = keys.outbox(shard, tenant, stream, index + 1, 0);
+  const pairs = await tx.getRange({ begin, end }, { limit, bytesMax: PAGE_BYTES_MAX });
+  return await Promise.all(pairs.map(({ key, value }) => readWork(tx, key, value)));
 }
 
 async function readWork(
@@ -281,8 +296,13 @@ export async function sweepParked(
   let removed = 0;
   for (const { key, value } of pairs) {
     const tenant = tenantOf(key);
-    if (await readTriedMs(tx.unguarded, tenant, key, value) > endedByMs) continue;
+    const whole = await wholeValue(tx.unguarded, tenant, key, value);
+    const { sinceMs, timerMs, ...rest } = decodeRecord<ParkedTimes & Partial<ScheduledBy>>(whole);
+    // When it was last tried: an outbox entry records it, a scheduled event does by its timer.
+    if ((sinceMs ?? timerMs ?? 0) > endedByMs) continue;
     clearLargeValue(tx, tenant, key);
+    const { id, by } = rest;
+    if (id !== undefined && by !== undefined) noteScheduleEnd(tx, tenant, { id, by }, undefined);
     removed++;
   }
   const last = pairs.at(-1);
@@ -294,14 +314,7 @@ function tenantOf(key: Bytes): number {
   return (before[0] === 0 ? before[OUTBOX_TENANT_AT] : before[0]) as number;
 }
 
-/** When it was last tried: an outbox entry records it, and a scheduled event does by its timer. */
-async function readTriedMs(
-  tx: Pick<ReadTransaction, "getRange">,
-  tenant: number,
-  key: Bytes,
-  value: Bytes,
-): Promise<number> {
-  const whole = await wholeValue(tx, tenant, key, value);
-  const { sinceMs, timerMs } = decodeRecord<{ sinceMs?: number; timerMs?: number }>(whole);
-  return sinceMs ?? timerMs ?? 0;
+interface ParkedTimes {
+  readonly sinceMs?: number;
+  readonly timerMs?: number;
 }

@@ -16,6 +16,7 @@ import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keyAfter, keys } from "../keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
 import { clearTimer, setTimer, type Timer } from "../timers.ts";
+import { type CancelReason, noteScheduled, noteScheduleEnd, type ScheduleEnd } from "../effects.ts";
 
 export interface ScheduleRecord {
   /** A UUID. */
@@ -56,14 +57,42 @@ export function storeSchedule(tx: Transaction, tenant: number, record: ScheduleR
 
 /** Stores a record without its timer: it does not fire before it has one. */
 export function keepSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+  putSchedule(tx, tenant, record);
+  noteScheduled(tx, tenant, record);
+}
+
+function putSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
   setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
   for (const { key, eventType } of record.cancelOn) {
     tx.set(keys.cancelRule(tenant, key, eventType, record.id), PRESENT);
   }
 }
 
-/** Removes a record with all that leads to it. */
-export function removeSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
+/** Removes a record with all that leads to it, and keeps how it has ended for a while. */
+export function removeSchedule(
+  tx: Transaction,
+  tenant: number,
+  record: ScheduleRecord,
+  end: ScheduleEnd,
+): void {
+  const { fireAtMs, emission: { key, eventType } } = record;
+  noteScheduleEnd(tx, tenant, record, { ...end, key, eventType, fireAtMs });
+  clearSchedule(tx, tenant, record);
+}
+
+/** Puts a record that is tried again later into the place of the one before. */
+export function replaceSchedule(
+  tx: Transaction,
+  tenant: number,
+  before: ScheduleRecord,
+  after: ScheduleRecord,
+): void {
+  clearSchedule(tx, tenant, before);
+  putSchedule(tx, tenant, after);
+  setTimer(tx, scheduleTimer(tenant, after));
+}
+
+function clearSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
   const key = keys.schedule(tenant, record.id);
   // Pieces are only looked for if there are some.
   if (isLarge(record)) clearLargeValue(tx, tenant, key);
@@ -76,9 +105,19 @@ export function removeSchedule(tx: Transaction, tenant: number, record: Schedule
 
 /** Removes a record that will not be tried again, and keeps it for people to look at. */
 export function parkSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
-  removeSchedule(tx, tenant, record);
+  clearSchedule(tx, tenant, record);
   const key = keys.parked(keys.schedule(tenant, record.id));
   setLargeValue(tx, tenant, key, encodeSchedule(record));
+}
+
+export async function readParkedSchedule(
+  tx: Reads,
+  tenant: number,
+  id: string,
+): Promise<ScheduleRecord | undefined> {
+  const key = keys.parked(keys.schedule(tenant, id));
+  const value = await tx.get(key);
+  return value && await decode(tx, tenant, key, value);
 }
 
 export async function readSchedule(
@@ -146,11 +185,36 @@ export function moveCancelMark(
 export async function isCancelled(
   tx: Pick<ReadTransaction, "get">,
   tenant: number,
-  { cancelOn }: ScheduleRecord,
+  record: ScheduleRecord,
 ): Promise<boolean> {
-  if (cancelOn.length === 0) return false;
+  return await findCancelling(tx, tenant, record) !== undefined;
+}
+
+/** The rule whose mark has cancelled a record that is still stored. Guarded. */
+export async function findCancelling(
+  tx: Pick<ReadTransaction, "get">,
+  tenant: number,
+  { cancelOn }: ScheduleRecord,
+): Promise<CancelRule | undefined> {
+  if (cancelOn.length === 0) return undefined;
   const marks = await Promise.all(cancelOn.map((rule) => readCancelMark(tx, tenant, rule)));
-  return cancelOn.some(({ mark }, index) => mark !== marks[index]);
+  return cancelOn.find(({ mark }, index) => mark !== marks[index]);
+}
+
+/** That an event of the rule has cancelled a record; `streamId` tells which one, if it is known. */
+export function cancelledBy(
+  { key, eventType }: CancelRule,
+  atMs: number,
+  streamId?: string,
+): ScheduleEnd {
+  const by = { reason: "event", key, event_type: eventType } as const;
+  const known = streamId === undefined ? by : { ...by, stream_id: streamId };
+  return { state: "cancelled", atMs, by: known };
+}
+
+/** That a record was cancelled for another reason. */
+export function cancelledFor(reason: Exclude<CancelReason, "event">, atMs: number): ScheduleEnd {
+  return { state: "cancelled", atMs, by: { reason } };
 }
 
 /** The name of a rule within its tenant. */
@@ -187,7 +251,8 @@ export async function removeStreamSchedules(
     if (!isOfErased(found, erased)) return;
     // Guarded, because it may fire just now, or be put off.
     const record = await readSchedule(tx, tenant, found.id);
-    if (record !== undefined) removeSchedule(tx, tenant, record);
+    const end = cancelledFor("erased", erased.erasedMs);
+    if (record !== undefined) removeSchedule(tx, tenant, record, end);
   });
 }
 
@@ -202,7 +267,9 @@ export async function removeParkedSchedules(
   const range = { begin: keys.parked(all.begin), end: keys.parked(all.end) };
   return await takePage(tx, range, after, async ({ key, value }) => {
     const record = await decode(tx.unguarded, tenant, key, value);
-    if (isOfErased(record, erased)) clearLargeValue(tx, tenant, key);
+    if (!isOfErased(record, erased)) return;
+    clearLargeValue(tx, tenant, key);
+    noteScheduleEnd(tx, tenant, record, undefined);
   });
 }
 

@@ -6,6 +6,7 @@
 import { assert } from "../../domain/assert.ts";
 import {
   eraseEvents,
+  type EventReference,
   holdsErased,
   isEndState,
   isStartedByErased,
@@ -24,6 +25,7 @@ import { type ErasedStream, takePage } from "../erased_copies.ts";
 import { keyAfter, keys } from "../keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
 import { limits } from "../../domain/limits.ts";
+import { type EventPlace, forgetSaga, noteSaga, placeOf } from "../effects.ts";
 import { sagaIdsFrom } from "../../domain/saga/saga_id.ts";
 
 export interface SagaRecord {
@@ -114,6 +116,8 @@ export function saveSaga(
   if (before !== undefined && isLarge(before)) clearLargeValue(tx, tenant, key);
   const value = encodeRecord(record);
   setLargeValue(tx, tenant, key, value);
+  const noted = before === undefined ? 0 : heardEvents(before.instance).length;
+  for (const place of heardEvents(record.instance).slice(noted)) noteSaga(tx, tenant, place, id);
   if (before?.instance.state === state) return value.length;
   const listed = encodeRecord(summarizeSaga(record.instance));
   for (const part of [ALL_SAGAS, name]) {
@@ -128,7 +132,30 @@ export function removeSaga(tx: Transaction, tenant: number, record: SagaRecord):
   const { id, name, state } = record.instance;
   assert(isEndState(state), "a saga that runs is not removed");
   clearLargeValue(tx, tenant, keys.saga(tenant, id));
+  for (const place of heardEvents(record.instance)) forgetSaga(tx, tenant, place, id);
   for (const part of [ALL_SAGAS, name]) tx.clear(keys.sagaListed(tenant, part, state, id));
+}
+
+/**
+ * The events that have started the saga and moved it on, in their order. What it has written itself
+ * does not count.
+ */
+function heardEvents({ trigger, history }: SagaInstance): EventPlace[] {
+  const own = new Set<string>();
+  const heard = new Map<string, EventPlace>();
+  function hear({ key, stream_id }: EventReference): void {
+    const place = placeOf(key, stream_id);
+    const name = `${key}/${stream_id}`;
+    if (place !== undefined && !own.has(name)) heard.set(name, place);
+  }
+  hear(trigger);
+  for (const { outcome, event } of history) {
+    if (event === undefined) continue;
+    if (outcome === "emitted" || outcome === "compensated") {
+      own.add(`${event.key}/${event.stream_id}`);
+    } else hear(event);
+  }
+  return [...heard.values()];
 }
 
 /** Sizes of records as they were read, so that none is encoded only to learn its size. */

@@ -153,5 +153,9 @@ Deno.test("a scheduled event that fails again and again is parked, others fire",
     assert.equal((await eventsOf(service, test, "order", uuid(1))).length, 1);
     assert.deepEqual(await depthsOf(service), { parked: 1 });
     assert.deepEqual(valueOf(await service.data.listScheduled(test, {})).data, []);
+    const request = { aggregateType: "order", id: uuid(1), index: "0", depth: 1 };
+    const [effects] = valueOf(await service.data.readEffects(test, request)).data;
+    const [ended] = effects!.scheduled!;
+    assert.deepEqual([ended!.state, ended!.cancelled_by], ["cancelled", { reason: "failed" }]);
   }, { spec: reactiveSpec, wrap, isDirect: false });
 });

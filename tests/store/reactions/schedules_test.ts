@@ -5,7 +5,10 @@ import { streamKey } from "../../../src/domain/stream_key.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
+import { sweepEndedSchedules } from "../../../src/store/effects.ts";
+import { sweepParked } from "../../../src/store/reactions/outbox.ts";
 import {
+  cancelledFor,
   findCancelled,
   isCancelled,
   listSchedules,
@@ -76,14 +79,31 @@ Deno.test("storeSchedule() keeps the record, its timer and its rules", async () 
   });
 });
 
-Deno.test("removeSchedule() leaves nothing, of large data neither", async () => {
+/** Removes what is known of scheduled events for a while after they have ended. */
+async function sweep(engine: Engine, nowMs: number): Promise<void> {
+  const part = { after: undefined, nowMs, limit: 100 };
+  await engine.transact((tx) => sweepEndedSchedules(tx, TENANT, part));
+  await engine.transact((tx) => sweepParked(tx, undefined, nowMs, 100));
+}
+
+const END = cancelledFor("request", 5_000);
+/** Just before thirty days after that, and then. */
+const [KEPT_MS, OVER_MS] = [5_000 + 30 * 24 * 3_600_000 - 1, 5_000 + 30 * 24 * 3_600_000];
+
+Deno.test("removeSchedule() leaves only how it has ended, for thirty days, of large data too", async () => {
   await withTemporaryEngine(async (engine) => {
     const { emission } = recordOf("a");
     const large = { ...emission, data: { text: "x".repeat(250_000) } };
     for (const record of [recordOf("a"), recordOf("b", { emission: large })]) {
       await store(engine, record);
       assert.deepEqual(await engine.snapshot((tx) => readSchedule(tx, TENANT, record.id)), record);
-      await engine.transact((tx) => Promise.resolve(removeSchedule(tx, TENANT, record)));
+      await engine.transact((tx) => Promise.resolve(removeSchedule(tx, TENANT, record, END)));
+      await sweep(engine, KEPT_MS);
+      const left = await engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT)));
+      const known = await engine.snapshot((tx) => tx.getRange(keys.allScheduleEffects(TENANT)));
+      assert.deepEqual(left, known);
+      assert.equal(known.length, 1);
+      await sweep(engine, OVER_MS);
       assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT))), []);
       assert.deepEqual(await timers(engine), []);
     }
@@ -94,9 +114,14 @@ Deno.test("parkSchedule() takes it away from its timer and its rules", async () 
   await withTemporaryEngine(async (engine) => {
     await store(engine, recordOf("a"));
     await engine.transact((tx) => Promise.resolve(parkSchedule(tx, TENANT, recordOf("a"))));
-    assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT))), []);
+    const left = await engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT)));
+    const leading = await engine.snapshot((tx) => tx.getRange(keys.allScheduleEffects(TENANT)));
+    assert.deepEqual(left, leading);
     assert.deepEqual(await timers(engine), []);
     assert.equal((await engine.snapshot((tx) => tx.getRange(keys.parkeds()))).length, 1);
+    await sweep(engine, recordOf("a").timerMs + 31 * 24 * 3_600_000);
+    assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.tenant(TENANT))), []);
+    assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.parkeds())), []);
   });
 });
 
@@ -145,7 +170,7 @@ Deno.test("firing and cancelling at once: the record guards, one of them finds i
     const results = await Promise.all([1, 2].map(() =>
       engine.transact(async (tx) => {
         const record = await readSchedule(tx, TENANT, "a");
-        if (record !== undefined) removeSchedule(tx, TENANT, record);
+        if (record !== undefined) removeSchedule(tx, TENANT, record, END);
         return record !== undefined;
       })
     ));

@@ -1,0 +1,352 @@
+/**
+ * What an event has set off: implied events, scheduled events, sagas and deliveries. It follows
+ * implied events, breadth first, and ends early when it has read or found much. See
+ * docs/reference/reactions.md, "What an event has set off".
+ */
+
+import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
+import { ERASED_TYPE } from "../../domain/erasure/marker.ts";
+import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
+import { limits } from "../../domain/limits.ts";
+import type { DeliveryState } from "../../domain/listener/delivery.ts";
+import type { AggregateName } from "../../domain/reading.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { SagaHistoryEntry, SagaState } from "../../domain/saga/instance.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
+import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { readDelivery } from "../../store/listeners/deliveries.ts";
+import { readTenantCount } from "../../store/access/instances.ts";
+import {
+  beginEffects,
+  type CancelledBy,
+  type EventPlace,
+  readEffects,
+  readEffectsSince,
+  readScheduleEffects,
+  type ScheduleReference,
+} from "../../store/effects.ts";
+import { listStreamEntries } from "../../store/reactions/outbox.ts";
+import {
+  cancelledBy,
+  cancelledFor,
+  findCancelling,
+  readParkedSchedule,
+  readSchedule,
+} from "../../store/reactions/schedules.ts";
+import { readSaga } from "../../store/sagas/sagas.ts";
+import { readEvent } from "../../store/streams/stream_events.ts";
+import { locateStream, type SpecCache } from "../base/current_spec.ts";
+
+export interface EffectsRequest extends AggregateName {
+  /** As sent: a whole number, or the id of an event. */
+  readonly index: string;
+  /** 1: only of the event itself; 2: also of what it implies; and so on. */
+  readonly depth: number;
+}
+
+export interface EffectsView {
+  /** The event first, then those that follow from it, by depth. */
+  readonly data: readonly EventEffects[];
+  /** False if something of the time before, or of long ago, may be missing. */
+  readonly complete: boolean;
+  /** Whether the answer ended early. */
+  readonly truncated: boolean;
+}
+
+interface EventEffects extends ImpliedView {
+  readonly depth: number;
+  readonly implied: ImpliedView[];
+  scheduled?: ScheduledEffect[];
+  sagas?: SagaEffectView[];
+  deliveries?: DeliveryEffect[];
+}
+
+interface ImpliedView {
+  readonly key: string;
+  /** Absent while the event is not written yet. */
+  readonly stream_id?: string;
+  /** Absent for an erased event. */
+  readonly event_type?: string;
+  readonly erased?: true;
+  readonly pending?: true;
+}
+
+interface ScheduledEffect {
+  readonly scheduled_id: string;
+  readonly state: "pending" | "fired" | "cancelled";
+  readonly key: string;
+  readonly event_type: string;
+  readonly fire_at: string;
+  readonly ended_at?: string;
+  /** The event that it became. */
+  readonly stream_id?: string;
+  readonly cancelled_by?: CancelledBy;
+}
+
+interface SagaEffectView {
+  readonly saga_id: string;
+  readonly name: string;
+  readonly state: SagaState;
+  /** Whether the event started it; otherwise it moved it on. */
+  readonly started: boolean;
+  readonly steps: readonly SagaHistoryEntry[];
+}
+
+interface DeliveryEffect {
+  readonly listener: string;
+  readonly delivery_id: string;
+  readonly state: DeliveryState;
+}
+
+export interface EffectParts {
+  readonly engine: Engine;
+  readonly host: Host;
+  readonly specs: SpecCache;
+}
+
+const INDEX = /^[0-9]{1,15}$/;
+const MS_PER_SECOND = 1000;
+/** Rows that are read of one event. */
+const ROWS_MAX = 500;
+/** Stored bytes of events and records that one answer reads. */
+const READ_BYTES_MAX = 8 * 1024 * 1024;
+
+/** What is being put together. */
+interface Draft {
+  readonly tx: ReadTransaction;
+  readonly tenant: number;
+  readonly spec: CompiledSpec;
+  readonly nowMs: number;
+  readonly pieces: Pieces;
+  /** Earlier events may lack effects. */
+  readonly sinceMs: number;
+  /** Characters of the answer, and bytes to read, that are left. */
+  charactersLeft: number;
+  bytesLeft: number;
+  eventsLeft: number;
+  isComplete: boolean;
+  isTruncated: boolean;
+}
+
+export async function showEffects(
+  { engine, host, specs }: EffectParts,
+  { number: tenant }: Tenant,
+  { aggregateType, id, index, depth }: EffectsRequest,
+): Promise<Outcome<EffectsView>> {
+  const spec = await specs.current(tenant);
+  const located = locateStream(spec, aggregateType, id);
+  if (!located.ok) return located;
+  if (!INDEX.test(index)) return refuse({ kind: "invalid_index" });
+  const first: EventPlace = { stream: located.value.key, index: Number(index) };
+  const nowMs = host.nowMs();
+  const keptMs = nowMs - limits.scheduleHistorySeconds * MS_PER_SECOND;
+  return await engine.snapshot(async (tx): Promise<Outcome<EffectsView>> => {
+    const draft: Draft = {
+      tx,
+      tenant,
+      spec,
+      nowMs,
+      pieces: openPieces(host),
+      sinceMs: Math.max(keptMs, await readEffectsSince(tx, tenant)),
+      charactersLeft: limits.effectsCharactersMax,
+      bytesLeft: READ_BYTES_MAX,
+      eventsLeft: limits.effectsEventsMax,
+      isComplete: true,
+      isTruncated: false,
+    };
+    const data = await followEvents(draft, first, depth);
+    if (data.length === 0) return refuse({ kind: "not_found", message: "There is no such event" });
+    return accept({ data, complete: draft.isComplete, truncated: draft.isTruncated });
+  });
+}
+
+/** Run it before anything is written: a store that has environments may lack earlier effects. */
+export async function prepareEffects(engine: Engine, nowMs: number): Promise<void> {
+  await engine.transact(async (tx) => beginEffects(tx, await readTenantCount(tx) > 0 ? nowMs : 0));
+}
+
+/** Empty if there is no such event. */
+async function followEvents(
+  draft: Draft,
+  first: EventPlace,
+  depthMax: number,
+): Promise<EventEffects[]> {
+  const found: EventEffects[] = [];
+  let places: readonly EventPlace[] = [first];
+  for (let depth = 0; depth < depthMax && places.length > 0; depth++) {
+    const next: EventPlace[] = [];
+    for (const place of places) {
+      if (isSpent(draft)) return found;
+      const effects = await readEventEffects(draft, place, depth, next);
+      if (effects !== undefined) found.push(effects);
+      await draft.pieces.rest();
+    }
+    places = next;
+  }
+  return found;
+}
+
+function isSpent(draft: Draft): boolean {
+  const { eventsLeft, charactersLeft, bytesLeft } = draft;
+  const isSpent = eventsLeft <= 0 || charactersLeft <= 0 || bytesLeft <= 0;
+  if (isSpent) draft.isTruncated = true;
+  return isSpent;
+}
+
+/** Adds to a list as long as the answer has room. */
+function add<T>(draft: Draft, list: T[], entry: T): void {
+  if (isSpent(draft)) return;
+  draft.charactersLeft -= JSON.stringify(entry).length;
+  list.push(entry);
+}
+
+/** One event with its effects; `next` gets the events that it has implied. */
+async function readEventEffects(
+  draft: Draft,
+  place: EventPlace,
+  depth: number,
+  next: EventPlace[],
+): Promise<EventEffects | undefined> {
+  const { tx, tenant, sinceMs } = draft;
+  const event = await readOne(draft, place);
+  if (event === undefined) return undefined;
+  if (event.metadata.timestamp * MS_PER_SECOND < sinceMs) draft.isComplete = false;
+  const rows = await readEffects(tx, tenant, place, ROWS_MAX);
+  if (rows.isCut) draft.isTruncated = true;
+  const effects: EventEffects = { depth, ...viewEvent(place, event), implied: [] };
+  draft.charactersLeft -= JSON.stringify(effects).length;
+  for (const implied of rows.implied) {
+    if (isSpent(draft)) return effects;
+    const written = await readOne(draft, implied);
+    if (written === undefined) continue;
+    add(draft, effects.implied, viewEvent(implied, written));
+    next.push(implied);
+  }
+  if (effects.erased) return effects;
+  await addPending(draft, place, effects.implied);
+  effects.scheduled = await readScheduled(draft, place);
+  effects.sagas = await readSagas(draft, place, rows.sagas);
+  effects.deliveries = await readDeliveries(draft, place, rows.deliveries);
+  return effects;
+}
+
+async function readOne(draft: Draft, place: EventPlace): Promise<StoredEvent | undefined> {
+  const found = await readEvent(draft.tx, draft.tenant, place.stream, place);
+  draft.eventsLeft--;
+  draft.bytesLeft -= found?.bytes ?? 0;
+  return found && decodeEvent(found.raw);
+}
+
+function viewEvent({ stream: key, index }: EventPlace, { type }: StoredEvent): ImpliedView {
+  const stream_id = eventId(index);
+  return type === ERASED_TYPE
+    ? { key, stream_id, erased: true }
+    : { key, stream_id, event_type: type };
+}
+
+/** Implied events that are not written yet. */
+async function addPending(draft: Draft, place: EventPlace, implied: ImpliedView[]): Promise<void> {
+  for (const { entry } of await listStreamEntries(draft.tx, draft.tenant, place, ROWS_MAX)) {
+    if (entry.kind !== "emit") continue;
+    const { key, eventType: event_type } = entry.emission;
+    add(draft, implied, { key, event_type, pending: true });
+  }
+}
+
+async function readScheduled(draft: Draft, place: EventPlace): Promise<ScheduledEffect[]> {
+  const { tx, tenant } = draft;
+  const found = await readScheduleEffects(tx, tenant, place, ROWS_MAX + 1);
+  if (found.length > ROWS_MAX) draft.isTruncated = true;
+  const scheduled: ScheduledEffect[] = [];
+  for (const reference of found.slice(0, ROWS_MAX)) {
+    if (isSpent(draft)) break;
+    const view = reference.ended === undefined
+      ? await viewPending(draft, reference.id)
+      : viewEndedSchedule(reference.id, reference.ended);
+    if (view !== undefined) add(draft, scheduled, view);
+    await draft.pieces.rest();
+  }
+  return scheduled;
+}
+
+async function viewPending(draft: Draft, id: string): Promise<ScheduledEffect | undefined> {
+  const { tx, tenant, nowMs } = draft;
+  const pending = await readSchedule(tx, tenant, id);
+  const record = pending ?? await readParkedSchedule(tx, tenant, id);
+  if (record === undefined) return undefined;
+  const { emission: { key, eventType }, fireAtMs } = record;
+  draft.bytesLeft -= JSON.stringify(record).length;
+  const rule = await findCancelling(tx, tenant, record);
+  const common = { scheduled_id: id, key, event_type: eventType, fire_at: timeOf(fireAtMs) };
+  if (rule === undefined && pending !== undefined) return { ...common, state: "pending" };
+  const end = rule === undefined ? cancelledFor("failed", nowMs) : cancelledBy(rule, nowMs);
+  return {
+    ...common,
+    state: "cancelled",
+    ...(end.state === "cancelled" && { cancelled_by: end.by }),
+  };
+}
+
+function viewEndedSchedule(
+  id: string,
+  ended: NonNullable<ScheduleReference["ended"]>,
+): ScheduledEffect {
+  const { key, eventType, fireAtMs, atMs } = ended;
+  const common = {
+    scheduled_id: id,
+    state: ended.state,
+    key,
+    event_type: eventType,
+    fire_at: timeOf(fireAtMs),
+    ended_at: timeOf(atMs),
+  };
+  return ended.state === "fired"
+    ? { ...common, stream_id: ended.streamId }
+    : { ...common, cancelled_by: ended.by };
+}
+
+async function readSagas(
+  draft: Draft,
+  { stream, index }: EventPlace,
+  ids: readonly string[],
+): Promise<SagaEffectView[]> {
+  const sagas: SagaEffectView[] = [];
+  for (const id of ids) {
+    if (isSpent(draft)) break;
+    const record = await readSaga(draft.tx, draft.tenant, id);
+    if (record === undefined) continue;
+    const { name, state, trigger, history } = record.instance;
+    draft.bytesLeft -= JSON.stringify(record).length;
+    const started = trigger.key === stream && trigger.stream_id === eventId(index);
+    add(draft, sagas, { saga_id: id, name, state, started, steps: history });
+    await draft.pieces.rest();
+  }
+  return sagas;
+}
+
+/** Pending ones are found by the listeners of the current spec, others by their rows. */
+async function readDeliveries(
+  draft: Draft,
+  { stream, index }: EventPlace,
+  ended: Awaited<ReturnType<typeof readEffects>>["deliveries"],
+): Promise<DeliveryEffect[]> {
+  const { tx, tenant, spec } = draft;
+  const deliveries: DeliveryEffect[] = [];
+  for (const listener of new Set([...spec.listeners.keys(), ...ended.keys()])) {
+    if (isSpent(draft)) break;
+    const pending = await readDelivery(tx, { tenant, listener, stream }, index);
+    const known = ended.get(listener);
+    if (pending !== undefined) {
+      add(draft, deliveries, { listener, delivery_id: pending.id, state: "pending" });
+    } else if (known !== undefined) {
+      add(draft, deliveries, { listener, delivery_id: known.id, state: known.state });
+    }
+  }
+  return deliveries;
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -131,7 +131,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   // Composition: what each command starts, and with what.
   "src/cli": {
     imports: ["src"],
-    packages: { "jsonc-parser": ["src/cli/spec_file.ts"] },
+    packages: {
+      "jsonc-parser": ["src/cli/spec_file.ts"],
+      "@daybook/client": ["src/cli/follow_live.ts"],
+    },
   },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },
 };

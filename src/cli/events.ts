@@ -2,7 +2,7 @@
 
 import type { JsonObject } from "../domain/json.ts";
 import { pathOfKey } from "./aggregate_key.ts";
-import { keepFollowing } from "./keep_following.ts";
+import { followLive, openClient } from "./follow_live.ts";
 import type { Paint } from "./output.ts";
 import { type CommonOptions, openSession, type Session } from "./session.ts";
 import { EXIT_MISUSED } from "./settings.ts";
@@ -67,24 +67,28 @@ export interface TailOptions extends CommonOptions {
 export async function tailEvents(options: TailOptions): Promise<void> {
   const session = await openSession(options);
   const { output, environment } = session;
-  let from = options.from;
+  const { types } = options;
+  // A first page tells of wrong options at once, and where now is.
+  const page = await session.data({
+    path: "/_feed",
+    query: { from: options.from, types, limit: 1 },
+  });
+  const from = options.from === "now" ? String(page.next) : options.from;
+  const client = await openClient(session);
+  const feed = client.$feed({ from, types: types?.split(","), notices: true });
   let hasSaid = false;
-  await keepFollowing(session, {
-    call: () => ({ path: "/_feed", query: { from, types: options.types, live: "sse" } }),
-    take(line) {
-      if (typeof line.cursor === "string") from = line.cursor;
-      if (line.type === "event") {
-        const { type: _, ...entry } = line;
-        output.line(entry, () => entryText(entry as unknown as Entry, output.paint, true));
-      } else if (line.type === "erased") {
-        const { key, cursor } = line;
-        output.line({ erased: key, cursor }, () => output.paint("red", `erased ${key}`));
-      } else if (line.type === "caught_up") {
-        if (!options.follow) return false;
-        if (!hasSaid) output.note(`Waiting for events of ${environment}. Ctrl-C ends.`);
-        hasSaid = true;
-      }
-    },
+  await followLive(session, feed, (item) => {
+    if (item.type === "event") {
+      const { type: _, ...entry } = item;
+      output.line(entry, () => entryText(entry as unknown as Entry, output.paint, true));
+    } else if (item.type === "erased") {
+      const { key, cursor } = item;
+      output.line({ erased: key, cursor }, () => output.paint("red", `erased ${key}`));
+    } else {
+      if (!options.follow) return false;
+      if (!hasSaid) output.note(`Waiting for events of ${environment}. Ctrl-C ends.`);
+      hasSaid = true;
+    }
   });
 }
 

@@ -24,15 +24,10 @@ export interface Call {
   readonly body?: JsonObject | Uint8Array<ArrayBuffer>;
   readonly as: As;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
 }
 
 export type Answer =
   | { readonly ok: true; readonly status: number; readonly body: JsonObject }
-  | { readonly ok: false; readonly failure: Failure };
-
-export type LiveAnswer =
-  | { readonly ok: true; readonly lines: AsyncIterable<JsonObject> }
   | { readonly ok: false; readonly failure: Failure };
 
 const MS_PER_SECOND = 1_000;
@@ -51,35 +46,6 @@ export async function ask(host: Host, credentials: Credentials, call: Call): Pro
   return { ok: false, failure: refusalOf(refused, call, credentials) };
 }
 
-/** Asks for lines of JSON, which come as long as the server sends them. */
-export async function follow(
-  host: Host,
-  credentials: Credentials,
-  call: Call,
-): Promise<LiveAnswer> {
-  const headers = { ...call.headers, accept: "application/x-ndjson" };
-  const sent = await send(host, credentials, { ...call, headers });
-  if (!(sent instanceof Response)) return { ok: false, failure: sent };
-  if (sent.ok && sent.body !== null && sent.headers.get("content-type")?.includes("ndjson")) {
-    return { ok: true, lines: linesOf(sent.body) };
-  }
-  const text = await sent.text();
-  const refused = { status: sent.status, seen: parseObject(text) ?? text, nowMs: host.nowMs() };
-  return { ok: false, failure: refusalOf(refused, call, credentials) };
-}
-
-async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<JsonObject> {
-  let rest = "";
-  for await (const chunk of body.pipeThrough(new TextDecoderStream() as never)) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) {
-      const value = parseObject(line);
-      if (value !== undefined) yield value;
-    }
-  }
-}
-
 async function send(
   host: Host,
   credentials: Credentials,
@@ -94,8 +60,8 @@ async function send(
   if (isJson) headers.set("content-type", "application/json");
   const body = isJson ? JSON.stringify(call.body) : call.body as Uint8Array<ArrayBuffer>;
   try {
-    const { method = "GET", signal } = call;
-    return await host.fetch(new Request(urlOf(call), { method, headers, body, signal }));
+    const { method = "GET" } = call;
+    return await host.fetch(new Request(urlOf(call), { method, headers, body }));
   } catch (error) {
     return unreachable(call.base, error);
   }
@@ -109,7 +75,7 @@ function urlOf({ base, path, query = {} }: Call): URL {
   return url;
 }
 
-function missingCredential(as: As, { key, token }: Credentials): Failure | undefined {
+export function missingCredential(as: As, { key, token }: Credentials): Failure | undefined {
   if (as === "key" && key === undefined) {
     return {
       error: "There is no API key for this environment.",

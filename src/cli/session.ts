@@ -10,14 +10,7 @@ import { type Host, systemHost } from "../host.ts";
 import { readClientSettings } from "./client_settings.ts";
 import { findServer, type Server, siblingUrl } from "./find_server.ts";
 import { openOutput, type Output } from "./output.ts";
-import {
-  type Answer,
-  ask,
-  type Call,
-  environmentOfKey,
-  follow,
-  type LiveAnswer,
-} from "./remote.ts";
+import { type Answer, ask, type Call, environmentOfKey, missingCredential } from "./remote.ts";
 import { EXIT_FAILED, EXIT_MISUSED } from "./settings.ts";
 
 /** The options that all these commands have. */
@@ -31,6 +24,13 @@ export interface CommonOptions {
 
 export type DataCall = Omit<Call, "base" | "as">;
 
+export interface Reader {
+  readonly url: string;
+  readonly credential: string;
+  /** With an operator token: whose data is read. */
+  readonly instanceId?: string;
+}
+
 export interface Session {
   readonly host: Host;
   readonly output: Output;
@@ -43,8 +43,8 @@ export interface Session {
   /** A call with the API key. A refusal ends the process. */
   data(call: DataCall): Promise<JsonObject>;
   tryData(call: DataCall): Promise<Answer>;
-  /** Lines that a live read sends. */
-  live(call: DataCall): Promise<LiveAnswer>;
+  /** Where to read, and with which credential; ends the process without one. */
+  reader(): Promise<Reader>;
   /** A call with the operator token; the caller names the environment. */
   operator(call: DataCall): Promise<JsonObject>;
   tryOperator(call: DataCall): Promise<Answer>;
@@ -104,9 +104,13 @@ export async function openSessionWith(
       return ask(host, credentials, { ...call, base, as, query });
     },
     data: async (call) => orExit(await session.tryData(call)),
-    async live(call) {
-      const { base, as, query } = await placeOf(call);
-      return follow(host, credentials, { ...call, base, as, query });
+    async reader() {
+      const { base, as, query } = await placeOf({ path: "/" });
+      const missing = missingCredential(as, credentials);
+      if (missing !== undefined) return output.fail(missing);
+      const credential = as === "key" ? credentials.key! : credentials.token!;
+      const instanceId = query?.instance_id as string | undefined;
+      return { url: base, credential, ...(instanceId && { instanceId }) };
     },
     tryOperator: (call) => ask(host, credentials, { ...call, base: server.url, as: "operator" }),
     operator: async (call) => orExit(await session.tryOperator(call)),

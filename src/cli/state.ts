@@ -1,9 +1,9 @@
 /** `state`: prints the state of an aggregate, now, as it was, or again after each change. */
 
 import type { JsonObject } from "../domain/json.ts";
-import { pathOfKey } from "./aggregate_key.ts";
+import { parseAggregateKey, pathOfKey } from "./aggregate_key.ts";
 import { type CommonOptions, openSession, type Session } from "./session.ts";
-import { keepFollowing } from "./keep_following.ts";
+import { followLive, openClient } from "./follow_live.ts";
 
 export interface StateOptions extends CommonOptions {
   readonly at?: string;
@@ -14,22 +14,21 @@ export interface StateOptions extends CommonOptions {
 export async function state(key: string, options: StateOptions): Promise<void> {
   const session = await openSession(options);
   const path = pathOfKey(session.output, key);
-  if (options.live) return await followState(session, key, path);
+  if (options.live) return await followState(session, key);
   const query = { at: options.at, at_length: options.atLength };
   const { data, metadata } = await session.data({ path, query });
   session.output.result({ key, data, metadata }, () => stateText(session, { data, metadata }));
 }
 
-async function followState(session: Session, key: string, path: string): Promise<void> {
-  let after_length = 0;
-  await keepFollowing(session, {
-    call: () => ({ path, query: { live: "sse", after_length } }),
-    take(line) {
-      if (line.type !== "state") return;
-      const { data, metadata } = line;
-      after_length = (metadata as { readonly length: number }).length;
-      session.output.line({ key, data, metadata }, () => stateText(session, line));
-    },
+async function followState(session: Session, key: string): Promise<void> {
+  // Tells of a wrong type, id or credential at once; without events there is none yet, but a state
+  // to wait for.
+  await session.data({ path: `${pathOfKey(session.output, key)}/length` });
+  const { type, id } = parseAggregateKey(key)!;
+  const client = await openClient(session);
+  await followLive(session, client[type]!(id).live(), ({ data, metadata }) => {
+    const shown = { data, metadata } as unknown as JsonObject;
+    session.output.line({ key, data, metadata }, () => stateText(session, shown));
   });
 }
 

@@ -52,6 +52,9 @@ Deno.test({
       assert.equal(JSON.parse(decoder.decode(deployed.stdout)).version, 1);
       const sql = await daybook(folder, ["sql", "SELECT 1 AS a", "--csv"], env).output();
       assert.equal(decoder.decode(sql.stdout), "a\r\n1\n");
+      const tail = ["events", "tail", "--from", "start", "--no-follow"];
+      const followed = await daybook(folder, tail, env).output();
+      assert.equal(followed.code, 0, decoder.decode(followed.stderr));
       const wrong = await daybook(folder, ["deploy", "none.json"], env).output();
       assert.equal(wrong.code, 2, "the exit code of the program is that of the package");
       server.kill("SIGTERM");

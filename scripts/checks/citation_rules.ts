@@ -39,6 +39,8 @@ const FOREIGN: readonly RegExp[] = [
 
 /** A file or folder, named in Markdown by its path from the root. */
 const NAMED_PATH = /^(?:docs|src|tests|scripts|\.ci|\.github)\/[\w./-]*(?:\.\w+|\/)$/;
+/** A project to copy, whose pages name its files by their path from its own root. */
+const PROJECT = /^examples\/[\w-]+\//;
 /** A page beside the code, which also names files and folders by their path from its own folder. */
 const BESIDE_CODE = /^(?:src|tests|scripts)\//;
 const NAMED_BESIDE = /^[\w-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|py|sh))?$/;
@@ -142,7 +144,8 @@ function linkFaults(
 function pathFaults(path: string, text: string, { exists }: Repository): Fault[] {
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
   const targetOf = (name: string) => {
-    if (NAMED_PATH.test(name)) return name.endsWith(".md") ? undefined : name;
+    const root = PROJECT.exec(path)?.[0] ?? "";
+    if (NAMED_PATH.test(name)) return name.endsWith(".md") ? undefined : root + name;
     return BESIDE_CODE.test(path) && NAMED_BESIDE.test(name) ? folder + name : undefined;
   };
   return codeOf(text)

@@ -121,6 +121,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "node:child_process": ["sdk/src/test/start_daybook.ts"],
       "node:fs": ["sdk/src/test/start_daybook.ts"],
+      "node:module": ["sdk/src/test/start_daybook.ts"],
       "node:net": ["sdk/src/test/free_ports.ts"],
       "node:os": ["sdk/src/test/start_daybook.ts"],
       "node:path": ["sdk/src/test/start_daybook.ts"],

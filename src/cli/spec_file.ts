@@ -115,6 +115,8 @@ async function readModule(path: string): Promise<ReadSpec> {
     // It may read, and it may know the environment, as a build may; it can neither write nor call.
     args: ["run", "-q", "--no-prompt", "--allow-read", "--allow-env", "-", fileUrl(path)],
     cwd: folder,
+    // The npm package of this program runs it without a package.json; the spec's own one holds.
+    env: { DENO_NO_PACKAGE_JSON: "0", NO_COLOR: "1" },
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",

@@ -17,6 +17,7 @@ const FILES = new Set([
   "src/http",
   "docs",
   "docs/decisions",
+  "examples/shop/src/orders.ts",
   ...PAGES.map(({ path }) => path),
 ]);
 
@@ -144,6 +145,12 @@ Deno.test("checkCitations() looks beside the page for what a page among the code
   assert.deepEqual(faultsOfPage(named, "src/README.md"), []);
   assert.deepEqual(faultsOfPage("`http/answers.ts`", "src/README.md"), ["src/README.md:1 no_file"]);
   assert.deepEqual(faultsOfPage("`https/`", "src/README.md"), ["src/README.md:1 no_file"]);
+});
+
+Deno.test("checkCitations() looks into a project to copy for what its own pages name", () => {
+  const page = "examples/shop/README.md";
+  assert.deepEqual(faultsOfPage("`src/orders.ts`", page), []);
+  assert.deepEqual(faultsOfPage("`src/http/reply.ts`", page), [`${page}:1 no_file`]);
 });
 
 Deno.test("checkCitations() refuses the name of a file that was renamed, in comments and pages", () => {

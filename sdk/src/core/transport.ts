@@ -58,6 +58,8 @@ export interface Ask extends CallOptions {
   readonly query?: Query;
   /** Sent as JSON; a `Blob` is sent as it is, with its type. */
   readonly body?: object;
+  /** Whether it only reads, though it is a POST. */
+  readonly isRead?: boolean;
   readonly idempotencyKey?: string;
   /** A call that must not take place twice: it is not sent again if it may have had its effect. */
   readonly once?: boolean;
@@ -84,7 +86,7 @@ export interface TransportOptions extends CallOptions {
   readonly url: string | URL;
   /** An API key or an operator token, or a function that is asked for it before each try. */
   readonly key?: string | (() => string | Promise<string>);
-  /** With an operator token: the instance whose data is read. */
+  /** With an operator token: the instance whose data is read. Writes need an API key. */
   readonly instanceId?: string;
   /** Used instead of the runtime's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -155,7 +157,9 @@ export function createTransport(options: TransportOptions): Transport {
     read: Read<Value>,
   ): Promise<Value | Refusal> {
     const { retries = options.retries ?? RETRIES, signal } = ask;
-    const url = `${base}${ask.path}${queryText(ask.query, options.instanceId)}`;
+    const isRead = ask.isRead || (ask.method ?? "GET") === "GET";
+    const instance = isRead ? options.instanceId : undefined;
+    const url = `${base}${ask.path}${queryText(ask.query, instance)}`;
     const text = ask.body instanceof Blob ? ask.body : ask.body && JSON.stringify(ask.body);
     for (let tries = 0;; tries++) {
       const { answer, retryAfterMs = 0 } = await once(ask, url, text, read);

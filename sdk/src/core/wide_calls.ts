@@ -282,7 +282,8 @@ export function createWide(transport: Transport, defaults: WriteDefaults): objec
     $sql: (sql: string, params?: SqlParams, options: CallOptions & { stale?: boolean } = {}) => {
       const { stale, ...rest } = options;
       const body = { sql, params, stale };
-      const ask = { ...rest, method: "POST", path: "/_projections/query", body } as const;
+      const path = "/_projections/query";
+      const ask = { ...rest, method: "POST", isRead: true, path, body } as const;
       return callOf(transport.send<SqlAnswer<unknown>>(ask, withLag));
     },
     $projections: {

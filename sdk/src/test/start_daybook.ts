@@ -7,6 +7,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -37,7 +38,8 @@ export interface DaybookOptions {
   /** Whose address and keys are returned, and where the spec is deployed; `test` if not given. */
   readonly environment?: "production" | "staging" | "test";
   /**
-   * Daybook's `main.ts`, a path or a `file:` address; the variable `DAYBOOK_MAIN` if not given.
+   * Daybook's `main.ts`, a path or a `file:` address. If not given, the variable `DAYBOOK_MAIN`,
+   * else the npm package `daybook` of the project.
    */
   readonly main?: string | URL;
   /**
@@ -183,7 +185,12 @@ async function start(options: DaybookOptions, folder: string, first: number): Pr
 function commandOf({ main, deno }: DaybookOptions): { command: string; args: string[] } {
   const found = main ?? process.env.DAYBOOK_MAIN ?? mainOfRepository();
   if (found === undefined) {
-    throw new Error("Where is Daybook? Give startDaybook() its main.ts, or set DAYBOOK_MAIN");
+    const installed = programOfProject();
+    if (installed !== undefined) return { command: process.execPath, args: [installed, "serve"] };
+    throw new Error(
+      "Where is Daybook? Install its npm package daybook, give startDaybook() its main.ts, or set " +
+        "DAYBOOK_MAIN",
+    );
   }
   const isAddress = found instanceof URL || found.startsWith("file:");
   const path = isAddress ? fileURLToPath(found) : found;
@@ -201,10 +208,21 @@ function mainOfRepository(): string | undefined {
   return existsSync(path) ? path : undefined;
 }
 
+/** The program of the npm package `daybook`, if the project that is tested has it. */
+function programOfProject(): string | undefined {
+  if ("Deno" in globalThis) return undefined;
+  try {
+    return createRequire(join(process.cwd(), "package.json")).resolve("daybook/bin/daybook.js");
+  } catch {
+    return undefined;
+  }
+}
+
 /** Collects what the process prints, notes how it ends, and can end it. */
 function followLife(child: ChildProcess) {
   const life = { log: "", fault: "", end };
-  const killAtExit = () => child.kill("SIGKILL");
+  // The program of the npm package passes this on to its runtime; SIGKILL it could not.
+  const killAtExit = () => child.kill("SIGTERM");
   process.once("exit", killAtExit);
   const ended = new Promise<void>((resolve) => {
     child.once("error", (error) => {

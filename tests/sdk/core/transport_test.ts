@@ -72,6 +72,26 @@ Deno.test("options of a write become its metadata; its key is the one that was g
   });
 });
 
+Deno.test("an instance is named where something is read, and nowhere else", async () => {
+  const world = scriptedWorld([
+    answers(200, { ok: true, length: 0 }),
+    answers(200, { ok: true, rows: [] }),
+    WRITTEN,
+    answers(200, { ok: true }),
+  ]);
+  const db = shopOf(world, { instanceId: "i 1" });
+  await db.order("main").length();
+  await db.$sql("SELECT 1");
+  await db.order("main").was_placed({ customer: "Ada" });
+  await db.$scheduled.cancel("sch_1");
+  assert.deepEqual(world.sent.map(({ url }) => url.replace("http://shop.test", "")), [
+    "/order/main/length?instance_id=i%201",
+    "/_projections/query?instance_id=i%201",
+    "/order/main/was_placed",
+    "/_scheduled/sch_1",
+  ]);
+});
+
 Deno.test("ids and values of queries are encoded", async () => {
   const world = scriptedWorld([answers(200, { ok: true, data: [], truncated: false })]);
   await shopOf(world).order("a/b?c").eventsPage({ start: "x&y", count: 2, raw: true });

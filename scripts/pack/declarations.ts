@@ -5,7 +5,8 @@
 
 import ts from "typescript";
 
-const RELATIVE = /((?:from |import\()")(\.[^"]*)\.ts(")/g;
+/** A file beside the one that imports it. */
+const BESIDE = /^\..*\.ts$/;
 
 /** `entries`: paths below `sources`. Returns each declaration with its path. */
 export async function declarationsOf(
@@ -32,14 +33,19 @@ export async function declarationsOf(
       const message = ts.flattenDiagnosticMessageText(messageText, "\n");
       throw new Error(`sdk/src/${path}: ${message}`);
     }
-    for (const [, , target] of outputText.matchAll(RELATIVE)) {
-      const { href } = new URL(`${target}.ts`, url);
+    let text = outputText;
+    // From the end on, so that places before stay true. Examples in comments import nothing.
+    for (const { fileName, pos } of ts.preProcessFile(outputText).importedFiles.toReversed()) {
+      if (!BESIDE.test(fileName)) continue;
+      const { href } = new URL(fileName, url);
       if (!href.startsWith(sources.href)) {
-        throw new Error(`sdk/src/${path}: its public types need ${target}.ts`);
+        throw new Error(`sdk/src/${path}: its public types need ${fileName}`);
       }
       due.push(href.slice(sources.href.length));
+      const end = pos + 1 + fileName.length;
+      text = `${text.slice(0, end - ".ts".length)}.js${text.slice(end)}`;
     }
-    made.set(path, outputText.replaceAll(RELATIVE, "$1$2.js$3"));
+    made.set(path, text);
   }
   return [...made].map(([path, text]) => [path.replace(/\.ts$/, ".d.ts"), text]);
 }

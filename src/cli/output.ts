@@ -97,9 +97,16 @@ function fail(failure: Failure, code: number, json: boolean): never {
   if (json) print(JSON.stringify({ ok: false, ...failure }, null, 2));
   else {
     complain(`${painter(Deno.stderr.isTerminal())("red", "error:")} ${visible(failure.error)}`);
+    for (const line of placesIn(failure)) complain(`  ${visible(line)}`);
     if (failure.hint !== undefined) complain(visible(failure.hint).replace(/^/gm, "  "));
   }
   Deno.exit(code);
+}
+
+/** Where the faults of a refused write are, and what is wrong at each place. */
+function placesIn({ path, details }: Failure): string[] {
+  if (Array.isArray(details)) return details.map(({ path, message }) => `${path} ${message}`);
+  return typeof path === "string" ? [`at ${path}`] : [];
 }
 
 /** Shows a line that is replaced by the next one; short work shows nothing. */

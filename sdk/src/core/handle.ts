@@ -10,7 +10,7 @@ import type {
   Written,
   WrittenBatch,
 } from "./answers.ts";
-import type { Attestation } from "./wide_answers.ts";
+import type { Attestation, Effects } from "./wide_answers.ts";
 import { byName } from "./by_name.ts";
 import type { AggregateTypes, ClientTypes } from "./client_types.ts";
 import { itemsOf } from "./iterate.ts";
@@ -204,6 +204,14 @@ export interface HandleCalls<Aggregate extends AggregateTypes, Types extends Cli
    */
   live(options?: LiveOptions): AsyncIterableIterator<LiveState<Aggregate["state"]>, void>;
 
+  /**
+   * What an event, named by its id or its number from 0, has set off. A `depth` of up to 8 follows
+   * implied events; 1 if not given.
+   */
+  effects(event: number | string, options?: CallOptions & { readonly depth?: number }): Call<
+    Effects
+  >;
+
   /** The proof of one event (from 0), under the newest anchor or a given one. */
   attestation(index: number, options?: CallOptions & { readonly anchor?: string }): Call<
     Attestation
@@ -317,6 +325,8 @@ export function createHandle({ transport, defaults, type, id }: HandleParts): ob
     },
     tail: (options?: TailOptions<boolean, boolean>) => followStream(transport, path, options),
     live: (options?: LiveOptions) => followState(transport, path, options),
+    effects: (event: number | string, options?: CallOptions) =>
+      read<Effects>(`/events/${encodeURIComponent(event)}/effects`, options),
     attestation: (index: number, options?: CallOptions) =>
       read<Attestation>(`/audit/attestation/${index}`, options),
   };

@@ -247,3 +247,85 @@ export interface Attestation {
   readonly ok: true;
   readonly [part: string]: unknown;
 }
+
+/** An event, as its effects name it. An erased one has no type. */
+interface EventName {
+  readonly key: string;
+  readonly stream_id?: string;
+  readonly event_type?: string;
+  readonly erased?: true;
+}
+
+/**
+ * What one event has set off. Of an erased one only implied events are known.
+ *
+ * ```ts
+ * import type { EventEffects } from "@daybook/client";
+ * import { db } from "./db.ts";
+ *
+ * const describe = ({ event_type, implied, scheduled = [] }: EventEffects) =>
+ *   `${event_type}: ${implied.length} implied, ${scheduled.length} scheduled`;
+ * const found = await db.order("7KD2M9QXA").effects(0);
+ * if (found.ok) console.log(found.data.map(describe));
+ * ```
+ */
+export interface EventEffects extends EventName {
+  /** 0 for the event that was asked for, 1 for those that it has implied, and so on. */
+  readonly depth: number;
+  /** `pending` while it is not written yet. */
+  readonly implied: readonly (EventName & { readonly pending?: true })[];
+  readonly scheduled?: readonly {
+    readonly scheduled_id: string;
+    readonly state: "pending" | "fired" | "cancelled";
+    readonly key: string;
+    readonly event_type: string;
+    readonly fire_at: string;
+    readonly ended_at?: string;
+    /** The event that it became. */
+    readonly stream_id?: string;
+    readonly cancelled_by?: {
+      readonly reason: "event" | "request" | "operator" | "failed" | "erased";
+      readonly key?: string;
+      readonly event_type?: string;
+      readonly stream_id?: string;
+    };
+  }[];
+  readonly sagas?: readonly {
+    readonly saga_id: string;
+    readonly name: string;
+    readonly state: SagaState;
+    /** False for one that awaited the event. */
+    readonly started: boolean;
+    readonly steps: readonly {
+      readonly at: number;
+      readonly step: string;
+      readonly outcome: string;
+      readonly event?: { readonly key: string; readonly stream_id: string };
+      readonly reason?: string;
+    }[];
+  }[];
+  readonly deliveries?: readonly {
+    readonly listener: string;
+    readonly delivery_id: string;
+    readonly state: DeliveryState;
+  }[];
+}
+
+/**
+ * What an event has set off: the event itself, then the events that it has implied.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ *
+ * const found = await db.order("7KD2M9QXA").effects(0, { depth: 3 });
+ * if (found.ok && !found.complete) console.log("older effects may be missing");
+ * ```
+ */
+export interface Effects {
+  readonly ok: true;
+  readonly data: readonly EventEffects[];
+  /** False if something may be missing: ended schedules are known for 30 days. */
+  readonly complete: boolean;
+  /** Whether the answer ends before everything is told. */
+  readonly truncated: boolean;
+}

@@ -232,6 +232,17 @@ const STEPS: Readonly<Record<string, Step>> = {
     });
   },
 
+  async "what an event has set off is told by its number or its id"(db) {
+    const order = db.order("0RDER0001");
+    const { data, complete } = await order.effects(0).orThrow();
+    const { key, stream_id, event_type, depth, implied } = data[0]!;
+    assert.deepEqual([key, stream_id, event_type], [order.$key, "000000000000", "was_placed"]);
+    assert.deepEqual([depth, implied, complete], [0, [], true]);
+    assert.deepEqual((await order.effects("000000000000", { depth: 8 }).orThrow()).data, data);
+    const missing = await order.effects(99);
+    assert.equal(!missing.ok && missing.error_type, "not_found");
+  },
+
   async "evidence is fetched as the server has it"(db) {
     const signing = await db.$audit.signingKey({ all: true }).orThrow();
     assert.match(signing.public_key, /^[0-9a-f]{64}$/);

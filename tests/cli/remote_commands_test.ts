@@ -210,7 +210,10 @@ Deno.test("events are written, listed, followed and folded from the command line
     assert.match(conflict.stderr, /^error: Concurrent write detected/);
     const wrong = await daybook("write", ORDER, "was_placed", "--data", '{"customer": 5}');
     assert.equal(wrong.code, 1);
-    assert.match(wrong.stderr, /^error: Event data failed.*\n {2}data\.customer must be string$/m);
+    assert.match(
+      wrong.stderr,
+      /^error: Event data failed.*\n {2}data\.customer must be a string$/m,
+    );
     const piped = await runCli(["write", ORDER, "was_placed", "--data", "-"], {
       env,
       input: '{"customer": "Eve"}',

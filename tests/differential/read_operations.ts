@@ -41,6 +41,10 @@ export function readState(model: TraceModel): Operation {
     const flag = model.random.pick(["", "=true", "=1", "=false"]);
     return reading(model, "read_state_synchronous", place, { path: `${path}?synchronous${flag}` });
   }
+  if (draw < 0.8) {
+    const length = model.random.below(8);
+    return reading(model, "read_state_at", place, { path: `${path}?at_length=${length}` });
+  }
   const from = Math.floor(START_MS / 1000) - 50_000;
   const at = from + model.random.below(Math.floor(model.nowMs / 1000) - from);
   return reading(model, "read_state_at", place, { path: `${path}?at=${at}` });
@@ -101,6 +105,9 @@ const ODD_READS: readonly string[] = [
   "/note/main?at=-1",
   "/note/main?at=yesterday",
   "/note/main?at=0",
+  "/note/main?at_length=0",
+  "/note/main?at_length=-1",
+  "/note/main?at_length=1&at=5",
   "/note/short/length",
   "/nothing/main/length",
   "/note/short/events",
@@ -113,6 +120,8 @@ const ODD_READS: readonly string[] = [
   "/note/main/events?start=999999999999",
   "/note/main/events?start=999999999999&direction=backwards&count=2",
   "/note/main/events?start=000000000000&direction=backwards",
+  "/note?prefix=m",
+  "/note?prefix=a/b",
   "/note?limit=0",
   "/note?limit=x",
   "/note?resolve=maybe",

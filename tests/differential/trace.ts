@@ -167,6 +167,8 @@ function nestTooDeep(model: TraceModel): Operation[] {
     get(model, "read_state", place, "/deep/main"),
     get(model, "read_state_synchronous", place, "/deep/main?synchronous"),
     get(model, "read_state_at", place, "/deep/main?at=9999999999"),
+    get(model, "read_state_at", place, "/deep/main?at_length=1"),
+    get(model, "read_state_at", place, "/deep/main?at_length=9999999"),
     get(model, "list_resolved", place, "/deep?resolve"),
     get(model, "read_state", place, "/deep/main"),
     post(model, "single_write", place, {

@@ -9,10 +9,10 @@ import { type Access, createAccess } from "../../src/features/access/access_serv
 import type { JsonObject } from "../../src/domain/json.ts";
 import { createApp } from "../../src/http/app.ts";
 import type { EnvironmentSource } from "../../src/http/call.ts";
-import { wrapEngine } from "../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
 import { createService, type Service } from "../../src/features/service.ts";
 import { type FakeHost, fakeHost } from "../support/fake_host.ts";
+import { type Interference, interfering } from "./interference.ts";
 import {
   type Credential,
   expand,
@@ -73,11 +73,6 @@ interface Running {
   readonly apps: Map<string, ReturnType<typeof createApp>>;
 }
 
-/** What the next transaction does instead of running at once. */
-type Interference =
-  | { readonly kind: "fail"; readonly error: Error }
-  | { readonly kind: "wait"; readonly reached: () => void; readonly until: Promise<void> };
-
 export async function openSubject(options: SubjectOptions): Promise<Subject> {
   const { name, store, restarts = true } = options;
   const host = numberedHost();
@@ -124,7 +119,7 @@ export async function openSubject(options: SubjectOptions): Promise<Subject> {
     return replies;
   }
 
-  /** The first request waits before its transaction until the second has been answered. */
+  /** The first request waits before its write until the second has been answered. */
   async function sendBoth(first: Sent, second: Sent, number: number): Promise<Reply[]> {
     const reached = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
@@ -195,21 +190,6 @@ function numberedHost(): FakeHost & { beginOperation(number: number): void } {
         bytes.set(block.subarray(0, Math.min(32, length - at)), at);
       }
       return bytes;
-    },
-  });
-}
-
-/** The engine, with `next` asked before each transaction. */
-function interfering(inner: Engine, next: () => Interference | undefined): Engine {
-  return wrapEngine(inner, {
-    async transact(body) {
-      const planned = next();
-      if (planned?.kind === "fail") throw planned.error;
-      if (planned?.kind === "wait") {
-        planned.reached();
-        await planned.until;
-      }
-      return await inner.transact(body);
     },
   });
 }

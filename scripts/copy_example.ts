@@ -4,7 +4,7 @@
  */
 
 import { writePackage } from "./pack.ts";
-import { writeProgramPackage } from "./pack_program.ts";
+import { copyTree, writeProgramPackage } from "./pack_program.ts";
 
 const EXAMPLE = new URL("../examples/shop/", import.meta.url);
 /** Where the packages are, seen from the copy. */
@@ -18,21 +18,10 @@ export async function copyExample(folder: string): Promise<void> {
   if ((await Array.fromAsync(Deno.readDir(folder))).length > 0) {
     throw new Error(`${folder} is not empty: name a new folder`);
   }
-  await copyFolder(decodeURIComponent(EXAMPLE.pathname), `${folder}/`);
+  await copyTree(EXAMPLE, folder, LEFT_OUT);
   await Deno.mkdir(`${folder}/${VENDOR}`);
   await pack(writePackage, `${folder}/${VENDOR}/daybook-client.tgz`);
   await pack(writeProgramPackage, `${folder}/${VENDOR}/daybook.tgz`);
-}
-
-async function copyFolder(from: string, to: string): Promise<void> {
-  for await (const { name, isDirectory } of Deno.readDir(from)) {
-    if (LEFT_OUT.has(name)) continue;
-    if (!isDirectory) await Deno.copyFile(from + name, to + name);
-    else {
-      await Deno.mkdir(to + name, { recursive: true });
-      await copyFolder(`${from}${name}/`, `${to}${name}/`);
-    }
-  }
 }
 
 async function pack(write: (folder: string) => Promise<void>, path: string): Promise<void> {

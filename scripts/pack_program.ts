@@ -5,30 +5,36 @@
  * that the lock file names.
  */
 
+import { cp } from "node:fs/promises";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+
 const ROOT = new URL("../", import.meta.url);
 /** Sources of the program, and what `deno.json` and the start of a server need. */
 const PARTS = ["main.ts", "deno.json", "deno.lock", "src", "sdk", "scripts/start_permissions.ts"];
 /** Beside the package's own package.json, which would change what the lock file has to say. */
 const APP = "app";
+const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules"]);
 
 export async function writeProgramPackage(folder: string): Promise<void> {
+  const copyPart = (part: string, to: string) =>
+    copyTree(new URL(part, ROOT), `${folder}/${to}`, LEFT_OUT);
   await Deno.remove(folder, { recursive: true }).catch(() => undefined);
-  for (const part of PARTS) await copy(part, `${folder}/${APP}/${part}`);
-  await copy("scripts/pack/program_bin.js", `${folder}/bin/daybook.js`);
-  await copy("LICENSE", `${folder}/LICENSE`);
+  for (const part of PARTS) await copyPart(part, `${APP}/${part}`);
+  await copyPart("scripts/pack/program_bin.js", "bin/daybook.js");
+  await copyPart("LICENSE", "LICENSE");
   await Deno.writeTextFile(`${folder}/README.md`, README);
   await Deno.writeTextFile(`${folder}/package.json`, await packageJson());
 }
 
-async function copy(from: string, to: string): Promise<void> {
-  const source = new URL(from, ROOT);
-  if (!(await Deno.stat(source)).isDirectory) {
-    await Deno.mkdir(to.slice(0, to.lastIndexOf("/")), { recursive: true });
-    return await Deno.copyFile(source, to);
-  }
-  for await (const { name } of Deno.readDir(source)) {
-    if (name !== "node_modules") await copy(`${from}/${name}`, `${to}/${name}`);
-  }
+/** Copies a file, or a folder with all that is in it except what has one of the names. */
+export async function copyTree(
+  from: URL,
+  to: string,
+  leftOut: ReadonlySet<string>,
+): Promise<void> {
+  const filter = (source: string) => !leftOut.has(basename(source));
+  await cp(fileURLToPath(from), to, { recursive: true, filter });
 }
 
 async function packageJson(): Promise<string> {

@@ -3,6 +3,7 @@
 import type { SpecDiff } from "../domain/spec/diff.ts";
 import type { Effect, SpecChange } from "../domain/spec/spec_change.ts";
 import { isJsonObject, type JsonValue } from "../domain/json.ts";
+import { KEYWORDS } from "../domain/spec/schema/vocabulary.ts";
 import type { Colour, Paint } from "./output.ts";
 
 const SIGNS: Readonly<Record<SpecChange["kind"], readonly [string, Colour]>> = {
@@ -60,19 +61,57 @@ function placeOf(path: string): { readonly group: string; readonly rest: string 
  * `data.lines[].sku`, and `schema.properties.sku.maxLength` is `data.sku (maxLength)`.
  */
 function shortPath(path: string): string {
-  const [root, ...steps] = path.split(".");
+  const [root, ...steps] = stepsOf(path);
   if (root !== "schema") return path;
   let place = "data";
   for (let at = 0; at < steps.length; at++) {
-    if (steps[at] === "properties" && at + 1 < steps.length) place += `.${steps[++at]}`;
+    if (steps[at] === "properties" && at + 1 < steps.length) place += afterDot(steps[++at]!);
     else if (steps[at] === "items" && at + 1 < steps.length) place += "[]";
-    else return `${place} (${steps.slice(at).join(".")})`;
+    else return `${place} (${steps.slice(at).map(afterDot).join("").replace(/^\./, "")})`;
   }
   return place;
 }
 
-const SCHEMA_PATH =
-  /aggregate_types\.[^.[\s]+\.events\.[^.[\s]+\.(schema[^\s;]*?)(?=[.;]?(?:\s|$))/g;
+/** Keys, each with the indexes behind it; odd keys stay as `["odd key"]`. */
+function stepsOf(path: string): string[] {
+  return path.match(STEP) ?? [];
+}
+
+function afterDot(step: string): string {
+  return step.startsWith("[") ? step : `.${step}`;
+}
+
+/** Whether a schema stands at the path, not the value of a keyword that holds none. */
+function isSchemaAt(path: string): boolean {
+  const inSchema = /^aggregate_types\.[^.[]+\.events\.[^.[]+\.(schema.*)$/s.exec(path)?.[1];
+  const [root, ...steps] = stepsOf(inSchema ?? "");
+  if (root !== "schema") return false;
+  for (let at = 0; at < steps.length; at++) {
+    const [keyword, index] = steps[at]!.split("[");
+    const holds = KEYWORDS.get(keyword!)?.holds;
+    if (holds === "map") at++;
+    const isHeld = holds === "list" ? index !== undefined : holds !== undefined;
+    if (!isHeld || at === steps.length) return false;
+  }
+  return true;
+}
+
+/** A schema that is `true` or `false`, and whether a property is required, are told in words. */
+function valueText(value: JsonValue, path: string): string {
+  if (!isSchemaAt(path)) return JSON.stringify(value);
+  if (value === true) return "any value";
+  if (value === false) return "no value";
+  return value === "required" || value === "optional" ? value : JSON.stringify(value);
+}
+
+/** An odd key as paths have it: `["odd key"]`. */
+const ODD_KEY = String.raw`\["(?:[^"\\]|\\.)*"\]`;
+const STEP = new RegExp(String.raw`${ODD_KEY}|[^.[\]]+(?:\[\d+\])*`, "g");
+const SCHEMA_PATH = new RegExp(
+  String.raw`aggregate_types\.[^.[\s]+\.events\.[^.[\s]+\.` +
+    String.raw`(schema(?:${ODD_KEY}|[^\s;])*?)(?=[.;]?(?:\s|$))`,
+  "g",
+);
 
 /** Our rules name whole paths; here they stand under the event type already. */
 function shortenPaths(message: string): string {
@@ -84,7 +123,9 @@ function showChange(change: SpecChange, place: string, paint: Paint): string[] {
   const [label, tint] = EFFECTS[change.effect];
   const head = [paint(colour, sign), place, paint(tint, label)].filter((word) => word !== "");
   const whole = summaryOf(change);
-  const lines = [`  ${head.join(" ")}${whole === undefined ? inlineValues(change, paint) : ""}`];
+  const lines = [
+    `  ${head.join(" ")}${whole === undefined ? inlineValues(change, paint) : ""}`,
+  ];
   for (const line of whole ?? longValues(change, paint)) lines.push(`      ${line}`);
   lines.push(`      ${shortenPaths(change.meaning)}`);
   if (change.hint !== undefined) lines.push(`      ${paint("dim", change.hint)}`);
@@ -138,11 +179,11 @@ function isShort(value: JsonValue | undefined): boolean {
 }
 
 /** Values that fit into the line; those that are added or removed as a whole need no other. */
-function inlineValues({ before, after }: SpecChange, paint: Paint): string {
+function inlineValues({ path, before, after }: SpecChange, paint: Paint): string {
   if (before === undefined && after === undefined) return "";
   if (!isShort(before) || !isShort(after)) return "";
-  const was = before === undefined ? "" : paint("red", JSON.stringify(before));
-  const is = after === undefined ? "" : paint("green", JSON.stringify(after));
+  const was = before === undefined ? "" : paint("red", valueText(before, path));
+  const is = after === undefined ? "" : paint("green", valueText(after, path));
   return `: ${[was, is].filter((text) => text !== "").join(" → ")}`;
 }
 

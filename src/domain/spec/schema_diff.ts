@@ -44,13 +44,19 @@ export function compareSchemas(
 /** One of them is `true` or `false`, which accept everything and nothing. */
 function compareWhole(before: JsonValue, after: JsonValue, path: string): FoundChange {
   const isOpen = after === true || canonicalJson(after) === "{}";
-  const meaning = isOpen ? "Any value is accepted." : "What is accepted is described anew.";
+  const meaning = isOpen
+    ? "Any value is accepted."
+    : after === false
+    ? "No value is accepted any more."
+    : before === false
+    ? "Values are accepted; so far none was."
+    : "What is accepted is described anew.";
   return {
     kind: "changed",
     path,
     before,
     after,
-    effect: isOpen ? "compatible" : "narrower",
+    effect: isOpen || before === false ? "compatible" : "narrower",
     meaning,
     matches: "type_changed",
   };
@@ -86,7 +92,8 @@ function compareRequired(before: JsonObject, after: JsonObject, path: string): F
   const known = objectIn(before, "properties");
   const added = is.filter((name) => !was.includes(name)).map((name) => {
     const isNew = !Object.hasOwn(known, name);
-    const now = isNew ? objectIn(after, "properties")[name] ?? true : "required";
+    const described = isNew ? objectIn(after, "properties")[name] : undefined;
+    const now = described ?? "required";
     return specChange(propertyPath(path, name), isNew ? undefined : "optional", now, {
       effect: "narrower",
       meaning: `${name} becomes required.`,
@@ -113,20 +120,37 @@ function compareProperties(before: JsonObject, after: JsonObject, path: string):
     const place = propertyPath(path, name);
     const [old, next] = [was[name], is[name]];
     if (old !== undefined && next !== undefined) return compareSchemas(old, next, place);
-    if (old === undefined) {
-      // A new property that is required has its line already.
-      if (newlyRequired.has(name) && !namesIn(before.required).includes(name)) return [];
-      const meaning = "Optional: writes without it are still accepted.";
-      return [specChange(place, undefined, next, { effect: "compatible", meaning })];
-    }
-    const isClosed = after.additionalProperties === false;
-    return [specChange(place, old, undefined, {
-      effect: isClosed ? "narrower" : "compatible",
-      meaning: isClosed
-        ? `Writes that send ${name} would be refused.`
-        : `${name} is not checked any more; it is stored as it is sent.`,
-    })];
+    // A new property that is required has its line already.
+    const isListed = newlyRequired.has(name) && !namesIn(before.required).includes(name);
+    if (old === undefined && isListed) return [];
+    const words = old === undefined
+      ? wordsOfAdded(name, next!, before.additionalProperties !== false)
+      : wordsOfDropped(name, old, after.additionalProperties !== false);
+    return [specChange(place, old, next, words)];
   });
+}
+
+/** `isOpen`: whether properties that are not listed were accepted. */
+function wordsOfAdded(name: string, next: JsonValue, isOpen: boolean): Words {
+  if (next !== false) {
+    return { effect: "compatible", meaning: "Optional: writes without it are still accepted." };
+  }
+  return isOpen
+    ? { effect: "narrower", meaning: `Writes that send ${name} would be refused.` }
+    : { effect: "none", meaning: `Writes that send ${name} are refused, as before.` };
+}
+
+/** `isOpen`: whether properties that are not listed are accepted. */
+function wordsOfDropped(name: string, old: JsonValue, isOpen: boolean): Words {
+  if (isOpen) {
+    const meaning = old === false
+      ? `Writes may send ${name}; it is not checked, and stored as it is sent.`
+      : `${name} is not checked any more; it is stored as it is sent.`;
+    return { effect: "compatible", meaning };
+  }
+  return old === false
+    ? { effect: "none", meaning: `Writes that send ${name} are refused, as before.` }
+    : { effect: "narrower", meaning: `Writes that send ${name} would be refused.` };
 }
 
 function compareKeyword(
@@ -155,7 +179,9 @@ function compareKeyword(
   if (bothThere && MAPS.includes(key) && isJsonObject(was) && isJsonObject(is)) {
     return compareMaps(was, is, place);
   }
-  return [specChange(place, was, is, wordsFor(key, was, is))];
+  // `items` and the like may be refused where there were none before: those accepted anything.
+  const matches = ONE.includes(key) ? "type_changed" : undefined;
+  return [specChange(place, was, is, { ...wordsFor(key, was, is), matches })];
 }
 
 function compareOpenness(

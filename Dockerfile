@@ -17,8 +17,12 @@ WORKDIR /app
 # that deno.lock does not know.
 COPY deno.json deno.lock main.ts ./
 COPY src/ src/
-COPY scripts/start_permissions.ts scripts/
+COPY sdk/ sdk/
+COPY console/ console/
+COPY scripts/start_permissions.ts scripts/build_console.ts scripts/
+COPY scripts/console/ scripts/console/
 RUN deno cache --frozen main.ts \
+  && deno run --allow-all scripts/build_console.ts \
   && mkdir /data \
   && chown -R deno:deno /data /deno-dir
 

@@ -36,7 +36,15 @@ function exists(path: string): boolean {
   }
 }
 
-const sources = await readSources(["main.ts", "src", "sdk", "examples", "tests", "scripts"]);
+const sources = await readSources([
+  "main.ts",
+  "src",
+  "sdk",
+  "console/src",
+  "examples",
+  "tests",
+  "scripts",
+]);
 const pages = await readPages(".");
 const faults = checkCitations(sources, { pages, exists });
 reportAndExit("citations", sources.length + pages.length, faults);

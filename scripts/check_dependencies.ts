@@ -40,7 +40,7 @@ const manifest = {
   lock: await readJson("deno.lock"),
   architecture: await Deno.readTextFile(ARCHITECTURE),
 };
-const sources = await readSources(["main.ts", "src", "sdk", "tests", "scripts"]);
+const sources = await readSources(["main.ts", "src", "sdk", "console/src", "tests", "scripts"]);
 const faults = checkDependencies(manifest, sources);
 if (!await auditAdvisories()) {
   const message = "the registry knows a vulnerability: see above";

@@ -56,7 +56,7 @@ export function checkRest(
   for (const source of sources) {
     for (const { specifier, line } of importsOf(source)) {
       const target = resolveImport(source.path, specifier);
-      if (target === undefined || !target.endsWith(".ts")) continue;
+      if (target === undefined || !/\.tsx?$/.test(target)) continue;
       edges.push({ from: source.path, to: target, line });
       if (exists(target)) continue;
       const message = `there is no file ${target}`;
@@ -165,8 +165,8 @@ function packageName(specifier: string): string {
 }
 
 if (import.meta.main) {
-  const product = await readSources(["main.ts", "src", "sdk"]);
-  const server = product.filter(({ path }) => !isWithin(path, "sdk"));
+  const product = await readSources(["main.ts", "src", "sdk", "console/src"]);
+  const server = product.filter(({ path }) => !isWithin(path, "sdk") && !isWithin(path, "console"));
   const rest = await readSources(["scripts", "tests"]);
   const known = new Set([...product, ...rest].map((source) => source.path));
   const faults = [

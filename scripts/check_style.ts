@@ -93,6 +93,6 @@ function mirrorOf(path: string): string {
 }
 
 if (import.meta.main) {
-  const sources = await readSources(["main.ts", "src", "sdk", "tests", "scripts"]);
+  const sources = await readSources(["main.ts", "src", "sdk", "console/src", "tests", "scripts"]);
   reportAndExit("style", sources.length, checkStyle(sources));
 }

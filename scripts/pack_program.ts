@@ -8,10 +8,22 @@
 import { cp } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildConsole, isConsoleCurrent } from "./console/build_files.ts";
 
 const ROOT = new URL("../", import.meta.url);
+const CONSOLE = "dist/console";
 /** Sources of the program, and what `deno.json` and the start of a server need. */
-const PARTS = ["main.ts", "deno.json", "deno.lock", "src", "sdk", "scripts/start_permissions.ts"];
+const PARTS = [
+  "main.ts",
+  "deno.json",
+  "deno.lock",
+  "src",
+  "sdk",
+  // A member of the workspace must be there; its sources need not, for it is built.
+  "console/deno.json",
+  CONSOLE,
+  "scripts/start_permissions.ts",
+];
 /** Beside the package's own package.json, which would change what the lock file has to say. */
 const APP = "app";
 const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules"]);
@@ -20,6 +32,7 @@ export async function writeProgramPackage(folder: string): Promise<void> {
   const copyPart = (part: string, to: string) =>
     copyTree(new URL(part, ROOT), `${folder}/${to}`, LEFT_OUT);
   await Deno.remove(folder, { recursive: true }).catch(() => undefined);
+  if (!await isConsoleCurrent(CONSOLE)) await buildConsole(CONSOLE);
   for (const part of PARTS) await copyPart(part, `${APP}/${part}`);
   await copyPart("scripts/pack/program_bin.js", "bin/daybook.js");
   await copyPart("LICENSE", "LICENSE");

@@ -39,7 +39,13 @@ export function startPermission(asked: Asked, around: Surroundings): string {
       const tls = [env.DAYBOOK_TLS_CERT, env.DAYBOOK_TLS_KEY].filter((path) => !!path);
       const cluster = env.FDB_CLUSTER_FILE ? [env.FDB_CLUSTER_FILE] : CLUSTER_FILES;
       const client = isCluster ? [...cluster, PLATFORM_MARK, packagesFolder(around)] : [];
-      const paths = [join(root, "src"), data, ...tls as string[], ...client];
+      const paths = [
+        join(root, "src"),
+        join(root, "dist/console"),
+        data,
+        ...tls as string[],
+        ...client,
+      ];
       return option("read", paths, around);
     }
     case "write":

@@ -94,7 +94,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "src/workers": { imports: ["src/domain"], types: ["src/features/service.ts", "src/host.ts"] },
   "src/http": {
     imports: ["src/domain"],
-    types: ["src/features", "src/host.ts"],
+    types: ["src/features", "src/host.ts", "src/console_files.ts"],
     packages: {
       "ipaddr.js": ["src/http"],
       "jsonc-parser": ["src/http/decode/json_fault.ts"],
@@ -127,6 +127,24 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:path": ["sdk/src/test/start_daybook.ts"],
       "node:process": ["sdk/src/test/start_daybook.ts"],
       "node:url": ["sdk/src/test/start_daybook.ts"],
+    },
+  },
+  // The console, in a browser. It knows the server by the client, and folds as the server does.
+  "src/console_files.ts": { imports: [] },
+  "console/src/parts": {
+    imports: ["console/src/shell/loaded.ts"],
+    packages: {
+      "preact": ["console/src/parts"],
+      "@daybook/client": ["console/src/parts"],
+      "@tanstack/virtual-core": ["console/src/parts/virtual_list.tsx"],
+    },
+  },
+  "console/src": {
+    imports: [],
+    packages: {
+      "preact": ["console/src"],
+      "@preact/signals": ["console/src"],
+      "@daybook/client": ["console/src"],
     },
   },
   // Composition: what each command starts, and with what.

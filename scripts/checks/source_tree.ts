@@ -37,14 +37,18 @@ async function collect(path: string, found: string[]): Promise<void> {
   const info = await Deno.stat(path).catch(() => undefined);
   if (info === undefined) return;
   if (info.isFile) {
-    if (path.endsWith(".ts")) found.push(path);
+    if (isSource(path)) found.push(path);
     return;
   }
   for await (const entry of Deno.readDir(path)) {
-    if (entry.isDirectory || entry.name.endsWith(".ts")) {
+    if (entry.isDirectory || isSource(entry.name)) {
       await collect(`${path}/${entry.name}`, found);
     }
   }
+}
+
+function isSource(path: string): boolean {
+  return /\.tsx?$/.test(path);
 }
 
 /** The line (from 1) where a position of the file is. */

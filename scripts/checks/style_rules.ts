@@ -77,7 +77,7 @@ function positionsOf({ name, dotDotDotToken }: ts.ParameterDeclaration): number 
 
 export function pathNames(source: Source): Fault[] {
   const parts = source.path.split("/");
-  const stems = parts.map((part) => part.replace(/(_test)?\.ts$/, ""));
+  const stems = parts.map((part) => part.replace(/(_test)?\.tsx?$/, ""));
   const faults: Fault[] = [];
   for (const stem of stems) {
     const words = stem.split("_");

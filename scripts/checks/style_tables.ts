@@ -9,6 +9,7 @@ export const FILE_LINES_MAX: readonly (readonly [folder: string, lines: number])
   ["scripts", 600],
   ["src", 400],
   ["sdk", 400],
+  ["console", 400],
   ["main.ts", 400],
 ];
 export const FUNCTION_LINES_MAX = 70;

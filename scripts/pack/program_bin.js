@@ -21,7 +21,7 @@ const env = { ...process.env, DENO_NO_PACKAGE_JSON: "1" };
 /** The options of a task that are written out; `serve` computes the rest from its settings. */
 function writtenOptions(task) {
   const ofTheTask = ["--no-config", "--no-lock", "--allow-run=deno"];
-  return tasks[task].split(" ").filter((word) =>
+  return (tasks[task].command ?? tasks[task]).split(" ").filter((word) =>
     word.startsWith("--") && !ofTheTask.includes(word)
   );
 }

@@ -30,6 +30,7 @@ import {
   type ServeOptions,
   startServer,
 } from "../http/serve.ts";
+import { consoleReader } from "../console_files.ts";
 import { CAPABILITIES } from "../kv/capabilities.ts";
 import type { Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/calls.ts";
@@ -68,6 +69,8 @@ import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./
 const SQL_RUNNERS = Math.max(2, Math.ceil(navigator.hardwareConcurrency / 2));
 /** Processes for heavy computation: more than one, so that one client's work never takes all. */
 const COMPUTE_RUNNERS = 2;
+/** Where `deno task console` puts the built console. */
+const CONSOLE_FOLDER = `${import.meta.dirname}/../../dist/console`;
 /** How long requests and worker runs that are under way may take to end once the stop begins. */
 const STOP_GRACE_MS = 4_000;
 /** How long a server with a broken store keeps answering that it is broken. */
@@ -251,6 +254,7 @@ function listen(
     headerPrefix: config.headerPrefix,
     ipLimitPerMinute: config.ipLimitPerMinute,
     corsOrigins: config.corsOrigins,
+    readConsole: consoleReader(CONSOLE_FOLDER),
     opensMetricsLocally: opensMetricsLocally(config),
     clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
   });

@@ -48,6 +48,7 @@ import { readDebug, setDebug } from "./operators/debug.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./operators/instances.ts";
 import { deploySpec, listSpecs, readSpec } from "./operators/specs.ts";
 import { readUsage } from "./operators/usage.ts";
+import { redirectConsole, sendConsole, sendConsoleFile } from "./platform/console.ts";
 import { answerLive, answerReady } from "./platform/health.ts";
 import { answerMetrics } from "./platform/metrics.ts";
 import { answerOpenApi } from "./platform/openapi.ts";
@@ -93,6 +94,9 @@ export const PATHS: readonly PathRoutes[] = [
     "/health/ready": { GET: answerReady },
     "/metrics": { GET: answerMetrics },
     "/openapi.json": { GET: answerOpenApi },
+    "/_console": { GET: redirectConsole },
+    "/_console/": { GET: sendConsole },
+    "/_console/{file}": { GET: sendConsoleFile },
   }),
   ...paths("data", {
     "/_atomic-write": { POST: writeAtomic },

@@ -9,12 +9,14 @@ Deno.test("the image starts the server with the permissions of `deno task start`
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
   const command: string[] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)![1]!);
   // The shell becomes the server, and nothing is fetched.
-  const started = (config.tasks.start as string).replace(
+  const started = (config.tasks.start.command as string).replace(
     "deno run ",
     "exec deno run --cached-only ",
   );
   assert.deepEqual(command, ["sh", "-c", started]);
-  assert.ok(dockerfile.includes("COPY scripts/start_permissions.ts scripts/"));
+  assert.ok(
+    dockerfile.includes("COPY scripts/start_permissions.ts scripts/build_console.ts scripts/"),
+  );
 });
 
 Deno.test("the image runs without root, keeps data in /data and listens on three ports", () => {

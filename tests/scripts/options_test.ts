@@ -57,7 +57,8 @@ Deno.test("a program that is called wrongly says what is wrong, and ends with 2"
 });
 
 /** Tasks that people call with options. */
-const TASKS = Object.entries(configuration.tasks).flatMap(([task, command]) => {
+const TASKS = Object.entries(configuration.tasks).flatMap(([task, given]) => {
+  const command = typeof given === "string" ? given : given.command;
   const program = /^deno run (?:--allow-[^ ]+ )+((?:scripts|tests)[^ ]+\.ts)$/.exec(command)?.[1];
   const isOurs = program !== undefined && Deno.readTextFileSync(program).includes("taskCommand(");
   return isOurs ? [task] : [];

@@ -23,21 +23,25 @@ function allowed(asked: Asked, env: Record<string, string>, change: Partial<Surr
 }
 
 Deno.test("the embedded store: its folder and the sources are read, its folder is written", () => {
-  assert.equal(allowed("read", {}), "--allow-read=/app/src,/app/data");
+  assert.equal(allowed("read", {}), "--allow-read=/app/src,/app/dist/console,/app/data");
   assert.equal(allowed("write", {}), "--allow-write=/app/data");
   const elsewhere = { DAYBOOK_DATA_DIR: "/var/lib/daybook" };
-  assert.equal(allowed("read", elsewhere), "--allow-read=/app/src,/var/lib/daybook");
+  assert.equal(
+    allowed("read", elsewhere),
+    "--allow-read=/app/src,/app/dist/console,/var/lib/daybook",
+  );
   assert.equal(allowed("write", elsewhere), "--allow-write=/var/lib/daybook");
 });
 
 Deno.test("an empty setting is none, as for the server itself", () => {
   const empty = { DAYBOOK_DATA_DIR: "", DAYBOOK_TLS_CERT: "", DAYBOOK_STORE: "" };
-  assert.equal(allowed("read", empty), "--allow-read=/app/src,/app/data");
+  assert.equal(allowed("read", empty), "--allow-read=/app/src,/app/dist/console,/app/data");
 });
 
 Deno.test("certificate and key are read, and nothing beside them", () => {
   const tls = { DAYBOOK_TLS_CERT: "/etc/tls/cert.pem", DAYBOOK_TLS_KEY: "key.pem" };
-  const expected = "--allow-read=/app/src,/app/data,/etc/tls/cert.pem,/app/key.pem";
+  const expected =
+    "--allow-read=/app/src,/app/dist/console,/app/data,/etc/tls/cert.pem,/app/key.pem";
   assert.equal(allowed("read", tls), expected);
 });
 
@@ -78,7 +82,7 @@ Deno.test("a path with a comma is refused: the part behind it would be allowed t
 
 Deno.test("the shell of the task gives the server these options, each as one word", async () => {
   const config = JSON.parse(await Deno.readTextFile("deno.json"));
-  const task: string = config.tasks.start;
+  const task: string = config.tasks.start.command;
   assert.match(task, /^deno run --frozen --no-prompt /);
   assert.match(task, / main\.ts serve$/);
   const asking = task.match(/"\$\([^)]*\)"/g)!;

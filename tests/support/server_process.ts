@@ -202,7 +202,7 @@ function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
 /** The server gets exactly the options that the `start` task gives it. */
 async function startOptions(env: Readonly<Record<string, string>>): Promise<string[]> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
-  const words = (config.tasks.start as string).split(" ");
+  const words = (config.tasks.start.command as string).split(" ");
   // The task's shell runs a script for these; here the same functions make them.
   const made = ASKED.map((asked) => startPermission(asked, surroundings(env)));
   const fixed = words.filter((word) => word.startsWith("--") && !OF_ASKING.has(word));

@@ -1,0 +1,24 @@
+/**
+ * The pages: their names, addresses and code, which is loaded when a page is first opened. A page
+ * is a component that reads the rest of its address from `place`.
+ */
+
+import type { ComponentType } from "preact";
+import { HomePage } from "./home/home_page.tsx";
+
+export interface PageRow {
+  /** The first segment of its address. */
+  readonly segment: string;
+  readonly title: string;
+  /** Whether only operators can use it, for no API key may make its calls. */
+  readonly operatorOnly?: boolean;
+  readonly component: ComponentType | (() => Promise<ComponentType>);
+  readonly isLazy?: true;
+}
+
+export const HOME = "";
+
+/** In the order of the navigation. */
+export const PAGES: readonly PageRow[] = [
+  { segment: HOME, title: "Home", component: HomePage },
+];

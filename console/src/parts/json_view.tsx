@@ -1,0 +1,120 @@
+/**
+ * A value of JSON as a tree that opens and closes. Whatever it holds is shown as text. Long texts
+ * and long lists show their beginning, and more on demand, so that no value can stall the page.
+ */
+
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+
+export type JsonPath = readonly (string | number)[];
+
+export interface JsonViewProps {
+  readonly value: unknown;
+  /** How many levels are open at first. */
+  readonly openLevels?: number;
+  /** The class of a value, for example of one that has changed. */
+  readonly markOf?: (path: JsonPath) => string | undefined;
+  /** What stands behind a value, for example a button. */
+  readonly after?: (path: JsonPath) => ComponentChildren;
+}
+
+/** So much of a text, and so many members, are shown at once. */
+const CHARACTERS_SHOWN = 400;
+const MEMBERS_SHOWN = 100;
+
+export function JsonView({ value, openLevels = 3, markOf, after }: JsonViewProps) {
+  const tree = { openLevels, markOf, after };
+  return (
+    <div class="json">
+      <Node value={value} path={[]} tree={tree} />
+    </div>
+  );
+}
+
+type Tree = Pick<JsonViewProps, "markOf" | "after"> & { readonly openLevels: number };
+
+interface NodeProps {
+  readonly name?: string;
+  readonly value: unknown;
+  readonly path: JsonPath;
+  readonly tree: Tree;
+}
+
+function Node({ name, value, path, tree }: NodeProps) {
+  const label = name === undefined ? null : <span class="json-name">{name}</span>;
+  const mark = tree.markOf?.(path);
+  if (typeof value !== "object" || value === null) {
+    return (
+      <div class={`json-line ${mark ?? ""}`}>
+        {label} <Scalar value={value} /> {tree.after?.(path)}
+      </div>
+    );
+  }
+  return <Branch label={label} value={value} path={path} tree={tree} mark={mark} />;
+}
+
+interface BranchProps extends Omit<NodeProps, "name"> {
+  readonly value: object;
+  readonly label: ComponentChildren;
+  readonly mark: string | undefined;
+}
+
+function Branch({ label, value, path, tree, mark }: BranchProps) {
+  const [isOpen, setOpen] = useState(path.length < tree.openLevels);
+  const [shown, setShown] = useState(MEMBERS_SHOWN);
+  const names = Object.keys(value);
+  const isList = Array.isArray(value);
+  const summary = isList ? `[${names.length}]` : `{${names.length}}`;
+  if (names.length === 0) {
+    return (
+      <div class={`json-line ${mark ?? ""}`}>
+        {label} {isList ? "[]" : "{}"} {tree.after?.(path)}
+      </div>
+    );
+  }
+  return (
+    <details
+      open={isOpen}
+      class={mark}
+      onToggle={(event) => setOpen(event.currentTarget.open)}
+    >
+      <summary>
+        {label} <span class="quiet">{summary}</span> {tree.after?.(path)}
+      </summary>
+      {isOpen && names.slice(0, shown).map((name) => (
+        <Node
+          key={name}
+          name={name}
+          value={(value as Record<string, unknown>)[name]}
+          path={[...path, isList ? Number(name) : name]}
+          tree={tree}
+        />
+      ))}
+      {isOpen && names.length > shown && (
+        <button
+          type="button"
+          class="small"
+          onClick={() => setShown(shown + MEMBERS_SHOWN)}
+        >
+          {`Show more of ${names.length}`}
+        </button>
+      )}
+    </details>
+  );
+}
+
+function Scalar({ value }: { value: unknown }) {
+  const [shown, setShown] = useState(CHARACTERS_SHOWN);
+  if (typeof value !== "string") return <span class="json-value">{String(value)}</span>;
+  // Marks that turn the direction of writing must not reach beyond the value.
+  const text = <bdi class="json-text">{JSON.stringify(value.slice(0, shown))}</bdi>;
+  if (value.length <= shown) return text;
+  return (
+    <>
+      {text}{" "}
+      <button type="button" class="small" onClick={() => setShown(shown * 10)}>
+        {`Show more of ${value.length.toLocaleString("en")} characters`}
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,44 @@
+/** What the server or the network refused: what is wrong, where, and what to do. */
+
+import type { RefusalBase } from "@daybook/client";
+
+export interface RefusalNoteProps {
+  readonly refusal: RefusalBase & { readonly error_type?: string; readonly details?: unknown };
+  readonly onRetry?: () => void;
+}
+
+export function RefusalNote({ refusal, onRetry }: RefusalNoteProps) {
+  const { error, error_type, hint, path, details, request_id, status } = refusal;
+  return (
+    <div class="note danger" role="alert">
+      <p>
+        <strong>{error}</strong>
+        {path
+          ? (
+            <>
+              at <code>{path}</code>
+            </>
+          )
+          : null}
+      </p>
+      {hint && <p>{hint}</p>}
+      {Array.isArray(details) && (
+        <ul>{details.map((detail, index) => <li key={index}>{textOfDetail(detail)}</li>)}</ul>
+      )}
+      <p class="quiet">
+        <code>{error_type ?? "refused"}</code>
+        {status > 0 && <>, status {status}</>}
+        {request_id && (
+          <>
+            , request <code>{request_id}</code>
+          </>
+        )}
+      </p>
+      {onRetry && <button type="button" onClick={onRetry}>Try again</button>}
+    </div>
+  );
+}
+
+function textOfDetail(detail: unknown): string {
+  return typeof detail === "string" ? detail : JSON.stringify(detail);
+}

@@ -1,0 +1,71 @@
+/**
+ * The clients of the server that has sent this page, made from the credentials and the chosen
+ * instance. All that the console reads and writes goes through them.
+ */
+
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { type Client, createClient } from "@daybook/client";
+import { type Admin, createAdmin } from "@daybook/client/admin";
+import { instanceInPlace } from "./router.ts";
+import { credentials, signOut } from "./session.ts";
+
+export interface Connection {
+  /** Reads data, with the key or with the token and the chosen instance. */
+  readonly db: Client;
+  /** Writes data; absent without a key, for no token may write. */
+  readonly writer?: Client;
+  /** Absent without an operator token. */
+  readonly admin?: Admin;
+  /** The instance that an operator has chosen. */
+  readonly instanceId?: string;
+}
+
+/** What `GET /` says of the server at this address. */
+export interface About {
+  readonly name: string;
+  readonly version: string;
+  readonly environment: "production" | "staging" | "test";
+}
+
+/** A page waits no longer for an answer that may not come: a person can try again. */
+const OPTIONS = { timeoutMs: 20_000, retries: 2 } as const;
+
+const chosen = signal<string | undefined>(undefined);
+
+/** The only instance of a token, or the first one: the choice where the address names none. */
+export function chooseInstance(instanceId: string | undefined): void {
+  chosen.value = instanceId;
+}
+
+export const connection: ReadonlySignal<Connection> = computed(() => {
+  const { token, key } = credentials.value;
+  const instanceId = token === undefined ? undefined : instanceInPlace.value ?? chosen.value;
+  const url = location.origin;
+  const withKey = key === undefined ? undefined : createClient({
+    ...OPTIONS,
+    url,
+    key,
+    fetch: watched,
+  });
+  if (token === undefined) return { db: withKey ?? createClient({ url }), writer: withKey };
+  return {
+    db: createClient({ ...OPTIONS, url, key: token, instanceId, fetch: watched }),
+    writer: withKey,
+    admin: createAdmin({ ...OPTIONS, url, token, instanceId, fetch: watched }),
+    instanceId,
+  };
+});
+
+/** A credential that the server no longer accepts ends the session, and the user is told why. */
+async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (response.status === 401) {
+    signOut("The server no longer accepts this token or key. It may have expired or been revoked.");
+  }
+  return response;
+}
+
+export async function readAbout(): Promise<About> {
+  const response = await fetch(new URL("/", location.origin));
+  return await response.json() as About;
+}

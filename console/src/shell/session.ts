@@ -1,0 +1,78 @@
+/**
+ * Who uses the console: an operator token, an API key, or both. They are kept in memory and in
+ * `sessionStorage`, which ends with the tab, and in no cookie. A token may come in the fragment of
+ * the address (`#token=...`), which no server sees; it is taken out of the address at once.
+ */
+
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { takeFromFragment } from "./router.ts";
+
+/** Each may be absent; without both nobody is signed in. */
+export interface Credentials {
+  /** An operator token: sees the instances it may, and administers them. */
+  readonly token?: string;
+  /** An API key: reads and perhaps writes the data of one environment of one instance. */
+  readonly key?: string;
+}
+
+const KEPT_UNDER = "daybook.credentials";
+
+const kept = signal<Credentials>({});
+const leftBecause = signal<string | undefined>(undefined);
+
+export const credentials: ReadonlySignal<Credentials> = kept;
+
+/** Why the last session ended, if not by the wish of the user. */
+export const signOutReason: ReadonlySignal<string | undefined> = leftBecause;
+
+export function isSignedIn({ token, key }: Credentials): boolean {
+  return token !== undefined || key !== undefined;
+}
+
+/** An API key begins with `dbk_`; everything else is taken for an operator token. */
+export function credentialsOf(text: string): Credentials {
+  const bare = text.trim();
+  if (bare === "") return {};
+  return bare.startsWith("dbk_") ? { key: bare } : { token: bare };
+}
+
+export function signIn(given: Credentials): void {
+  leftBecause.value = undefined;
+  kept.value = given;
+  sessionStorage.setItem(KEPT_UNDER, JSON.stringify(given));
+}
+
+/** Adds the key by which an operator writes. */
+export function addKey(key: string | undefined): void {
+  signIn({ ...kept.peek(), key });
+}
+
+export function signOut(reason?: string): void {
+  leftBecause.value = reason;
+  kept.value = {};
+  sessionStorage.removeItem(KEPT_UNDER);
+}
+
+/** Signs in with the token of the address, now or whenever one comes, or as before a reload. */
+export function restoreSession(): void {
+  kept.value = parseCredentials(sessionStorage.getItem(KEPT_UNDER));
+  signInFromFragment();
+  addEventListener("hashchange", signInFromFragment);
+}
+
+function signInFromFragment(): void {
+  const token = takeFromFragment("token");
+  if (token !== undefined) signIn(credentialsOf(token));
+}
+
+function parseCredentials(text: string | null): Credentials {
+  try {
+    const { token, key } = JSON.parse(text ?? "{}");
+    return {
+      token: typeof token === "string" ? token : undefined,
+      key: typeof key === "string" ? key : undefined,
+    };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,97 @@
+/** How the files of the console are sent: types, policy, compression, and what may be kept. */
+
+import assert from "node:assert/strict";
+import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
+import type { ConsoleFile } from "../../../src/console_files.ts";
+import { scriptApp, TEST_LISTENER } from "../scripted_service.ts";
+
+const BASE = "http://127.0.0.1:8002";
+
+function fileOf(type: string, text: string): ConsoleFile {
+  const bytes = new TextEncoder().encode(text);
+  const brotli = new Uint8Array(brotliCompressSync(bytes));
+  return { type, hash: "ab".repeat(32), bytes, brotli };
+}
+
+const FILES = new Map([
+  ["index.html", fileOf("text/html; charset=utf-8", "<h1>console</h1>")],
+  ["main.js", fileOf("text/javascript; charset=utf-8", "main()")],
+  ["chunk-4LPG2FXC.js", fileOf("text/javascript; charset=utf-8", "chunk()")],
+]);
+
+const { app } = scriptApp({}, {
+  ...TEST_LISTENER,
+  readConsole: () => Promise.resolve(FILES),
+});
+
+function ask(path: string, headers: Record<string, string> = {}): Promise<Response> {
+  return app.fetch(new Request(`${BASE}${path}`, { headers }));
+}
+
+Deno.test("the console is sent without a credential, as the type of its file", async () => {
+  for (const [path, name] of [["", "index.html"], ["main.js", "main.js"]] as const) {
+    const response = await ask(`/_console/${path}`);
+    assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), FILES.get(name)!.type);
+    assert.equal(await response.text(), new TextDecoder().decode(FILES.get(name)!.bytes));
+  }
+});
+
+Deno.test("the address without its last slash leads to the one with it", async () => {
+  const response = await ask("/_console");
+  assert.equal(response.status, 308);
+  assert.equal(response.headers.get("location"), "/_console/");
+});
+
+Deno.test("no page may load anything from elsewhere, run inline code, or show it in a frame", async () => {
+  const response = await ask("/_console/");
+  const policy = response.headers.get("content-security-policy")!;
+  for (
+    const rule of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "img-src 'self' data:",
+      "frame-ancestors 'none'",
+    ]
+  ) assert.ok(policy.split("; ").includes(rule), rule);
+  assert.equal(response.headers.get("x-content-type-options"), "nosniff");
+  assert.equal(response.headers.get("referrer-policy"), "no-referrer");
+});
+
+Deno.test("what a browser may decompress is sent compressed", async () => {
+  const response = await ask("/_console/main.js", { "accept-encoding": "gzip, br" });
+  assert.equal(response.headers.get("content-encoding"), "br");
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  assert.equal(new TextDecoder().decode(brotliDecompressSync(bytes)), "main()");
+});
+
+Deno.test("a name with a hash is kept for good, every other file asked for anew under its tag", async () => {
+  const hashed = await ask("/_console/chunk-4LPG2FXC.js");
+  assert.equal(hashed.headers.get("cache-control"), "public, max-age=31536000, immutable");
+  const main = await ask("/_console/main.js");
+  assert.equal(main.headers.get("cache-control"), "no-cache");
+  const again = await ask("/_console/main.js", { "if-none-match": main.headers.get("etag")! });
+  assert.equal(again.status, 304);
+  assert.equal(await again.text(), "");
+  const changed = await ask("/_console/main.js", { "if-none-match": 'W/"cd"' });
+  assert.equal(changed.status, 200);
+});
+
+Deno.test("a file that the console does not have is 404", async () => {
+  for (const name of ["other.js", "..%2fmain.ts", "manifest.json", "index.html.br"]) {
+    const response = await ask(`/_console/${name}`);
+    assert.equal(response.status, 404, name);
+    assert.equal((await response.json()).error, "The console has no such file");
+  }
+});
+
+Deno.test("a server without the built console says how to build it", async () => {
+  for (const readConsole of [undefined, () => Promise.resolve(undefined)]) {
+    const { app } = scriptApp({}, { ...TEST_LISTENER, readConsole });
+    const response = await app.fetch(new Request(`${BASE}/_console/`));
+    assert.equal(response.status, 404);
+    assert.match((await response.json()).error, /not built.*deno task console/);
+  }
+});

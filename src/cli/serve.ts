@@ -278,7 +278,9 @@ function announce(
     const what = environment ?? `all hosts of ${config.baseDomain}`;
     lines.push(`  ${what.padEnd(12)}${reachableUrl(config, url)}`);
   }
-  if (server === undefined) lines.push("  worker only: no address");
+  const [first] = server?.addresses ?? [];
+  if (first === undefined) lines.push("  worker only: no address");
+  else lines.push("  console     /_console/ at each address; `daybook open` opens it");
   lines.push(
     `  ${storePlace(config)}`,
   );

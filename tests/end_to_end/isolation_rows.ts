@@ -341,6 +341,9 @@ export const OPERATOR_ROWS: readonly RouteRow[] = [
 /** Routes without an instance: their answers belong to nobody, or to operators of everything. */
 export const SHARED_ROUTES: Readonly<Record<string, string>> = {
   "GET /": "tells what is here, and nothing of whose",
+  "GET /_console": "leads to the console",
+  "GET /_console/": "the console before anybody has signed in: the same for all",
+  "GET /_console/{file}": "code and styles of the console: the same for all",
   "GET /health/live": "tells that the process runs, and nothing else",
   "GET /health/ready": "tells whether the store answers, and nothing else",
   "GET /metrics": "counts; for operators, or on loopback",

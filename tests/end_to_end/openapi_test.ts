@@ -62,9 +62,9 @@ interface Case {
 }
 
 const CASES: readonly Case[] = PATHS.flatMap(({ pattern, methods }) =>
-  [...methods].map(([method, { access, operation }]) => {
+  [...methods].flatMap(([method, { access, operation }]) => {
     const name = `${method} ${pattern}`;
-    return { name, method, pattern, access, operation };
+    return operation.isPage ? [] : [{ name, method, pattern, access, operation }];
   })
 );
 

@@ -73,12 +73,16 @@ export function* openApiSteps(
   paths: readonly PathRoutes[],
   deployed?: DescribedSpec,
 ): Steps<string> {
-  const places = paths.map(placeOf);
+  const places = paths.filter(isOfApi).map(placeOf);
   for (const detail of ["all", "without schemas"] as const) {
     const text = yield* writeDocument(places, deployed, detail);
     if (text !== undefined) return text;
   }
   return (yield* writeDocument(places, deployed, "nothing"))!;
+}
+
+function isOfApi({ methods }: PathRoutes): boolean {
+  return [...methods.values()].every(({ operation }) => operation.isPage !== true);
 }
 
 /** Undefined if the text would become too large. */

@@ -11,6 +11,8 @@ export type BodyForm = "json" | "optional json" | "multipart" | "json lines";
 export interface Operation {
   /** The operation's name in generated clients; must not change once released. */
   readonly id: string;
+  /** For browsers: no call of the API, so the OpenAPI document leaves it out. */
+  readonly isPage?: true;
   /** One line. */
   readonly summary: string;
   readonly query?: Query;

@@ -1,6 +1,6 @@
 /**
  * `/_console/`: the files of the console, for anybody. They hold no data: what a page shows, it
- * asks for with the key or token of its user. See docs/guide/console.md.
+ * asks for with the key or token of its user. See docs/operate/console.md.
  */
 
 import type { ConsoleFile } from "../../console_files.ts";
@@ -25,6 +25,7 @@ const NOT_BUILT: Refusal = {
 /** The address without its last slash, against which a page would look for its files elsewhere. */
 export const redirectConsole: Route = open("open", {
   id: "redirectConsole",
+  isPage: true,
   summary: "Sends a browser on to the console",
   answers: { 308: null },
   run: (_edge, { requestId }) =>
@@ -36,6 +37,7 @@ export const redirectConsole: Route = open("open", {
 
 export const sendConsole: Route = open("open", {
   id: "readConsole",
+  isPage: true,
   summary: "The console, for a browser",
   isTagged: true,
   answers: { 200: "text/html" },
@@ -45,6 +47,7 @@ export const sendConsole: Route = open("open", {
 
 export const sendConsoleFile: Route = open("open", {
   id: "readConsoleFile",
+  isPage: true,
   summary: "A file of the console: code, styles, a picture",
   isTagged: true,
   answers: { 200: "*/*" },

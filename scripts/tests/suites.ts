@@ -187,6 +187,8 @@ export const MEMORY_SUITES: readonly (readonly Suite[])[] = [
       name: "service and HTTP, FoundationDB in memory",
       paths: [...FEATURE_TESTS, ...OTHER_TESTS, ...HTTP_TESTS],
       env: IN_MEMORY,
+      // The ordinary run has tried all of them on the embedded engine.
+      sizes: { VIEW_RUNS: "15", EXPORT_SEEDS: "3" },
     },
   ],
 ];

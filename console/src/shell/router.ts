@@ -4,14 +4,7 @@
  */
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-
-export type Query = Readonly<Record<string, string | number | undefined>>;
-
-/** Where the reader is: `#/streams/order?prefix=7K` is a path of two segments, one parameter. */
-export interface Place {
-  readonly path: readonly string[];
-  readonly query: Readonly<Record<string, string>>;
-}
+import { formatPlace, parsePlace, type Place, type Query } from "./place.ts";
 
 const INSTANCE = "instance";
 
@@ -25,35 +18,6 @@ export const place: ReadonlySignal<Place> = computed(() => parsePlace(fragment.v
 export const instanceInPlace: ReadonlySignal<string | undefined> = computed(() =>
   place.value.query[INSTANCE]
 );
-
-export function parsePlace(text: string): Place {
-  const bare = text.replace(/^#?\/?/, "");
-  const mark = bare.indexOf("?");
-  const path = mark < 0 ? bare : bare.slice(0, mark);
-  const query = new URLSearchParams(mark < 0 ? "" : bare.slice(mark + 1));
-  return {
-    path: path.split("/").filter((segment) => segment !== "").map(decoded),
-    query: Object.fromEntries(query),
-  };
-}
-
-/** A segment that is no percent-encoding stands for itself. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
-/** `path` and `query` as the text behind `#`; parameters without a value are left out. */
-export function formatPlace(path: readonly string[], query: Query = {}): string {
-  const given = Object.entries(query)
-    .filter(([, value]) => value !== undefined && value !== "")
-    .map(([name, value]) => [name, String(value)]);
-  const text = new URLSearchParams(given).toString();
-  return `#/${path.map(encodeURIComponent).join("/")}${text === "" ? "" : `?${text}`}`;
-}
 
 /** For links. The instance stays the same unless `query` names another one. */
 export function hrefOf(path: readonly string[], query: Query = {}): string {

@@ -1,7 +1,7 @@
 /** How a distance in time is put into words. */
 
 import assert from "node:assert/strict";
-import { distance } from "../../../console/src/parts/time_text.tsx";
+import { distance } from "../../../console/src/parts/distance.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const SECOND = 1000;

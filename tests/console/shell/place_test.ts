@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { formatPlace, parsePlace } from "../../../console/src/shell/router.ts";
+import { formatPlace, parsePlace } from "../../../console/src/shell/place.ts";
 
 Deno.test("an address is a path of segments and a query", () => {
   const place = parsePlace("#/streams/order/7KD2M9QXA?length=3&from=now");

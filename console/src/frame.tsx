@@ -2,8 +2,11 @@
 
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { DaybookError, type Refusal } from "@daybook/client";
 import type { Instance } from "@daybook/client/admin";
+import { EmptyState } from "./parts/empty_state.tsx";
 import { Choice } from "./parts/field.tsx";
+import { RefusalNote } from "./parts/refusal_note.tsx";
 import { type About, chooseInstance, connection } from "./shell/connection.ts";
 import { type PageRow, PAGES } from "./pages.ts";
 import { goTo, hrefOf, place } from "./shell/router.ts";
@@ -16,6 +19,7 @@ const INSTANCES_LISTED_MAX = 500;
 export function Frame({ about }: { about: About }) {
   const [segment = ""] = place.value.path;
   const page = PAGES.find((row) => row.segment === segment);
+  const instances = useInstances();
   useEffect(() => {
     document.title = `${page?.title ?? "Not found"} - Daybook ${about.environment}`;
   }, [page, about]);
@@ -25,7 +29,7 @@ export function Frame({ about }: { about: About }) {
       <header class="top">
         <a class="brand" href={hrefOf([])}>Daybook</a>
         <span class={`environment ${about.environment}`}>{about.environment}</span>
-        <InstanceChoice />
+        <InstanceChoice instances={instances.found} />
         <span class="grow" />
         <ThemeChoice />
         <button type="button" onClick={() => signOut()}>Sign out</button>
@@ -42,7 +46,9 @@ export function Frame({ about }: { about: About }) {
         ))}
       </nav>
       <main id="main" tabIndex={-1}>
-        {page === undefined ? <NotFound /> : <PageView key={`${page.segment}`} page={page} />}
+        {instances.refusal !== undefined && <RefusalNote refusal={instances.refusal} />}
+        {instances.found?.length === 0 && <NoInstance />}
+        {page === undefined ? <NotFound /> : <PageView key={page.segment} page={page} />}
       </main>
     </div>
   );
@@ -70,7 +76,7 @@ function PageView({ page }: { page: PageRow }) {
     );
   }, [page]);
   // Pages ask for data as soon as they are there, which needs to know whose.
-  if (!isInstanceKnown()) return <p class="quiet" role="status">Loading</p>;
+  if (!isInstanceKnown()) return null;
   if (page.operatorOnly && credentials.value.token === undefined) return <NeedsOperator />;
   if (fault !== undefined) return <p class="note danger" role="alert">{fault}</p>;
   const Component = page.isLazy ? loaded?.component : page.component as ComponentType;
@@ -102,46 +108,67 @@ function NotFound() {
   );
 }
 
-/** Nothing to choose with a key, which has its instance. */
-function InstanceChoice() {
-  const { admin, instanceId } = connection.value;
-  const [instances, setInstances] = useState<readonly Instance[]>();
+/** The instances that a token may see, as far as they are known. */
+interface Instances {
+  readonly found?: readonly Instance[];
+  readonly refusal?: Refusal;
+}
+
+/** Asks for the instances of the token. A key has its own, so there is nothing to ask. */
+function useInstances(): Instances {
+  const [instances, setInstances] = useState<Instances>({});
   const { token } = credentials.value;
   useEffect(() => {
-    if (admin === undefined) return;
+    setInstances({});
+    if (token === undefined) return;
     const ending = new AbortController();
-    void listInstances(ending.signal).then((found) => {
+    void listInstances(ending.signal).then((answer) => {
       if (ending.signal.aborted) return;
-      setInstances(found);
-      chooseInstance(found[0]?.id);
+      setInstances(answer);
+      chooseInstance(answer.found?.[0]?.id);
     });
     return () => ending.abort();
   }, [token]);
-  if (admin === undefined || instances === undefined) return null;
-  if (instances.length <= 1) {
-    return <span class="quiet">{instances[0]?.slug ?? "no instance"}</span>;
-  }
-  return (
-    <Choice
-      label="Instance"
-      value={instanceId ?? ""}
-      options={instances.map(({ id, slug }) => [id, slug])}
-      onChange={(instance) => goTo(place.peek().path.slice(0, 1), { instance })}
-    />
-  );
+  return instances;
 }
 
-async function listInstances(signal: AbortSignal): Promise<Instance[]> {
+async function listInstances(signal: AbortSignal): Promise<Instances> {
   const found: Instance[] = [];
   try {
     for await (const instance of connection.peek().admin!.instances.list({ signal })) {
       found.push(instance);
       if (found.length === INSTANCES_LISTED_MAX) break;
     }
-  } catch {
-    // The page says what the server refuses; without instances there is nothing to choose.
+    return { found };
+  } catch (error) {
+    if (!(error instanceof DaybookError)) throw error;
+    return { refusal: error.refusal };
   }
-  return found;
+}
+
+function InstanceChoice({ instances }: { instances: readonly Instance[] | undefined }) {
+  if (instances === undefined || instances.length === 0) return null;
+  if (instances.length === 1) return <span class="quiet">{instances[0]!.slug}</span>;
+  return (
+    <Choice
+      label="Instance"
+      value={connection.value.instanceId ?? ""}
+      options={instances.map(({ id, slug }) => [id, slug])}
+      onChange={(instance) => goTo(place.peek().path.slice(0, 1), { instance })}
+    />
+  );
+}
+
+function NoInstance() {
+  return (
+    <EmptyState
+      title="No instance yet"
+      command={'curl -X POST -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" ' +
+        `-d '{"slug": "shop", "tier": "pro"}' ${location.origin}/api/instances`}
+    >
+      This token sees no instance. An operator whose token is not restricted can create one.
+    </EmptyState>
+  );
 }
 
 function ThemeChoice() {

@@ -21,4 +21,10 @@ export const HOME = "";
 /** In the order of the navigation. */
 export const PAGES: readonly PageRow[] = [
   { segment: HOME, title: "Home", component: HomePage },
+  {
+    segment: "streams",
+    title: "Streams",
+    isLazy: true,
+    component: async () => (await import("./streams/streams_page.tsx")).StreamsPage,
+  },
 ];

@@ -140,7 +140,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   "console/src": {
-    imports: [],
+    imports: ["src/domain"],
     packages: {
       "preact": ["console/src"],
       "@preact/signals": ["console/src"],

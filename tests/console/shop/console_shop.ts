@@ -19,7 +19,7 @@ export const ORDERS = {
   /** Placed; its payment was refused, its saga compensated, then it was declined. */
   declined: "DEC11NED1",
 } as const;
-export const CUSTOMER = "CUST0MER1";
+export const CUSTOMER = "ADA000001";
 
 export interface ConsoleShop {
   readonly server: ServerProcess;

@@ -1,0 +1,59 @@
+/** One stream: its events, or its state at any length. */
+
+import { useEffect, useMemo } from "preact/hooks";
+import { EmptyState } from "../parts/empty_state.tsx";
+import { LoadingView } from "../parts/loading_view.tsx";
+import { RefusalNote } from "../parts/refusal_note.tsx";
+import { connection } from "../shell/connection.ts";
+import { useLoaded } from "../shell/loaded.ts";
+import { hrefOf, place } from "../shell/router.ts";
+import { EventList } from "./event_list.tsx";
+import { openStreamEvents } from "./stream_events.ts";
+import { TimeTravel } from "./time_travel.tsx";
+
+export interface StreamProps {
+  readonly type: string;
+  readonly id: string;
+}
+
+const VIEWS = [["events", "Events"], ["states", "Time travel"]] as const;
+
+export function StreamView({ type, id }: StreamProps) {
+  const { db } = connection.value;
+  const { view = "events" } = place.value.query;
+  const length = useLoaded((signal) => db[type]!(id).length({ signal }), [db]);
+  const events = useMemo(() => openStreamEvents(db, type, id), [db]);
+  useEffect(() => () => events.stop(), [events]);
+  const refusal = events.refusal.value;
+  return (
+    <>
+      <p>
+        <a href={hrefOf(["streams", type])}>All streams of {type}</a>
+      </p>
+      <h1 class="mono">{type}:{id}</h1>
+      <nav class="tabs" aria-label="Views of the stream">
+        {VIEWS.map(([name, title]) => (
+          <a
+            key={name}
+            href={hrefOf(["streams", type, id], { view: name === "events" ? undefined : name })}
+            aria-current={view === name ? "page" : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      {refusal !== undefined && <RefusalNote refusal={refusal} />}
+      <LoadingView of={length}>
+        {({ length: count }) => {
+          if (count === 0) {
+            return (
+              <EmptyState title="No events">Nothing has been written to this stream.</EmptyState>
+            );
+          }
+          const shown = { type, id, length: count, events };
+          return view === "states" ? <TimeTravel {...shown} /> : <EventList {...shown} />;
+        }}
+      </LoadingView>
+    </>
+  );
+}

@@ -1,0 +1,167 @@
+/** The state of a stream after any number of its events: what changed, and since which event. */
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Field } from "../parts/field.tsx";
+import { type JsonPath, JsonView } from "../parts/json_view.tsx";
+import { RefusalNote } from "../parts/refusal_note.tsx";
+import { hrefOf, place, setQuery } from "../shell/router.ts";
+import { type Change, changesBetween, lastToChange } from "../shell/state_changes.ts";
+import type { Timeline } from "../shell/stream_fold.ts";
+import type { ShownStream } from "./event_list.tsx";
+import { type Pair, useStates } from "./use_states.ts";
+
+export function TimeTravel(stream: ShownStream) {
+  const { type, id, length, events } = stream;
+  const { query } = place.value;
+  const shown = clamp(query.length, length, length);
+  const base = clamp(query.base, length, Math.max(0, shown - 1));
+  const [pair, timeline] = useStates(stream, base, shown);
+  const index = shown - 1;
+  useEffect(() => events.need(Math.max(0, index), Math.max(0, index)), [events, index]);
+  const entry = index < 0 ? undefined : events.at(index);
+  return (
+    <>
+      <div class="field">
+        <label for="length">State after {shown} of {length} events</label>
+        <input
+          id="length"
+          type="range"
+          min={0}
+          max={length}
+          value={shown}
+          onInput={(event) => setQuery({ length: event.currentTarget.value })}
+        />
+      </div>
+      <div class="row">
+        <button
+          type="button"
+          disabled={shown === 0}
+          onClick={() => setQuery({ length: shown - 1 })}
+        >
+          Event before
+        </button>
+        <button
+          type="button"
+          disabled={shown === length}
+          onClick={() => setQuery({ length: shown + 1 })}
+        >
+          Next event
+        </button>
+        <Field
+          label="Compared with the state after"
+          type="number"
+          value={base}
+          onInput={(value) => setQuery({ base: value })}
+        />
+        {query.base !== undefined && (
+          <button
+            type="button"
+            onClick={() => setQuery({ base: undefined })}
+          >
+            Compare with the event before
+          </button>
+        )}
+      </div>
+      <p aria-live="polite">
+        {entry === undefined ? "Before the first event." : (
+          <>
+            Event {index}:{" "}
+            <a href={hrefOf(["streams", type, id], { event: index })}>{entry.event.type}</a>
+          </>
+        )}
+      </p>
+      {pair.refusal !== undefined && <RefusalNote refusal={pair.refusal} />}
+      {pair.after !== undefined && <Compared pair={pair} timeline={timeline} {...stream} />}
+    </>
+  );
+}
+
+function clamp(text: string | undefined, length: number, otherwise: number): number {
+  const number = Number(text);
+  if (text === undefined || !Number.isInteger(number)) return otherwise;
+  return Math.min(length, Math.max(0, number));
+}
+
+interface ComparedProps extends ShownStream {
+  readonly pair: Pair;
+  readonly timeline: Timeline | undefined;
+}
+
+function Compared({ pair, timeline, type, id }: ComparedProps) {
+  const { before, after, shown } = pair;
+  const changes = useMemo(() => changesBetween(before, after), [before, after]);
+  const changed = useMemo(() => new Set(changes.map(({ path }) => JSON.stringify(path))), [
+    changes,
+  ]);
+  const [blamed, setBlamed] = useState<{ path: JsonPath; index: number | undefined }>();
+  useEffect(() => setBlamed(undefined), [shown]);
+  return (
+    <div class="columns">
+      <section class="card" aria-label="State">
+        <h2>State</h2>
+        <JsonView
+          value={after}
+          markOf={(path) => changed.has(JSON.stringify(path)) ? "changed" : undefined}
+          after={(path) =>
+            timeline !== undefined && path.length > 0 && (
+              <button
+                type="button"
+                class="small blame"
+                aria-label={`Which event set ${path.join(".")}`}
+                onClick={(event) => {
+                  event.preventDefault();
+                  setBlamed({ path, index: lastToChange(timeline, path, shown) });
+                }}
+              >
+                which event?
+              </button>
+            )}
+        />
+        <p class="note" role="status" hidden={blamed === undefined}>
+          {blamed !== undefined && (
+            <>
+              <code>{blamed.path.join(".")}</code>{" "}
+              {blamed.index === undefined ? "has never been changed." : (
+                <>
+                  was last set by{" "}
+                  <a href={hrefOf(["streams", type, id], { event: blamed.index })}>
+                    event {blamed.index}
+                  </a>.
+                </>
+              )}
+            </>
+          )}
+        </p>
+      </section>
+      <section class="card" aria-label="Changes">
+        <h2>Changes since {pair.base} {pair.base === 1 ? "event" : "events"}</h2>
+        {changes.length === 0 ? <p>None.</p> : (
+          <ul class="changes">
+            {changes.map((change) => <ChangeLine key={change.path.join("/")} {...change} />)}
+          </ul>
+        )}
+      </section>
+    </div>
+  );
+}
+
+function ChangeLine({ path, before, after }: Change) {
+  return (
+    <li>
+      <code>{path.join(".") || "the state"}</code>
+      <div class="json-line">
+        {before === undefined ? <span class="quiet">nothing</span> : <Short value={before} />}
+        {" → "}
+        {after === undefined ? <span class="quiet">nothing</span> : <Short value={after} />}
+      </div>
+    </li>
+  );
+}
+
+const CHARACTERS_SHOWN = 120;
+
+function Short({ value }: { value: unknown }) {
+  const text = JSON.stringify(value);
+  const shown = text.length > CHARACTERS_SHOWN ? `${text.slice(0, CHARACTERS_SHOWN)}…` : text;
+  return <bdi class="mono">{shown}</bdi>;
+}

@@ -1,0 +1,80 @@
+/**
+ * Two states of a stream. They are folded in the browser where the spec can be read and the events
+ * are not too many; else the server is asked for each.
+ */
+
+import { useEffect, useState } from "preact/hooks";
+import type { Refusal } from "@daybook/client";
+import { connection } from "../shell/connection.ts";
+import { readAggregateTypes } from "../shell/spec.ts";
+import { compileHandlers, createTimeline, type Timeline } from "../shell/stream_fold.ts";
+import type { ShownStream } from "./event_list.tsx";
+import type { Entry } from "./stream_events.ts";
+
+/** The states after `base` and after `shown` events. */
+export interface Pair {
+  readonly base: number;
+  readonly shown: number;
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly refusal?: Refusal;
+}
+
+/** So many events are loaded into the page at most. */
+const EVENTS_FOLDED_MAX = 200_000;
+
+export function useStates(
+  stream: ShownStream,
+  base: number,
+  shown: number,
+): readonly [Pair, Timeline | undefined] {
+  const timeline = useTimeline(stream);
+  const [asked, setAsked] = useState<Pair>({ base, shown });
+  const { db } = connection.value;
+  useEffect(() => {
+    if (timeline !== undefined) return;
+    const ending = new AbortController();
+    void askStates(stream, { base, shown }, ending.signal).then((pair) => {
+      if (!ending.signal.aborted) setAsked(pair);
+    });
+    return () => ending.abort();
+  }, [timeline, db, base, shown]);
+  if (timeline === undefined) return [asked, undefined];
+  const before = timeline.stateAt(base);
+  const after = timeline.stateAt(shown);
+  return [{ base, shown, before, after }, timeline];
+}
+
+async function askStates(
+  { type, id }: ShownStream,
+  { base, shown }: Pair,
+  signal: AbortSignal,
+): Promise<Pair> {
+  const handle = connection.peek().db[type]!(id);
+  const [before, after] = await Promise.all([
+    handle.get({ at_length: base, signal }),
+    handle.get({ at_length: shown, signal }),
+  ]);
+  if (!after.ok) return { base, shown, refusal: after as Refusal };
+  return { base, shown, before: before.ok ? before.data : undefined, after: after.data };
+}
+
+/** Undefined until all events are there, and where they cannot be folded here. */
+function useTimeline({ type, length, events }: ShownStream): Timeline | undefined {
+  const [timeline, setTimeline] = useState<Timeline>();
+  useEffect(() => {
+    if (length > EVENTS_FOLDED_MAX) return;
+    const ending = new AbortController();
+    void load(ending.signal);
+    return () => ending.abort();
+
+    async function load(signal: AbortSignal): Promise<void> {
+      const types = await readAggregateTypes(signal);
+      const handlers = compileHandlers(types?.[type]);
+      if (handlers === undefined || !await events.loadFirst(length) || signal.aborted) return;
+      const all = Array.from({ length }, (_, index) => (events.at(index) as Entry).event);
+      setTimeline(createTimeline(handlers, all as Parameters<typeof createTimeline>[1]));
+    }
+  }, [events, length]);
+  return timeline;
+}

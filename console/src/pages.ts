@@ -27,4 +27,10 @@ export const PAGES: readonly PageRow[] = [
     isLazy: true,
     component: async () => (await import("./streams/streams_page.tsx")).StreamsPage,
   },
+  {
+    segment: "reactions",
+    title: "Reactions",
+    isLazy: true,
+    component: async () => (await import("./reactions/reactions_page.tsx")).ReactionsPage,
+  },
 ];

@@ -10,6 +10,7 @@ import { TimeText } from "../parts/time_text.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf } from "../shell/router.ts";
+import { hrefOfStream } from "../shell/stream_address.ts";
 import type { StreamEvents } from "./stream_events.ts";
 
 export interface EventDetailProps {
@@ -134,7 +135,5 @@ function effectsOf(event: EventEffects) {
 }
 
 function linkTo({ key, stream_id }: { readonly key: string; readonly stream_id?: string }) {
-  const at = key.indexOf(":");
-  const event = stream_id === undefined ? undefined : Number(stream_id);
-  return <a href={hrefOf(["streams", key.slice(0, at), key.slice(at + 1)], { event })}>{key}</a>;
+  return <a href={hrefOfStream(key, stream_id)}>{key}</a>;
 }

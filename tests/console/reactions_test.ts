@@ -1,0 +1,118 @@
+/** Reactions in the console: timers, sagas, deliveries, and what waits. */
+
+import assert from "node:assert/strict";
+import { ORDERS } from "./shop/console_shop.ts";
+import { consoleTests } from "./shop/open_page.ts";
+
+const DOOMED = "D00MED001";
+
+const test = consoleTests(async ({ db }) => {
+  await db.order!(DOOMED).was_placed!({ customer: "ADA000001", total: 1 }).orThrow();
+});
+
+test("What will be written later is listed with its cause", async (console) => {
+  const { page, shop } = console;
+  await console.go("/reactions");
+  const rows = page.getByRole("table", { name: "Scheduled events" }).getByRole("row");
+  const row = rows.filter({ hasText: `order:${ORDERS.open}` });
+  await row.getByText("was_declined").waitFor();
+  await row.getByRole("link", { name: "was_placed" }).waitFor();
+  const { data } = await shop.db.$scheduled.listPage().orThrow();
+  assert.equal(await rows.count(), data.length + 1);
+  await page.getByText("Cancelling needs an API key").waitFor();
+  await console.picture("scheduled");
+  await console.checkAccess();
+});
+
+test("A timer is cancelled once the user has confirmed it", async (console) => {
+  const { page, shop } = console;
+  const timersOf = async () =>
+    (await shop.db.$scheduled.listPage().orThrow()).data
+      .filter(({ key }) => key === `order:${DOOMED}`).length;
+  await console.go("/reactions/scheduled");
+  const row = page.getByRole("row").filter({ hasText: `order:${DOOMED}` });
+  await row.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Keep it" }).click();
+  assert.equal(await timersOf(), 1);
+  await row.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Cancel the event" }).click();
+  await row.waitFor({ state: "detached" });
+  assert.equal(await timersOf(), 0);
+}, { as: "writer" });
+
+test(
+  "A key that may only read cannot cancel, and the page says what the server said",
+  async (console) => {
+    const { page } = console;
+    await console.go("/reactions/scheduled");
+    await page.getByRole("button", { name: "Cancel" }).first().click();
+    await page.getByRole("button", { name: "Cancel the event" }).click();
+    await page.getByRole("alert").getByText("forbidden").waitFor();
+  },
+  { as: "reader" },
+);
+
+test("A saga that was undone shows each step, its end and the reason", async (console) => {
+  const { page } = console;
+  await console.go("/reactions/sagas?state=compensated");
+  await page.getByRole("link", { name: "fulfilment" }).click();
+  await page.getByRole("link", { name: `order:${ORDERS.declined}` }).waitFor();
+  const steps = await page.getByRole("list", { name: "History" }).getByRole("listitem")
+    .allTextContents();
+  assert.deepEqual(
+    steps.map((text) => /^(\w+) (\w+)/.exec(text)!.slice(1).join(" ")),
+    [
+      "reserve emitted",
+      "reserve completed",
+      "charge emitted",
+      "charge failed",
+      "reserve compensated",
+    ],
+  );
+  await console.picture("saga");
+  await console.checkAccess();
+});
+
+test("A saga that waits says for what", async (console) => {
+  const { page } = console;
+  await console.go("/reactions/sagas?state=running");
+  const row = page.getByRole("row").filter({ hasText: `order:${ORDERS.open}` });
+  await row.getByRole("link", { name: "fulfilment" }).click();
+  await page.getByText(/Waits in step charge for was_captured or was_refused of/).waitFor();
+});
+
+test("A listener shows its deliveries with their tries, and sends one again", async (console) => {
+  const { page, shop } = console;
+  await console.go("/reactions/listeners");
+  await page.getByRole("link", { name: "billing" }).click();
+  await page.getByRole("table", { name: "Deliveries to billing" }).waitFor();
+  await console.checkAccess();
+  await page.getByLabel("State", { exact: true }).selectOption("delivered");
+  const row = page.getByRole("row").filter({ hasText: `order:${ORDERS.paid}, event 0` });
+  await row.locator("summary").click();
+  await row.getByText(/200 after \d+ ms/).waitFor();
+  await row.getByRole("button", { name: "Send again" }).click();
+  await page.getByText("One delivery is sent again.").waitFor();
+  const { data } = await shop.db.$listeners.listPage().orThrow();
+  assert.equal(data[0]!.name, "billing");
+}, { as: "writer" });
+
+test("An operator pauses reactions after a question, and resumes them", async (console) => {
+  const { page, shop } = console;
+  const isPaused = async () => (await shop.admin.reactions.pending().orThrow()).paused;
+  await console.go("/reactions/pending");
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
+  await page.getByText(/Paused/).waitFor();
+  assert.equal(await isPaused(), true);
+  await console.checkAccess();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Pause" }).waitFor();
+  assert.equal(await isPaused(), false);
+});
+
+test("Without errors the page says where they would come from", async (console) => {
+  await console.go("/reactions/errors");
+  await console.page.getByRole("heading", { name: "No errors" }).waitFor();
+  await console.checkAccess();
+});

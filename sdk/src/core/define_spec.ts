@@ -1,6 +1,6 @@
 /** `defineSpec`: a spec in TypeScript, whose types need no generation. */
 
-import type { DataOf } from "./schema_types.ts";
+import type { EventData } from "./schema_types.ts";
 import type { SpecForm } from "./spec_form.ts";
 import type { StateOf } from "./state_types.ts";
 
@@ -46,12 +46,11 @@ export function defineSpec<const Spec extends SpecForm>(spec: Spec): Spec {
 
 /** The data of each event type that clients write; names with `_` are the platform's own. */
 type EventTypes<Events> = {
-  readonly [Type in keyof Events as Type extends `_${string}` ? never : Type]: Events[Type] extends
-    { readonly schema: infer Schema } ? DataOf<Schema> : DataOf<true>;
+  readonly [Type in Exclude<keyof Events, `_${string}`>]: EventData<Events[Type]>;
 };
 
 type AggregateOf<Aggregate> = Aggregate extends { readonly events: infer Events } ? {
-    readonly state: StateOf<Events, EventTypes<Events>>;
+    readonly state: StateOf<Events>;
     readonly events: EventTypes<Events>;
   }
   : never;

@@ -26,8 +26,12 @@ export type Inherited =
 /** One object type of several that belong together. */
 export type Flat<T> = { readonly [Key in keyof T]: T[Key] };
 
-/** The data of an event: objects only. */
-export type DataOf<Schema> = Schema extends { readonly type: "object" }
+/** The data of an event, by its definition in the spec. */
+export type EventData<Event> = Event extends { readonly schema: infer Schema } ? DataOf<Schema>
+  : OpenObject;
+
+/** Objects only. */
+type DataOf<Schema> = Schema extends { readonly type: "object" }
   ? keyof Schema & Further extends never ? ObjectType<Schema, Schema>
   : ObjectsIn<TypeOfSchema<Schema, Schema, "object">>
   : Schema extends boolean ? OpenObject
@@ -39,11 +43,34 @@ type ObjectsIn<T> = unknown extends T ? OpenObject
 
 type AnyType = "array" | "boolean" | "null" | "number" | "object" | "string";
 
+interface Scalars {
+  readonly boolean: boolean;
+  readonly integer: number;
+  readonly null: null;
+  readonly number: number;
+  readonly string: string;
+}
+
+/** Most schemas name one type of scalars and no values; that is seen at one look. */
+interface ScalarSchema {
+  readonly type: keyof Scalars;
+  readonly const?: never;
+  readonly enum?: never;
+  readonly $ref?: never;
+  readonly oneOf?: never;
+  readonly anyOf?: never;
+  readonly allOf?: never;
+}
+
 /**
  * The values that a schema allows. `Usual`: the type that is known from around it, where the schema
  * names none.
  */
-export type TypeOfSchema<Schema, Root, Usual = unknown> = keyof Schema & Further extends never
+type TypeOfSchema<Schema, Root, Usual = unknown> = Schema extends ScalarSchema
+  ? Scalars[Schema["type"]]
+  : GeneralType<Schema, Root, Usual>;
+
+type GeneralType<Schema, Root, Usual> = keyof Schema & Further extends never
   ? Schema extends boolean ? Schema extends true ? unknown : never : OwnType<Schema, Root, Usual>
   : Schema extends { readonly const: infer Value } ? Value
   : Schema extends { readonly enum: readonly (infer Value)[] } ? Value
@@ -124,10 +151,16 @@ type RequiredNames<Schema> = Schema extends { readonly required: readonly (infer
 type ObjectType<Schema, Root> = Schema extends
   { readonly properties: infer Fields; readonly additionalProperties: false }
   ? keyof Fields extends never ? GeneralObject<Schema, Root>
-  : RequiredNames<Schema> extends keyof Fields
-    ? Flat<FieldTypes<Fields, RequiredNames<Schema>, Root>>
+  : RequiredNames<Schema> extends keyof Fields ? ClosedObject<Fields, RequiredNames<Schema>, Root>
   : GeneralObject<Schema, Root>
   : GeneralObject<Schema, Root>;
+
+/** Mostly some fields are required; where it is all of them, or none, there is less to do. */
+type ClosedObject<Fields, Required, Root> = [keyof Fields] extends [Required]
+  ? { readonly [Name in keyof Fields]: TypeOfSchema<Fields[Name], Root> }
+  : [Required] extends [never]
+    ? { readonly [Name in keyof Fields]?: OptionalType<Name, Fields[Name], Root> }
+  : Flat<FieldTypes<Fields, Required, Root>>;
 
 type GeneralObject<Schema, Root> = Flat<
   & FieldTypes<Properties<Schema>, RequiredNames<Schema>, Root>
@@ -138,9 +171,11 @@ type GeneralObject<Schema, Root> = Flat<
 type FieldTypes<Fields, Required, Root> =
   & { readonly [Name in keyof Fields & Required]: TypeOfSchema<Fields[Name], Root> }
   & {
-    readonly [Name in Exclude<keyof Fields, Required>]?: Name extends Inherited ? unknown
-      : TypeOfSchema<Fields[Name], Root>;
+    readonly [Name in Exclude<keyof Fields, Required>]?: OptionalType<Name, Fields[Name], Root>;
   };
+
+type OptionalType<Name, Schema, Root> = Name extends Inherited ? unknown
+  : TypeOfSchema<Schema, Root>;
 
 /** Fields that the schema does not name. */
 type FurtherFields<Schema, Root> = Schema extends { readonly patternProperties: unknown }

@@ -3,10 +3,39 @@
  * known here makes a field `unknown`.
  */
 
-import type { EmptyObject, Flat, Inherited, OpenObject } from "./schema_types.ts";
+import type { EmptyObject, EventData, Flat, Inherited, OpenObject } from "./schema_types.ts";
 
-/** What one operation adds to a state, at a path: a value, an element, or a value at any key. */
-type Change<Path, Kind, Type> = readonly [path: Path, kind: Kind, type: readonly [Type]];
+type Kind = "value" | "element" | "any key" | "module";
+
+/**
+ * What one operation adds to a state, at a path: a value, an element, or a value at any key. A
+ * module may make any state. Types of changes are members of interfaces, because the compiler works
+ * those out when they are asked for: only for the fields that a program reads.
+ */
+interface Change {
+  readonly path: unknown;
+  readonly kind: Kind;
+  readonly type: unknown;
+}
+
+interface TypedChange<Path, Of extends Kind, Type> {
+  readonly path: Path;
+  readonly kind: Of;
+  readonly type: Type;
+}
+
+interface TemplateChange<Path, Of extends Kind, Value, In extends Scope> {
+  readonly path: Path;
+  readonly kind: Of;
+  readonly type: ValueOf<Value, In>;
+}
+
+/** Another change at another path. */
+interface MovedChange<Path, Of extends Kind, From extends Change> {
+  readonly path: Path;
+  readonly kind: Of;
+  readonly type: From["type"];
+}
 
 interface Party {
   readonly type: string;
@@ -71,37 +100,36 @@ type StepInto<From, Step> = From extends readonly unknown[] ? unknown
   : undefined;
 
 /** The changes of a handler: those of each of its operations. */
-type ChangesOf<Handler, In extends Scope> = Handler extends readonly (infer Each)[]
-  ? OperationChanges<Each, In>
+type ChangesOf<Handler, In extends Scope> = Handler extends readonly unknown[]
+  ? OperationChanges<Handler[number], In>
   : OperationChanges<Handler, In>;
 
-type OperationChanges<Each, In extends Scope> = Each extends { readonly set: infer Fields }
-  ? ValueChange<Fields, In>
-  : Each extends { readonly merge: infer Fields } ? ValueChange<Fields, In>
-  : Each extends { readonly increment: { readonly target: infer Path } }
-    ? Change<Path, "value", number>
-  : Each extends { readonly decrement: { readonly target: infer Path } }
-    ? Change<Path, "value", number>
-  : Each extends
-    | { readonly append: infer Fields }
-    | { readonly append_unique: infer Fields }
-    | { readonly upsert: infer Fields } ? ElementChange<Fields, In>
-  : Each extends { readonly set_at: infer Fields } | { readonly merge_at: infer Fields }
-    ? KeyedChange<Fields, In>
-  : Each extends { readonly increment_at: infer Fields }
-    ? Fields extends { readonly target: infer Path; readonly key: infer Key }
-      ? AtKey<Path, Key, number>
-    : never
-  : Each extends { readonly if: unknown; readonly then: infer Then } ?
-      | ChangesOf<Then, In>
-      | (Each extends { readonly else: infer Else } ? ChangesOf<Else, In> : never)
-  : Each extends { readonly let: infer Names; readonly then: infer Then } ? ChangesOf<
-      Then,
-      { readonly data: In["data"]; readonly type: In["type"]; readonly names: Bound<Names, In> }
-    >
-  : Each extends { readonly map: { readonly target: infer Path } } ? Change<Path, "value", unknown>
-  : Each extends { readonly update_where: { readonly target: infer Path } }
-    ? Change<Path, "value", unknown>
+type OperationChanges<Each, In extends Scope> = Each extends unknown
+  ? ChangesNamed<keyof Each, Each, In>
+  : never;
+
+/** The changes of an operation by its name, which is one of its keys. */
+type ChangesNamed<Name, Each, In extends Scope> = Name extends keyof Each
+  ? Name extends "set" | "merge" ? ChangeTo<"value", Each[Name], In>
+  : Name extends "append" | "append_unique" | "upsert" ? ChangeTo<"element", Each[Name], In>
+  : Name extends "increment" | "decrement" ? ChangeAt<Each[Name], number>
+  : Name extends "set_at" | "merge_at" ? KeyedChange<Each[Name], In>
+  : Name extends "increment_at" ? KeyedCount<Each[Name]>
+  : Name extends "if" ? IfChanges<Each, In>
+  : Name extends "let" ? LetChanges<Each, In>
+  : Name extends "map" | "update_where" ? ChangeAt<Each[Name], unknown>
+  : never
+  : never;
+
+type IfChanges<Each, In extends Scope> =
+  | (Each extends { readonly then: infer Then } ? ChangesOf<Then, In> : never)
+  | (Each extends { readonly else: infer Else } ? ChangesOf<Else, In> : never);
+
+type LetChanges<Each, In extends Scope> = Each extends
+  { readonly let: infer Names; readonly then: infer Then } ? ChangesOf<
+    Then,
+    { readonly data: In["data"]; readonly type: In["type"]; readonly names: Bound<Names, In> }
+  >
   : never;
 
 type Bound<Names, In extends Scope> =
@@ -109,79 +137,111 @@ type Bound<Names, In extends Scope> =
   & Omit<In["names"], Unmarked<keyof Names>>;
 type Unmarked<Name> = Name extends `$${infer Plain}` ? Plain : Name & string;
 
-type ValueChange<Fields, In extends Scope> = Fields extends
-  { readonly target: infer Path; readonly value: infer Value }
-  ? Change<Path, "value", ValueOf<Value, In>>
+interface Target {
+  readonly target: unknown;
+}
+
+interface TargetAndValue extends Target {
+  readonly value: unknown;
+}
+
+type ChangeAt<Fields, Type> = Fields extends Target ? TypedChange<Fields["target"], "value", Type>
   : never;
 
-type ElementChange<Fields, In extends Scope> = Fields extends
-  { readonly target: infer Path; readonly value: infer Value }
-  ? Change<Path, "element", ValueOf<Value, In>>
+type ChangeTo<Of extends Kind, Fields, In extends Scope> = Fields extends TargetAndValue
+  ? TemplateChange<Fields["target"], Of, Fields["value"], In>
   : never;
 
 type KeyedChange<Fields, In extends Scope> = Fields extends
   { readonly target: infer Path; readonly key: infer Key; readonly value: infer Value }
-  ? AtKey<Path, Key, ValueOf<Value, In>>
+  ? AtKey<Path, Key, TemplateChange<"", "value", Value, In>>
+  : never;
+
+type KeyedCount<Fields> = Fields extends { readonly target: infer Path; readonly key: infer Key }
+  ? AtKey<Path, Key, TypedChange<"", "value", number>>
   : never;
 
 /** A key that is a plain text is a field. */
-type AtKey<Path, Key, Type> = Key extends `$${string}` | `@${string}` | object
-  ? Change<Path, "any key", Type>
-  : Key extends `${string}.${string}` | "" ? Change<Path, "value", unknown>
-  : Path extends "" ? Change<Key, "value", Type>
-  : Change<`${Path & string}.${Key & string}`, "value", Type>;
+type AtKey<Path, Key, From extends Change> = Key extends `$${string}` | `@${string}` | object
+  ? MovedChange<Path, "any key", From>
+  : Key extends `${string}.${string}` | "" ? TypedChange<Path, "value", unknown>
+  : Path extends "" ? MovedChange<Key, "value", From>
+  : MovedChange<`${Path & string}.${Key & string}`, "value", From>;
 
-/** By event type: its changes by the first step of their path, as a type may have many events. */
-type ChangesByField<Events, Data> = {
+/** The changes of all event types. */
+type AllChanges<Events> = {
   [Type in keyof Events & string]: Events[Type] extends { readonly handler: infer Handler }
-    ? ByField<
-      ChangesOf<Handler, {
-        readonly data: Type extends keyof Data ? Data[Type] : OpenObject;
-        readonly type: Type;
-        readonly names: Record<never, never>;
-      }>
-    >
-    : Record<never, never>;
-};
+    ? Handler extends { readonly wasm: unknown } ? TypedChange<"", "module", unknown>
+    : ChangesOf<Handler, {
+      readonly data: EventData<Events[Type]>;
+      readonly type: Type;
+      readonly names: Record<never, never>;
+    }>
+    : never;
+}[keyof Events & string];
 
-type ByField<All> = { [Name in FieldNames<All>]: Within<All, Name> };
+/** The first step of a path; the state itself is the one without a name. */
+type FirstStep<Path> = Path extends `${infer First}.${string}` ? WithoutIndex<First>
+  : WithoutIndex<Path>;
+type WithoutIndex<Step> = Step extends `${infer Name}[${string}` ? Name : Step & string;
 
-/** All changes of one field. */
-type ChangesAt<Fields, Name> = {
-  [Type in keyof Fields]: Name extends keyof Fields[Type] ? Fields[Type][Name] : never;
-}[keyof Fields];
-
-type NamesIn<Fields> = { [Type in keyof Fields]: keyof Fields[Type] }[keyof Fields];
-
-/** The state of an aggregate type. */
-export type StateOf<Events, Data> = HasModule<Events> extends true ? OpenObject
-  : StateBy<ChangesByField<Events, Data>>;
-
-type HasModule<Events> = true extends {
-  [Type in keyof Events]: Events[Type] extends { readonly handler: { readonly wasm: unknown } }
-    ? true
-    : false;
-}[keyof Events] ? true
-  : false;
-
-/** The values that are merged into the state itself. */
-type RootValues<All> = All extends readonly ["", "value", readonly [infer Type]]
-  ? unknown extends Type ? OpenObject : Extract<Type, object>
-  : All extends readonly ["", "any key", readonly [unknown]] ? OpenObject
+/** Changes behind the first step of their paths; a step with an index is not followed. */
+type Further<Each extends Change> = Each extends unknown
+  ? Each["path"] extends `${infer First}.${infer Rest}`
+    ? First extends `${string}[${string}` ? TypedChange<"", "value", unknown>
+    : MovedChange<Rest, Each["kind"], Each>
+  : Each["path"] extends `${string}[${string}` ? TypedChange<"", "value", unknown>
+  : MovedChange<"", Each["kind"], Each>
   : never;
 
-type StateBy<Fields> = StateWith<Fields, RootValues<ChangesAt<Fields, "">>>;
+/** The state of an aggregate type. */
+export type StateOf<Events> = StateBy<AllChanges<Events>>;
 
-type StateWith<Fields, Root> = [Root] extends [never]
-  ? [NamesIn<Fields>] extends [never] ? EmptyObject : FieldsOf<Fields, never, NamesIn<Fields>>
+type StateBy<All extends Change> = [All] extends [never] ? EmptyObject
+  : "" extends FirstStep<All["path"]> ? StateWithRoot<All, RootChanges<All>>
+  : StateFields<All, never>;
+
+/**
+ * The fields of a state. Changes of the same field come together by its name, so that each is
+ * looked at once: an aggregate type may have hundreds of changes, and of fields.
+ */
+type StateFields<All extends Change, Root> = {
+  readonly [Each in All as Exclude<FirstStep<Each["path"]>, "">]?:
+    | FieldType<FirstStep<Each["path"]>, Each>
+    | RootField<Root, FirstStep<Each["path"]>>;
+};
+
+type FieldType<Name, All extends Change> = Name extends Inherited ? unknown : Placed<Further<All>>;
+
+/** The changes of the state itself. */
+type RootChanges<All extends Change> = All extends unknown
+  ? "" extends FirstStep<All["path"]> ? Further<All> : never
+  : never;
+
+type StateWithRoot<All extends Change, Changes extends Change> = "module" extends Changes["kind"]
+  ? OpenObject
+  : StateWithValues<All, RootValues<Changes>>;
+
+type StateWithValues<All extends Change, Root> = [Root] extends [never] ? StateFields<All, never>
   : IsOpen<Root> extends true
-    ? Flat<FieldsOf<Fields, Root, NamesIn<Fields> | KnownKeys<Root>> & OpenObject>
-  : [Exclude<NamesIn<Fields>, ""> | KnownKeys<Root>] extends [never] ? EmptyObject
-  : FieldsOf<Fields, Root, NamesIn<Fields> | KnownKeys<Root>>;
+    ? Flat<StateFields<All, Root> & RootFields<Root, FirstStep<All["path"]>> & OpenObject>
+  : [Exclude<FirstStep<All["path"]>, ""> | KnownKeys<Root>] extends [never] ? EmptyObject
+  : Flat<StateFields<All, Root> & RootFields<Root, FirstStep<All["path"]>>>;
 
-type FieldsOf<Fields, Root, Names> = {
-  readonly [Name in Exclude<Names, ""> & string]?: Name extends Inherited ? unknown
-    : Placed<ChangesAt<Fields, Name>> | RootField<Root, Name>;
+/** The values that are merged into the state itself. */
+type RootValues<All extends Change> = All extends unknown
+  ? All["path"] extends ""
+    ? All["kind"] extends "value"
+      ? unknown extends All["type"] ? OpenObject : Extract<All["type"], object>
+    : All["kind"] extends "any key" ? OpenObject
+    : never
+  : never
+  : never;
+
+/** Fields that only these values have. */
+type RootFields<Root, Others> = {
+  readonly [Name in Exclude<KnownKeys<Root>, Others> & string]?: Name extends Inherited ? unknown
+    : RootField<Root, Name>;
 };
 
 type KnownKeys<T> = T extends unknown ? keyof { [Key in keyof T as Known<Key>]: 1 } : never;
@@ -192,67 +252,54 @@ type IsOpen<T> = true extends
     : never) ? true
   : false;
 
-/** The first steps of all targets; the state itself is the one without a name. */
-type FieldNames<All> = All extends readonly [infer Path, unknown, unknown] ? FirstStep<Path>
-  : never;
-type FirstStep<Path> = Path extends `${infer First}.${string}` ? WithoutIndex<First>
-  : WithoutIndex<Path>;
-type WithoutIndex<Step> = Step extends `${infer Name}[${string}` ? Name : Step & string;
-
 type RootField<Values, Name> = Values extends unknown
   ? Name extends keyof Values ? Exclude<Values[Name], undefined> : never
   : never;
 
-/** The changes at a field, with the rest of their paths; a path with an index is not followed. */
-type Within<All, Name> = All extends readonly [infer Path, infer Kind, readonly [infer Type]]
-  ? Path extends Name ? Change<"", Kind, Type>
-  : Path extends `${Name & string}.${infer Rest}` ? Change<Rest, Kind, Type>
-  : Path extends `${Name & string}[${string}` ? Change<"", "value", unknown>
-  : never
-  : never;
-
-type Here<All, Kind> = All extends readonly ["", Kind, infer Type] ? Type : never;
-type Deeper<All> = All extends readonly ["", unknown, unknown] ? never : All;
-
 /** What is at a place that all of these changes are about. */
-type Placed<All> = [All] extends [readonly ["", "value", infer Values]] ? Join<Values>
-  : [Deeper<All>] extends [never] ? PlacedHere<
-      Here<All, "value">,
-      Here<All, "element">,
-      Here<All, "any key">
-    >
-  : [Exclude<All, Deeper<All>>] extends [never] ? Created<Deeper<All>>
-  : unknown;
+type Placed<All extends Change> = [All["path"]] extends [""]
+  ? [All["kind"]] extends ["value"] ? Join<All> : PlacedHere<
+    OfKind<All, "value">,
+    OfKind<All, "element">,
+    OfKind<All, "any key">
+  >
+  : "" extends All["path"] ? unknown
+  : Created<All>;
+
+type OfKind<All extends Change, Of extends Kind> = All extends unknown
+  ? All["kind"] extends Of ? All : never
+  : never;
 
 /** Objects that are created on the way to a place: with one field, or with any of several. */
-type Created<All> = IsUnion<FieldNames<All>> extends true ? {
-    readonly [Name in FieldNames<All>]?: Name extends Inherited ? unknown
-      : Placed<Within<All, Name>>;
+type Created<All extends Change> = IsUnion<FirstStep<All["path"]>> extends true ? {
+    readonly [Each in All as FirstStep<Each["path"]>]?: FieldType<FirstStep<Each["path"]>, Each>;
   }
-  : { readonly [Name in FieldNames<All>]: Placed<Within<All, Name>> };
+  : { readonly [Each in All as FirstStep<Each["path"]>]: Placed<Further<Each>> };
 
-type PlacedHere<Values, Elements, Keyed> = [Elements] extends [never]
-  ? [Keyed] extends [never] ? Join<Values>
-  : [NotEmpty<Values>] extends [never] ? { readonly [key: string]: Join<Keyed> }
-  : unknown
-  : [Keyed] extends [never] ? Lists<Join<Values>, Values, Elements>
+type PlacedHere<
+  Values extends Change,
+  Elements extends Change,
+  Keyed extends Change,
+> = [Elements] extends [never]
+  ? [NotEmpty<Values>] extends [never] ? { readonly [key: string]: Join<Keyed> } : unknown
+  : [Keyed] extends [never] ? Lists<Join<Values>, Elements>
   : unknown;
 
-type NotEmpty<Values> = Values extends readonly [EmptyObject] ? never : Values;
+type NotEmpty<Values> = Values extends { readonly type: EmptyObject } ? never : Values;
 
 /** Lists, and what else may be there; elements of all of them become one. */
-type Lists<All, Values, Elements> = unknown extends All ? unknown
-  : Exclude<All, readonly unknown[]> | readonly Join<Elements | ElementsIn<Values>>[];
-type ElementsIn<Values> = Values extends readonly [readonly (infer Element)[]]
-  ? [Element] extends [never] ? never : readonly [Element]
+type Lists<Values, Elements extends Change> = unknown extends Values ? unknown
+  : Exclude<Values, readonly unknown[]> | readonly Join<Elements | ElementsIn<Values>>[];
+type ElementsIn<Values> = Values extends readonly (infer Element)[]
+  ? [Element] extends [never] ? never : TypedChange<"", "element", Element>
   : never;
 
-/** One type of several, each in a tuple of its own. Objects become one, as states of them may. */
-type Join<Values> = Unpacked<Values> extends Scalar ? Unpacked<Values>
-  : IsUnion<Values> extends true ? Joined<Unpacked<Values>>
-  : Unpacked<Values>;
+/** One type of those of several changes. Objects become one, as states of them may. */
+type Join<All extends Change> = All["type"] extends Scalar ? All["type"]
+  : IsUnion<Boxed<All>> extends true ? Joined<All["type"]>
+  : All["type"];
+type Boxed<All extends Change> = All extends unknown ? readonly [All["type"]] : never;
 type Scalar = string | number | boolean | null;
-type Unpacked<Values> = Values extends readonly [infer Type] ? Type : never;
 
 type Joined<T> = unknown extends T ? unknown
   : IsUnion<PlainObjects<T>> extends true

@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import ts from "typescript";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { writeTypes } from "../../../src/domain/spec/shapes/write_types.ts";
@@ -34,6 +35,7 @@ const DATA = object(
     kind: { enum: ["a", "b"] },
     any: true,
     at: { type: ["string", "null"] },
+    tags: { type: "array", items: TEXT },
   },
   ["sku", "qty", "line", "lines", "kind"],
 );
@@ -94,6 +96,10 @@ const HANDLERS: Readonly<Record<string, readonly JsonValue[]>> = {
   append_to_reset: [
     { set: { target: "l", value: [] } },
     { append_unique: { target: "l", value: "$.data.sku" } },
+  ],
+  append_to_optional: [
+    { set: { target: "l", value: "$.data.tags" } },
+    { append: { target: "l", value: "$.data.qty" } },
   ],
   upsert: [{ upsert: { target: "l", key: "sku", value: "$.data.line" } }],
   upsert_of_parts: [
@@ -352,4 +358,81 @@ Deno.test("defineSpec() gives back what it was given, and refuses what is no han
     faults.map((fault) => /:(\d+): /.exec(fault)?.[1]),
     ["3", "4", "5", "7"],
   );
+});
+
+/** The compiler's work for a spec of so many event types, of which every one writes a field. */
+function instantiationsOf(eventTypes: number): number {
+  const events = Array.from({ length: eventTypes }, (_, index) => [`event_${index}`, {
+    schema: DATA,
+    handler: [
+      { set: { target: `field_${index}`, value: "$.data.line" } },
+      { append: { target: "notes", value: { text: "$.data.note", by: `event_${index}` } } },
+    ],
+  }]);
+  const spec = {
+    agent_types: ["user"],
+    aggregate_types: { o: { events: Object.fromEntries(events) } },
+  };
+  const reads = Array.from(
+    { length: eventTypes },
+    (_, index) => `export const f${index}: number | undefined = state.field_${index}?.qty;`,
+  );
+  const { faults, program } = compileTypes({
+    "/memory/use.ts": [
+      `import { defineSpec, type TypesOf } from "${CORE}";`,
+      `const spec = defineSpec(${JSON.stringify(spec)});`,
+      `type Order = TypesOf<typeof spec>["aggregates"]["o"];`,
+      'declare const state: Order["state"];',
+      "export const notes: readonly { readonly by: string }[] = state.notes ?? [];",
+      ...reads,
+    ].join("\n"),
+  });
+  assert.deepEqual(faults, []);
+  return program.getInstantiationCount();
+}
+
+Deno.test("types of defineSpec cost the compiler in proportion to the event types", () => {
+  const [few, many] = [instantiationsOf(50), instantiationsOf(200)];
+  assert(many < few * 5, `${few} instantiations of 50 event types, ${many} of 200`);
+});
+
+/** What an editor offers at the `|` of an event's definition. */
+function completionsIn(definition: string): readonly string[] {
+  const head = `import { defineSpec } from "${CORE}";\n` +
+    `defineSpec({ agent_types: ["user"], aggregate_types: { a: { events: { b: { `;
+  const place = head.length + definition.indexOf("|");
+  const text = head + definition.replace("|", "") + " } } } } });";
+  const path = "/memory/use.ts";
+  const textOf = (name: string) => name === path ? text : ts.sys.readFile(name);
+  const host: ts.LanguageServiceHost = {
+    getCompilationSettings: () => ({ strict: true, allowImportingTsExtensions: true, types: [] }),
+    getScriptFileNames: () => [path],
+    getScriptVersion: () => "1",
+    getScriptSnapshot: (name) => {
+      const read = textOf(name);
+      return read === undefined ? undefined : ts.ScriptSnapshot.fromString(read);
+    },
+    getCurrentDirectory: () => "/memory",
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: (name) => textOf(name) !== undefined,
+    readFile: textOf,
+    directoryExists: () => true,
+  };
+  const found = ts.createLanguageService(host).getCompletionsAtPosition(path, place, {});
+  return found?.entries.map(({ name }) => name) ?? [];
+}
+
+Deno.test("in defineSpec, editors offer keywords of schemas, operations and their fields", () => {
+  const offers = {
+    "schema: true, |": ["geo", "handler", "implications"],
+    [`schema: { type: "object", | }, handler: []`]: ["additionalProperties", "properties"],
+    [`schema: { type: "|" }, handler: []`]: ["integer", "string"],
+    "schema: true, handler: { | }": ["append", "increment", "set"],
+    "schema: true, handler: [{ set: { | } }]": ["target", "value"],
+  };
+  for (const [definition, expected] of Object.entries(offers)) {
+    const offered = completionsIn(definition);
+    assert.deepEqual(expected.filter((name) => offered.includes(name)), expected, definition);
+    assert(!offered.includes("AbortController"), definition);
+  }
 });

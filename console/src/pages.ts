@@ -33,4 +33,10 @@ export const PAGES: readonly PageRow[] = [
     isLazy: true,
     component: async () => (await import("./reactions/reactions_page.tsx")).ReactionsPage,
   },
+  {
+    segment: "proof",
+    title: "Proof",
+    isLazy: true,
+    component: async () => (await import("./proof/proof_page.tsx")).ProofPage,
+  },
 ];

@@ -1,0 +1,89 @@
+/** Proof in the console: a key is pinned, an event proven, and what was changed is refused. */
+
+import assert from "node:assert/strict";
+import { ORDERS } from "./shop/console_shop.ts";
+import { consoleTests, type OpenConsole } from "./shop/open_page.ts";
+
+const PROOF = `/proof/order/${ORDERS.paid}/0`;
+const OTHER_KEY = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
+
+const test = consoleTests(async ({ admin }) => {
+  await admin.anchors.make().orThrow();
+});
+
+async function pin({ page }: OpenConsole): Promise<void> {
+  await page.getByRole("button", { name: "Pin this key" }).click();
+  await page.getByText("This key is pinned in this browser.").waitFor();
+}
+
+/** The states of the steps, by what each shows. */
+async function stepsOf({ page }: OpenConsole): Promise<string[]> {
+  const steps = page.getByRole("list", { name: "Steps" }).getByRole("listitem");
+  return (await steps.allTextContents()).map((text) =>
+    /(holds|does not hold|not reached)$/.exec(text)![0]
+  );
+}
+
+test("Anchors are listed, and an operator makes one", async (console) => {
+  const { page, shop } = console;
+  await console.go("/proof");
+  await page.getByRole("table", { name: "Anchors" }).waitFor();
+  await shop.db.order!(ORDERS.open).was_noted!({}).orThrow();
+  const before = (await shop.db.$audit.anchorsPage().orThrow()).data.length;
+  await page.getByRole("button", { name: "Make one now" }).click();
+  await page.getByRole("row").nth(before + 1).waitFor();
+  assert.equal((await shop.db.$audit.anchorsPage().orThrow()).data.length, before + 1);
+  await console.picture("anchors");
+  await console.checkAccess();
+});
+
+test("An event is proven in the page, by a key that was pinned before", async (console) => {
+  const { page, shop } = console;
+  await console.go(PROOF);
+  await page.getByText("Pin the signing key first").waitFor();
+  await pin(console);
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+  assert.deepEqual(await stepsOf(console), Array(8).fill("holds"));
+  const loading = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download the bundle" }).click();
+  const stream = await (await loading).createReadStream();
+  const text = await new Response(ReadableStream.from(stream)).text();
+  const known = await shop.db.order!(ORDERS.paid).attestation(0).orThrow();
+  assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(known)));
+  await console.picture("proof");
+  await console.checkAccess();
+});
+
+test("An event that the server tells otherwise than it was stored is not proven", async (console) => {
+  const { page } = console;
+  await page.route("**/audit/attestation/**", async (route) => {
+    const response = await route.fetch();
+    const text = (await response.text()).replace('\\"total\\":10', '\\"total\\":99');
+    await route.fulfill({ response, body: text });
+  });
+  await console.go(PROOF);
+  await pin(console);
+  await page.getByText("Not proven").waitFor();
+  assert.deepEqual(await stepsOf(console), [
+    ...Array(4).fill("holds"),
+    "does not hold",
+    ...Array(3).fill("not reached"),
+  ]);
+});
+
+test("Another key than the pinned one is a warning, and proves nothing", async (console) => {
+  const { page, shop } = console;
+  await page.evaluate(`localStorage.setItem("daybook.key.${shop.instanceId}", "${OTHER_KEY}")`);
+  await console.go("/proof");
+  await page.getByRole("alert").getByText("another key than the pinned one").waitFor();
+  await console.go(PROOF);
+  await page.getByText("Not proven").waitFor();
+  assert.equal((await stepsOf(console)).at(-1), "does not hold");
+});
+
+test("An event that no anchor covers says so", async (console) => {
+  const { page, shop } = console;
+  await shop.db.order!("NEW000001").was_noted!({}).orThrow();
+  await console.go("/proof/order/NEW000001/0");
+  await page.getByText("beyond_anchor_coverage").waitFor();
+});

@@ -30,3 +30,39 @@ test("A key that the server does not know gives a sentence that says so", async 
   await page.getByRole("button", { name: "Open" }).click();
   await page.getByText("no longer accepts this token or key").waitFor();
 }, { as: "nobody" });
+
+test("Events appear as they come, and those of a pause appear after it", async (console) => {
+  const { page, shop } = console;
+  const feed = page.getByRole("list", { name: "Events as they came, newest first" });
+  const note = (id: string) => shop.db.order!(id).was_noted!({}).orThrow();
+  // What is written before the feed is open belongs to the past.
+  for (let at = 1000; !await feed.isVisible(); at++) {
+    await note(`F1RST${at}`);
+    await page.waitForTimeout(100);
+  }
+  await feed.getByRole("link", { name: /order:F1RST1/ }).first().waitFor();
+  await page.getByRole("button", { name: "Pause", exact: true }).click();
+  await page.getByText("Paused.").waitFor();
+  const paused = Array.from({ length: 9 }, (_, at) => `PAVSED00${at}`);
+  for (const id of paused) await note(id);
+  assert.equal(await feed.getByText(/PAVSED/).count(), 0);
+  await page.getByRole("button", { name: "Go on" }).click();
+  await feed.getByRole("link", { name: "order:PAVSED008" }).waitFor();
+  assert.deepEqual(
+    await feed.getByRole("link", { name: /PAVSED/ }).allTextContents(),
+    paused.toReversed().map((id) => `order:${id}`),
+  );
+});
+
+test("What is wrong comes first, with a link to where one acts", async (console) => {
+  const { page, shop } = console;
+  await page.getByText("Nothing is wrong.").waitFor();
+  await shop.admin.reactions.pause().orThrow();
+  await page.reload();
+  await page.getByText("Reactions are paused.").waitFor();
+  await console.picture("troubles");
+  await console.checkAccess();
+  await page.getByRole("link", { name: "Look at it" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
+});

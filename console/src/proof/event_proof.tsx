@@ -1,4 +1,4 @@
-/** The bundle of one event: fetched, verified in the page with the pinned key, and kept as a file. */
+/** The bundle of one event: fetched, verified in the page by the pinned key, kept as a file. */
 
 import { verifyBundle } from "@daybook/client/verify";
 import { LoadingView } from "../parts/loading_view.tsx";

@@ -109,7 +109,9 @@ function effectsOf(event: EventEffects) {
       <>
         {cause} scheduled <strong>{timer.event_type}</strong> for {linkTo(timer)},{" "}
         <TimeText at={timer.fire_at} /> <StatusChip state={timer.state} />
-        {timer.cancelled_by && <>by {timer.cancelled_by.event_type ?? timer.cancelled_by.reason}</>}
+        {timer.cancelled_by && (
+          <>{" "}by {timer.cancelled_by.event_type ?? timer.cancelled_by.reason}</>
+        )}
       </>
     )),
     ...(event.sagas ?? []).map((saga) => (

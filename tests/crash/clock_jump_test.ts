@@ -19,7 +19,7 @@ import {
 import { createRandom, type Random } from "./random.ts";
 
 const SEED = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
-const JUMPS = Number(Deno.env.get("CRASH_ROUNDS") ?? 24);
+const JUMPS = Number(Deno.env.get("CRASH_ROUNDS") ?? 18);
 const KILL_EACH = 8;
 const BETWEEN_JUMPS_MS = 250;
 /** Idempotency keys are kept for a day: no two moments of the run may be further apart. */

@@ -6,7 +6,7 @@ import { runCrashes } from "./crash_driver.ts";
 
 Deno.test("a server killed under load, again and again, keeps what it acknowledged", async () => {
   const seed = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
-  const rounds = Number(Deno.env.get("CRASH_ROUNDS") ?? 40);
+  const rounds = Number(Deno.env.get("CRASH_ROUNDS") ?? 28);
   console.log(
     `crash seed ${seed}: repeat with deno task crash -- --seed ${seed} --rounds ${rounds}`,
   );

@@ -5,7 +5,7 @@ import { describeReactions, runReactionCrashes } from "./reaction_crashes.ts";
 
 Deno.test("a server killed again and again does all that events set off, each once", async () => {
   const seed = Number(Deno.env.get("CRASH_SEED") ?? Math.floor(Math.random() * 2 ** 31));
-  const rounds = Number(Deno.env.get("CRASH_ROUNDS") ?? 20);
+  const rounds = Number(Deno.env.get("CRASH_ROUNDS") ?? 14);
   console.log(
     `crash seed ${seed}: repeat with ` +
       `deno task crash -- --workload reactions --seed ${seed} --rounds ${rounds}`,

@@ -138,7 +138,7 @@ const SPEC = {
   },
 };
 const WRITERS = 50;
-const EFFECTS = Number(Deno.env.get("UPDATE_EFFECTS") ?? 1_500);
+const EFFECTS = Number(Deno.env.get("UPDATE_EFFECTS") ?? 1_000);
 const SEED = Number(Deno.env.get("UPDATE_SEED") ?? Date.now() % 1_000_000);
 const KILLS = Math.max(3, Math.round(EFFECTS / 4_000));
 

@@ -2,13 +2,12 @@
 
 import { render } from "preact";
 import { signal } from "@preact/signals";
-import { type About, readAbout } from "./shell/connection.ts";
+import { about, readAbout } from "./shell/connection.ts";
 import { Frame } from "./frame.tsx";
 import { credentials, isSignedIn, restoreSession } from "./shell/session.ts";
 import { SignIn } from "./sign_in.tsx";
 import { applyTheme } from "./shell/theme.ts";
 
-const about = signal<About | undefined>(undefined);
 const isAway = signal(false);
 
 function App() {
@@ -28,7 +27,7 @@ function App() {
 async function ask(): Promise<void> {
   isAway.value = false;
   try {
-    about.value = await readAbout();
+    await readAbout();
   } catch {
     isAway.value = true;
   }

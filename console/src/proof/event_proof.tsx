@@ -2,7 +2,7 @@
 
 import { verifyBundle } from "@daybook/client/verify";
 import { LoadingView } from "../parts/loading_view.tsx";
-import { connection } from "../shell/connection.ts";
+import { about, connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { pinnedKey } from "../shell/pinned_key.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
@@ -18,6 +18,10 @@ export function EventProof({ type, id, index }: EventProofProps) {
   const { db } = connection.value;
   const bundle = useLoaded((signal) => db[type]!(id).attestation(index, { signal }), [db]);
   const publicKey = pinnedKey();
+  // All environments of an instance sign with the same key, so the one that is meant must be named.
+  const { environment } = about.value!;
+  const { instanceId } = connection.value;
+  const meant = { environment, instanceId, stream: `${type}:${id}`, index };
   return (
     <section class="card" aria-label="Proof">
       <h2>
@@ -30,7 +34,7 @@ export function EventProof({ type, id, index }: EventProofProps) {
               ? <p class="note warning">Pin the signing key first: see above.</p>
               : (
                 <Verdict
-                  verdict={verifyBundle(value, { publicKey, stream: `${type}:${id}`, index })}
+                  verdict={verifyBundle(value, { publicKey, ...meant })}
                 />
               )}
             <a

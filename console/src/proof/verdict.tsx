@@ -16,6 +16,7 @@ const STEPS: readonly (readonly [step: VerifyStep, shows: string])[] = [
   ["chain", "The hash before it and its stored text give its chain hash."],
   ["stream_proof", "That hash leads to the root of the stream."],
   ["instance_proof", "The root of the stream leads to the root of the anchor."],
+  ["anchor", "The anchor is of this instance and this environment."],
   ["signature", "The pinned key has signed the anchor."],
 ];
 
@@ -48,7 +49,6 @@ export function Verdict({ verdict }: { verdict: BundleVerdict }) {
   );
 }
 
-/** A step that is not in the list, such as a fault of the expected instance, fails none of them. */
 function stateOf(at: number, failed: number): string {
   if (at < failed) return "holds";
   return at === failed ? "does not hold" : "not reached";

@@ -65,7 +65,12 @@ async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Re
   return response;
 }
 
-export async function readAbout(): Promise<About> {
+const known = signal<About | undefined>(undefined);
+
+/** Undefined until the server has answered. */
+export const about: ReadonlySignal<About | undefined> = known;
+
+export async function readAbout(): Promise<void> {
   const response = await fetch(new URL("/", location.origin));
-  return await response.json() as About;
+  known.value = await response.json() as About;
 }

@@ -4,13 +4,16 @@ export interface Summary {
   readonly passed: number;
   readonly failed: number;
   readonly ignored: number;
-  /** Names and places of the tests that failed, as far as the run has printed them. */
+  /** Names and places of the tests that failed, with the first lines of why. */
   readonly failures: readonly string[];
 }
 
 const SUMMARY = /^(?:ok|FAILED) \| (\d+) passed\b/;
 /** The form in which the list at the end of a run names a failed test. */
 const FAILURE = /^\S.* => \.\/tests\/\S+:\d+:\d+$/;
+/** A line of a stack, and what `deno test` adds under it. */
+const FRAME = /^\s+at \S/;
+const REASON_LINES_MAX = 4;
 // deno-lint-ignore no-control-regex -- colours
 const COLOURS = /\x1b\[[0-9;]*m/g;
 
@@ -29,8 +32,21 @@ export function readSummary(output: string, isSuccess: boolean): Summary {
     passed: countOf("passed"),
     failed: isBroken ? 1 : failed,
     ignored: countOf("ignored"),
-    failures: isSuccess ? [] : [...new Set(lines.filter((each) => FAILURE.test(each)))],
+    failures: isSuccess ? [] : failuresOf(lines),
   };
+}
+
+/** The run names a failed test twice: with the reason, and again in the list at the end. */
+function failuresOf(lines: readonly string[]): string[] {
+  const reasons = new Map<string, string>();
+  for (const [at, line] of lines.entries()) {
+    if (!FAILURE.test(line) || reasons.has(line)) continue;
+    const after = lines.slice(at + 1);
+    const end = after.findIndex((each) => each === "" || FRAME.test(each));
+    const reason = after.slice(0, Math.min(end === -1 ? Infinity : end, REASON_LINES_MAX));
+    reasons.set(line, reason.map((each) => `\n    ${each}`).join(""));
+  }
+  return [...reasons].map(([line, reason]) => line + reason);
 }
 
 export function addSummaries(summaries: readonly Summary[]): Summary {

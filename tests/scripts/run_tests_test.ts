@@ -19,12 +19,13 @@ Deno.test("readSummary() reads the last summary, through colours", () => {
   });
 });
 
-Deno.test("readSummary() names each test that failed once, with its place", () => {
+Deno.test("readSummary() names each test that failed once, with its place and reason", () => {
   const output = "ok | 3 passed | 0 failed (1s)\n\n ERRORS \n\n" +
-    "what is late => ./tests/a_test.ts:3:6\nerror: AssertionError\n\n FAILURES \n\n" +
+    "what is late => ./tests/a_test.ts:3:6\nerror: AssertionError: 1\n  2\n    at f (a.ts:1:2)\nb\n\n FAILURES \n\n" +
     "\x1b[1mwhat is late\x1b[0m => ./tests/a_test.ts:3:6\n" +
     "(in step) => not a place\n\nFAILED | 2 passed | 1 failed (1s)\n";
-  assert.deepEqual(readSummary(output, false).failures, ["what is late => ./tests/a_test.ts:3:6"]);
+  const failure = "what is late => ./tests/a_test.ts:3:6\n    error: AssertionError: 1\n      2";
+  assert.deepEqual(readSummary(output, false).failures, [failure]);
   assert.deepEqual(readSummary(output, true).failures, []);
 });
 

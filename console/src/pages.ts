@@ -34,6 +34,12 @@ export const PAGES: readonly PageRow[] = [
     component: async () => (await import("./reactions/reactions_page.tsx")).ReactionsPage,
   },
   {
+    segment: "projections",
+    title: "Projections",
+    isLazy: true,
+    component: async () => (await import("./projections/projections_page.tsx")).ProjectionsPage,
+  },
+  {
     segment: "proof",
     title: "Proof",
     isLazy: true,

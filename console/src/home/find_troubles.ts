@@ -81,7 +81,7 @@ async function lookAtProjections({ admin }: Connection, signal: AbortSignal): Pr
   const page = await admin!.projections.listPage({ limit: PAGE, signal });
   if (!page.ok) return [];
   return page.data.flatMap(({ name, state, lag }) => {
-    const path = ["projections", name];
+    const path = ["projections", "tables", name];
     if (state === "broken") return [{ says: `The projection ${name} is broken.`, path }];
     if (lag <= LAG_MAX) return [];
     return [{

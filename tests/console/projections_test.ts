@@ -23,7 +23,9 @@ async function untilReady(admin: OpenConsole["shop"]["admin"]): Promise<void> {
   }
 }
 
-const tableOf = ({ page }: OpenConsole) => page.getByRole("table", { name: "Rows of orders" });
+function tableOf({ page }: OpenConsole) {
+  return page.getByRole("table", { name: "Rows of orders" });
+}
 
 /** The cells of the column, from the first row. */
 async function columnOf(console: OpenConsole, index: number): Promise<string[]> {

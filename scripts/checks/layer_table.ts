@@ -145,6 +145,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "preact": ["console/src"],
       "@preact/signals": ["console/src"],
       "@daybook/client": ["console/src"],
+      "uplot": ["console/src/projections/chart.tsx"],
     },
   },
   // Composition: what each command starts, and with what.

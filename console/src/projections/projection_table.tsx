@@ -17,6 +17,8 @@ import {
   FILTERS_MAX,
   formatFilters,
   parseFilters,
+  type Scalar,
+  scalarOf,
   statementOf,
   type TableView,
   type TestName,
@@ -50,6 +52,17 @@ export function ProjectionTable({ name }: { name: string }) {
       <div class="row">
         <button type="button" onClick={rows.reload}>Reload</button>
         <CsvDownload name={name} isStale={isStale} />
+        <a
+          class="button"
+          href={hrefOf(["projections", "sql"], {
+            sql: statement.sql,
+            params: JSON.stringify(Object.fromEntries(
+              statement.params.map((value, index) => [index + 1, typedOf(value)]),
+            )),
+          })}
+        >
+          Open as SQL
+        </a>
         {isLoading && <span class="quiet" role="status">Loading</span>}
       </div>
       {refusal !== undefined && (
@@ -59,6 +72,11 @@ export function ProjectionTable({ name }: { name: string }) {
       {row !== undefined && <RowDetail key={row} projection={name} row={row} isStale={isStale} />}
     </>
   );
+}
+
+/** A value as it is typed, so that it is taken for the same. */
+function typedOf(value: Scalar): string {
+  return typeof value === "string" && scalarOf(value) === value ? value : JSON.stringify(value);
 }
 
 interface RowsProps {

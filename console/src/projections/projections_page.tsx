@@ -3,6 +3,7 @@
 import type { ComponentType } from "preact";
 import { hrefOf, place } from "../shell/router.ts";
 import { Nearby } from "./nearby.tsx";
+import { NotebookView } from "./notebook_view.tsx";
 import { ProjectionList } from "./projection_list.tsx";
 import { ProjectionTable } from "./projection_table.tsx";
 
@@ -14,6 +15,7 @@ interface Tab {
 
 const TABS: readonly Tab[] = [
   { name: "tables", title: "Tables", view: ProjectionList },
+  { name: "sql", title: "SQL", view: NotebookView },
   { name: "near", title: "Near a point", view: Nearby },
 ];
 

@@ -1,0 +1,133 @@
+/** The SQL notebook in the console: cells run, are kept, drawn, exported and imported. */
+
+import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
+import { ORDERS } from "./shop/console_shop.ts";
+import { consoleTests, type OpenConsole } from "./shop/open_page.ts";
+
+const MANY = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) " +
+  "SELECT i, i * 2 AS twice, 'row ' || i AS title FROM n";
+
+const test = consoleTests(async ({ admin }) => {
+  for (;;) {
+    const { data } = await admin.projections.listPage().orThrow();
+    if (data.every(({ state }) => state === "ready")) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+});
+
+/** Opens the notebook with one cell, and runs it by the keyboard. */
+async function runCell(console: OpenConsole, sql: string) {
+  const { page } = console;
+  await console.go("/projections/sql");
+  await page.getByRole("button", { name: "Add a cell" }).click();
+  const cell = page.getByRole("region", { name: /^Cell/ }).last();
+  const editor = cell.getByRole("textbox").first();
+  await editor.fill(sql);
+  await editor.press("Control+Enter");
+  return cell;
+}
+
+test("A cell runs by the keyboard, with its parameters, and says how fresh the answer is", async (console) => {
+  const { page } = console;
+  const cell = await runCell(console, "SELECT");
+  await cell.getByRole("alert").getByText("sql_not_allowed").waitFor();
+  await cell.getByRole("textbox").first().fill(
+    "SELECT status, count(*) AS orders, sum(total) AS total FROM orders\n" +
+      "WHERE total > :least GROUP BY status ORDER BY status",
+  );
+  await cell.getByLabel(":least").fill("10.5");
+  await cell.getByLabel(":least").press("Control+Enter");
+  const table = cell.getByRole("table");
+  await table.getByText("declined").waitFor();
+  assert.deepEqual(
+    await table.getByRole("row").evaluateAll((rows) => rows.map((row) => row.textContent)),
+    ["Rowstatusorderstotal", "1declined112", "2placed111"],
+  );
+  await cell.getByText("2 rows. Current: everything that was written before is in it.").waitFor();
+  await cell.getByRole("button", { name: "Row 2" }).click();
+  await page.getByRole("dialog").getByText('"placed"').waitFor();
+  await page.keyboard.press("Escape");
+  await cell.getByLabel("Chart of").selectOption("total");
+  await page.getByRole("img", { name: "total by status, 2 points" }).locator("canvas").waitFor();
+  await console.picture("notebook");
+  await console.checkAccess();
+});
+
+test("Cells are kept in the browser, and only there", async (console) => {
+  const { page } = console;
+  await runCell(console, "SELECT 41 + 1 AS kept");
+  await page.reload();
+  const editor = page.getByRole("region", { name: "Cell 1" }).getByRole("textbox");
+  await editor.waitFor();
+  assert.equal(await editor.inputValue(), "SELECT 41 + 1 AS kept");
+  const names = await page.evaluate(() => Object.keys(localStorage));
+  assert.ok(names.some((name) => /^daybook\.notebook\..+\.test$/.test(name)), names.join());
+  await page.getByRole("button", { name: "Delete cell 1" }).click();
+  await page.getByText("The notebook is empty.").waitFor();
+  await page.reload();
+  await page.getByText("The notebook is empty.").waitFor();
+});
+
+test("A notebook is exported and imported as one file, and a file that is none is refused", async (console) => {
+  const { page } = console;
+  await runCell(console, "SELECT 1 AS exported");
+  const loading = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export" }).click();
+  const download = await loading;
+  const text = await new Response(ReadableStream.from(await download.createReadStream())).text();
+  await page.getByRole("button", { name: "Delete cell 1" }).click();
+  const file = { name: "notebook.json", mimeType: "application/json", buffer: Buffer.from(text) };
+  await page.getByLabel("Import").setInputFiles(file);
+  await page.getByRole("region", { name: "Cell 1" }).waitFor();
+  await page.getByLabel("Import").setInputFiles({ ...file, buffer: Buffer.from("{}") });
+  await page.getByRole("alert").getByText("The file is not a notebook").waitFor();
+  assert.equal(await page.getByRole("region", { name: /^Cell/ }).count(), 1);
+});
+
+test("Of 10,000 rows the visible ones are drawn, and the end is one key away", async (console) => {
+  const { page } = console;
+  const cell = await runCell(console, MANY);
+  await cell.getByText("The first 10,000 rows: the answer was longer.").waitFor();
+  const table = cell.getByRole("table");
+  assert.equal(await table.getAttribute("aria-rowcount"), "10001");
+  await table.focus();
+  await page.keyboard.press("End");
+  await table.getByText("row 10000", { exact: true }).waitFor();
+  const drawn = await table.getByRole("row").count();
+  assert.ok(drawn < 60, `${drawn} rows are in the page`);
+  const loading = page.waitForEvent("download");
+  await cell.getByRole("button", { name: "Download CSV" }).click();
+  const stream = await (await loading).createReadStream();
+  const lines = (await new Response(ReadableStream.from(stream)).text()).split("\r\n");
+  assert.deepEqual([lines.length, lines[0], lines[10_000]], [
+    10_002,
+    "i,twice,title",
+    "10000,20000,row 10000",
+  ]);
+});
+
+test("The tables and their columns stand beside the cells", async (console) => {
+  const { page } = console;
+  await console.go("/projections/sql");
+  const tables = page.getByRole("complementary", { name: "Tables" });
+  await tables.locator("summary").filter({ hasText: "orders" }).click();
+  await tables.getByText("total").waitFor();
+  await tables.getByRole("button", { name: "Look at orders" }).click();
+  const cell = page.getByRole("region", { name: "Cell 1" });
+  await cell.getByRole("textbox").press("Control+Enter");
+  await cell.getByRole("table").getByText(ORDERS.paid).waitFor();
+});
+
+test("A filtered table opens as a cell that gives the same rows", async (console) => {
+  const { page } = console;
+  const where = encodeURIComponent('[["total","ge","11"],["status","is","placed"]]');
+  await console.go(`/projections/tables/orders?where=${where}`);
+  await page.getByText("1 row.").waitFor();
+  await page.getByRole("link", { name: "Open as SQL" }).click();
+  const cell = page.getByRole("region", { name: "Cell 1" });
+  await cell.getByRole("button", { name: "Run" }).click();
+  await cell.getByRole("table").getByText(ORDERS.open).waitFor();
+  await cell.getByText("1 row.").waitFor();
+  assert.ok(!page.url().includes("SELECT"));
+}, { as: "reader" });

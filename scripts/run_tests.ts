@@ -1,16 +1,22 @@
 /**
- * `deno task test`: all tests, in lanes that run at once: those that start servers; what only
- * computes; the same product on FoundationDB, suite by suite, each in a process of its own. Most of
- * the time each of them waits. Messages of failures are short (`tests/short_failures.ts`). The last
- * lines name what failed and count everything. `deno task ok` has checked the types before.
- * Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or FDB_CLUSTER_FILE names a cluster,
- * that is a real cluster; else it says which suites were skipped and why. With arguments it is
- * `deno test` with them.
+ * `deno task test`: all tests, in lanes that run at once. Three lanes have the tests that start
+ * servers and those that only compute; one has the same product on FoundationDB, suite by suite,
+ * each in a process of its own. Most of the time each of them waits. Messages of failures are short
+ * (`tests/short_failures.ts`). The last lines name what failed and count everything. `deno task ok`
+ * has checked the types before. Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or
+ * FDB_CLUSTER_FILE names a cluster, that is a real cluster; else it says which suites were skipped
+ * and why. With arguments it is `deno test` with them.
  */
 
 import { missingForCluster, startCluster } from "../tests/support/cluster_process.ts";
 import { shortenFailures } from "./tests/short_failures.ts";
-import { CLUSTER_SUITES, MEMORY_SUITES, ordinaryTests, type Suite } from "./tests/suites.ts";
+import {
+  CLUSTER_SUITES,
+  MEMORY_SUITES,
+  ordinaryTests,
+  type Stage,
+  type Suite,
+} from "./tests/suites.ts";
 import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/summary.ts";
 
 const ROOT = new URL("../", import.meta.url);
@@ -144,11 +150,16 @@ function describeSkipped(
 }
 
 /** What starts processes has the processor before what computes, and an isolate for each file. */
-function ordinaryLane(files: readonly string[], at: number): Lane {
+function ordinaryLane(stages: readonly Stage[], at: number): Lane {
   return async (write) => {
-    if (at === 0) return [await runTests(files, {}, write)];
-    await writeLine(write, "\n--- beside the others");
-    return [await runTests([ONE_ISOLATE, "--", ...files], {}, write, PATIENT)];
+    const summaries: Summary[] = [];
+    for (const { files, serves } of stages) {
+      if (at > 0) await writeLine(write, "\n--- beside the others");
+      const isolates = serves ? [] : [ONE_ISOLATE, "--"];
+      const before = serves ? [] : PATIENT;
+      summaries.push(await runTests([...isolates, ...files], {}, write, before));
+    }
+    return summaries;
   };
 }
 

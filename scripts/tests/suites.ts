@@ -74,22 +74,52 @@ const COMPUTING_TESTS: readonly (readonly string[])[] = [
   ],
 ];
 
+/**
+ * Tests that start servers, and need no more of the processor than is left. They run beside those
+ * that start servers and count on most of it.
+ */
+const SERVING_TESTS: readonly string[] = [
+  "tests/console",
+  "tests/documentation",
+  "tests/durable_streams",
+  "tests/examples",
+  "tests/http/openapi",
+  "tests/readme_test.ts",
+  "tests/scripts",
+  "tests/sdk",
+];
+
 function leftOut(paths: readonly string[]): string[] {
   return paths.map((path) => `!${path}`);
 }
 
+/** Test files that run in one process, after those of the process before it. */
+export interface Stage {
+  readonly files: readonly string[];
+  /** Whether it starts servers or other processes; else it only computes. */
+  readonly serves: boolean;
+}
+
 /**
- * The files of every test but those on a cluster, each once: first the tests that start servers
- * and other processes, then those that compute.
+ * The files of every test but those on a cluster, each once, in lanes that run at the same time.
+ * The longest lane comes first.
  */
-export async function ordinaryTests(): Promise<readonly (readonly string[])[]> {
+export async function ordinaryTests(): Promise<readonly (readonly Stage[])[]> {
   const withoutCluster = leftOut(CLUSTER_TESTS);
-  const computing = await Promise.all(
+  const [many, few] = await Promise.all(
     COMPUTING_TESTS.map((paths) => testFilesOf([...paths, ...withoutCluster])),
-  );
-  const all = await testFilesOf(["tests", ...withoutCluster]);
-  const rest = new Set(all).difference(new Set(computing.flat()));
-  return [[...rest], ...computing];
+  ) as [string[], string[]];
+  const computing = new Set([...many, ...few]);
+  const beside = new Set(await testFilesOf([...SERVING_TESTS, ...withoutCluster]))
+    .difference(computing);
+  const rest = new Set(await testFilesOf(["tests", ...withoutCluster]))
+    .difference(computing)
+    .difference(beside);
+  return [
+    [{ files: [...rest], serves: true }],
+    [{ files: many, serves: false }],
+    [{ files: few, serves: false }, { files: [...beside], serves: true }],
+  ];
 }
 
 /**

@@ -11,7 +11,7 @@ import { createRandom } from "../crash/random.ts";
 import { drawWeather, type Weather } from "./weather.ts";
 import { type EndedWorld, runWorld } from "./world.ts";
 
-const SEEDS = 3_000;
+const SEEDS = 1_000;
 /** More failures than this teach nothing new in one run. */
 const FAILED_MAX = 10;
 

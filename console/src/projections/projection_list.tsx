@@ -15,7 +15,9 @@ import { goTo, hrefOf } from "../shell/router.ts";
 
 /** As many as an environment may have. */
 const PROJECTIONS_MAX = 100;
-const BUILDING_RELOAD_MS = 1_000;
+/** The list is asked for again: soon while something moves, else because something may break. */
+const MOVING_RELOAD_MS = 1_000;
+const RELOAD_MS = 5_000;
 /** The server counts no further. */
 const COUNTED_MAX = 1_000;
 
@@ -32,8 +34,8 @@ function List() {
   const { value, isLoading } = page.now.value;
   const isMoving = value?.data.some(({ building, lag }) => building !== undefined || lag > 0);
   useEffect(() => {
-    if (!isMoving || isLoading) return;
-    const timer = setTimeout(page.reload, BUILDING_RELOAD_MS);
+    if (isLoading) return;
+    const timer = setTimeout(page.reload, isMoving ? MOVING_RELOAD_MS : RELOAD_MS);
     return () => clearTimeout(timer);
   }, [isMoving, isLoading]);
   return (

@@ -1,5 +1,5 @@
 /**
- * At least 200,000 changed bundles are refused, and three verifiers agree on each. None is
+ * At least 50,000 changed bundles are refused, and three verifiers agree on each. None is
  * refused by a crash. The verifiers share no code: the product's, the standalone one and the
  * one in Python. AUDIT_MUTATIONS says how many must be refused, AUDIT_SEED repeats a run.
  */
@@ -11,7 +11,7 @@ import golden from "../../golden/audit/bundles.json" with { type: "json" };
 import { startAuditOracle } from "../../support/audit_oracle.ts";
 import { mutateBundles, type Mutation } from "../../support/bundle_mutations.ts";
 
-const REFUSED = Number(Deno.env.get("AUDIT_MUTATIONS") ?? 200_000);
+const REFUSED = Number(Deno.env.get("AUDIT_MUTATIONS") ?? 50_000);
 const SEED = Number(Deno.env.get("AUDIT_SEED") ?? crypto.getRandomValues(new Uint32Array(1))[0]);
 const BATCH = 2_000;
 

@@ -62,10 +62,12 @@ interface BranchProps extends Omit<NodeProps, "name"> {
 function Branch({ label, value, path, tree, mark }: BranchProps) {
   const [isOpen, setOpen] = useState(path.length < tree.openLevels);
   const [shown, setShown] = useState(MEMBERS_SHOWN);
-  const names = Object.keys(value);
   const isList = Array.isArray(value);
-  const summary = isList ? `[${names.length}]` : `{${names.length}}`;
-  if (names.length === 0) {
+  // A list may be long, and this is drawn again with each change: only what is shown is named.
+  const names = isList ? indexesOf(Math.min(value.length, shown)) : Object.keys(value);
+  const count = isList ? value.length : names.length;
+  const summary = isList ? `[${count}]` : `{${count}}`;
+  if (count === 0) {
     return (
       <div class={`json-line ${mark ?? ""}`}>
         {label} {isList ? "[]" : "{}"} {tree.after?.(path)}
@@ -90,17 +92,21 @@ function Branch({ label, value, path, tree, mark }: BranchProps) {
           tree={tree}
         />
       ))}
-      {isOpen && names.length > shown && (
+      {isOpen && count > shown && (
         <button
           type="button"
           class="small"
           onClick={() => setShown(shown + MEMBERS_SHOWN)}
         >
-          {`Show more of ${names.length}`}
+          {`Show more of ${count}`}
         </button>
       )}
     </details>
   );
+}
+
+function indexesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String(index));
 }
 
 function Scalar({ value }: { value: unknown }) {

@@ -1,7 +1,6 @@
 /** What differs between two states, and which event made a field what it is. */
 
-import type { JsonObject } from "../../../src/domain/json.ts";
-import { KEPT_EVERY, type Timeline } from "./stream_fold.ts";
+import type { Timeline } from "./stream_fold.ts";
 
 export type Path = readonly (string | number)[];
 
@@ -22,24 +21,30 @@ export function changesBetween(before: unknown, after: unknown): Change[] {
   return changes;
 }
 
+/** Containers that are shared between the states are not looked into. */
 function collect(before: unknown, after: unknown, path: Path, changes: Change[]): void {
   if (changes.length >= CHANGES_MAX || Object.is(before, after)) return;
   if (!isBranch(before) || !isBranch(after) || Array.isArray(before) !== Array.isArray(after)) {
-    if (!isSame(before, after)) changes.push({ path, before, after });
-    return;
-  }
-  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const step = Array.isArray(before) ? Number(name) : name;
-    collect(ownOf(before, name), ownOf(after, name), [...path, step], changes);
+    changes.push({ path, before, after });
+  } else if (Array.isArray(before)) {
+    const list = after as readonly unknown[];
+    for (let index = 0; index < Math.max(before.length, list.length); index++) {
+      if (Object.is(before[index], list[index])) continue;
+      collect(before[index], list[index], [...path, index], changes);
+    }
+  } else {
+    for (const name of Object.keys(before)) {
+      collect(ownOf(before, name), ownOf(after, name), [...path, name], changes);
+    }
+    for (const name of Object.keys(after)) {
+      if (Object.hasOwn(before, name)) continue;
+      collect(undefined, ownOf(after, name), [...path, name], changes);
+    }
   }
 }
 
 function isBranch(value: unknown): value is object {
   return typeof value === "object" && value !== null;
-}
-
-function isSame(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 function ownOf(value: unknown, name: string | number): unknown {
@@ -54,24 +59,43 @@ export function valueAt(state: unknown, path: Path): unknown {
 
 /**
  * Finds the event that last changed the value at `path`, among the first `length` events. Gives its
- * index; undefined if the value has always been as it is. Looks at the newest events first.
+ * index; undefined if the value has always been as it is. Looks at the newest events first, in
+ * pieces of a few milliseconds.
  */
-export function lastToChange(
+export function* lastToChange(
   timeline: Timeline,
   path: Path,
   length: number,
-): number | undefined {
-  const now = textAt(timeline.stateAt(length), path);
+): Generator<void, number | undefined> {
+  const now = timeline.stateAt(length);
   for (let to = length; to > 0;) {
-    const from = Math.floor((to - 1) / KEPT_EVERY) * KEPT_EVERY;
-    const texts = timeline.each(from, to, (state) => textAt(state, path));
-    const differs = texts.findLastIndex((text) => text !== now);
-    if (differs !== -1) return from + differs;
+    yield;
+    const from = timeline.keptBefore(to);
+    if (!isUntouched(timeline.stateAt(from), timeline.stateAt(to), path)) {
+      let index = from;
+      let last: number | undefined;
+      for (const state of timeline.statesBetween(from, to)) {
+        if (!isSameAt(state, now, path)) last = index;
+        index++;
+        yield;
+      }
+      if (last !== undefined) return last;
+    }
     to = from;
   }
   return undefined;
 }
 
-function textAt(state: JsonObject | undefined, path: Path): string | undefined {
-  return JSON.stringify(valueAt(state, path));
+/** Whether two states share the value, or what holds it: no event between them has changed it. */
+function isUntouched(a: unknown, b: unknown, path: Path): boolean {
+  let [one, other] = [a, b];
+  for (const step of path) {
+    if (isBranch(one) && one === other) return true;
+    [one, other] = [ownOf(one, step), ownOf(other, step)];
+  }
+  return isBranch(one) && one === other;
+}
+
+function isSameAt(a: unknown, b: unknown, path: Path): boolean {
+  return changesBetween(valueAt(a, path), valueAt(b, path)).length === 0;
 }

@@ -13,16 +13,20 @@ import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 
 export type Handlers = ReadonlyMap<string, Handler>;
 
+/** A state as it was at some length; undefined where the server would refuse the fold. */
+export type State = JsonObject | undefined;
+
 /** The states of one stream, by how many of its events they are made of. */
 export interface Timeline {
-  /** Undefined where the server would refuse the fold. */
-  stateAt(length: number): JsonObject | undefined;
-  /** What `look` says of the states after `from`, `from + 1`, ... up to `to` events. */
-  each<Seen>(from: number, to: number, look: (state: JsonObject | undefined) => Seen): Seen[];
+  /** States share what they have in common: what is the same object is the same value. */
+  stateAt(length: number): State;
+  /** Folds all events, in pieces of a few milliseconds. Until then `stateAt` may take long. */
+  prepare(): Generator<void, void>;
+  /** The greatest length before `length` whose state is kept; `length` is at least 1. */
+  keptBefore(length: number): number;
+  /** The states after `from`, `from + 1`, ... and `to` events, one by one. */
+  statesBetween(from: number, to: number): Generator<State>;
 }
-
-/** A state is kept after each so many events; from the nearest one a step is short. */
-export const KEPT_EVERY = 128;
 
 /** The handlers of an aggregate type of a spec; undefined if one is a module, or not a handler. */
 export function compileHandlers(aggregateType: unknown): Handlers | undefined {
@@ -44,42 +48,111 @@ function memberOf(value: unknown, name: string): unknown {
   return (value as Record<string, unknown>)[name];
 }
 
+/** A state is kept after each so many events, or more where that copies much. */
+const KEPT_EVERY = 128;
+/** For so many members that a kept state does not share, the next one is an event further. */
+const MEMBERS_PER_EVENT = 64;
+/** Members of all kept states together; beyond that, every second of them is forgotten. */
+const KEPT_MEMBERS_MAX = 2_000_000;
+/** The states that were asked for last, for the next step is mostly a neighbour. */
+const RECENT_STATES = 4;
+
+interface Place {
+  readonly length: number;
+  readonly state: State;
+}
+
+interface Kept extends Place {
+  /** Members of its arrays and objects that it shares with no state before it. */
+  readonly members: number;
+}
+
 /** `events`: from the first one on; more may be added to the list later. */
 export function createTimeline(handlers: Handlers, events: readonly StoredEvent[]): Timeline {
-  /** At `index`, the state after `index * KEPT_EVERY` events. */
-  const kept: (JsonObject | undefined)[] = [{}];
+  let kept: Kept[] = [{ length: 0, state: {}, members: 0 }];
+  let recent: Place[] = [];
+  let distance = KEPT_EVERY;
+  /** Arrays and objects that the fold under way may change: not those of states that are kept. */
+  let owned = new WeakSet();
+  const copying = new Map(
+    [...handlers].map(([type, handler]): [string, Handler] => [
+      type,
+      (state, event, budget) => handler(state, event, budget, owned),
+    ]),
+  );
 
-  function foldOn(state: JsonObject, from: number, to: number): JsonObject | undefined {
-    // Handlers may keep parts of an event in the state and change them later.
-    const slice = structuredClone(events.slice(from, to));
-    const folded = fold(handlers, structuredClone(state), slice, newFoldBudget());
-    return folded.ok ? folded.value : undefined;
+  function foldOn({ length: from, state }: Place, to: number): Place {
+    if (state === undefined || from === to) return { length: to, state };
+    owned = new WeakSet();
+    const folded = fold(copying, state, events.slice(from, to), newFoldBudget());
+    return { length: to, state: folded.ok ? folded.value : undefined };
   }
 
-  function keptBefore(length: number): JsonObject | undefined {
-    const wanted = Math.floor(length / KEPT_EVERY);
-    while (kept.length <= wanted) {
-      const from = (kept.length - 1) * KEPT_EVERY;
-      const last = kept.at(-1);
-      kept.push(last === undefined ? undefined : foldOn(last, from, from + KEPT_EVERY));
-    }
-    return kept[wanted];
+  function keepNext(): void {
+    const last = kept.at(-1)!;
+    const next = Math.max(distance, Math.ceil(last.members / MEMBERS_PER_EVENT));
+    const place = foldOn(last, Math.min(events.length, last.length + next));
+    kept.push({ ...place, members: membersBeside(last.state, place.state) });
+    if (sumOf(kept) <= KEPT_MEMBERS_MAX) return;
+    kept = thinned(kept);
+    distance *= 2;
+  }
+
+  function nearestBefore(length: number): Place {
+    while (kept.at(-1)!.length < Math.min(length, events.length)) keepNext();
+    return recent.reduce(
+      (best, each) => each.length <= length && each.length > best.length ? each : best,
+      kept[lastUpTo(kept, length)] as Place,
+    );
   }
 
   return {
     stateAt(length) {
-      const state = keptBefore(length);
-      if (state === undefined) return undefined;
-      return foldOn(state, Math.floor(length / KEPT_EVERY) * KEPT_EVERY, length);
+      const found = foldOn(nearestBefore(length), length);
+      recent = [found, ...recent.filter((each) => each.length !== length)].slice(0, RECENT_STATES);
+      return found.state;
     },
-    each(from, to, look) {
-      let state = this.stateAt(from);
-      const seen = [look(state)];
-      for (let length = from; length < to; length++) {
-        state = state === undefined ? undefined : foldOn(state, length, length + 1);
-        seen.push(look(state));
+    *prepare() {
+      for (; kept.at(-1)!.length < events.length; keepNext()) yield;
+    },
+    keptBefore: (length) => kept[lastUpTo(kept, length - 1)]!.length,
+    *statesBetween(from, to) {
+      for (let at = foldOn(nearestBefore(from), from);; at = foldOn(at, at.length + 1)) {
+        yield at.state;
+        if (at.length >= to) return;
       }
-      return seen;
     },
   };
+}
+
+/** Index of the last state of at most `length` events. */
+function lastUpTo(kept: readonly Kept[], length: number): number {
+  let low = 0;
+  for (let high = kept.length - 1; low < high;) {
+    const middle = Math.ceil((low + high) / 2);
+    if (kept[middle]!.length <= length) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+function sumOf(kept: readonly Kept[]): number {
+  return kept.reduce((sum, { members }) => sum + members, 0);
+}
+
+/** Without every second state, but with the first and the last one. */
+function thinned(kept: readonly Kept[]): Kept[] {
+  return kept.filter((_, index) => index % 2 === 0 || index === kept.length - 1);
+}
+
+/** Members, at all levels, of the arrays and objects that `state` does not share with `before`. */
+function membersBeside(before: unknown, state: unknown): number {
+  if (typeof state !== "object" || state === null || state === before) return 0;
+  const names = Object.keys(state);
+  // Where elements were removed from a list, the others are the same at other places.
+  const moved = Array.isArray(state) && Array.isArray(before) ? new Set(before) : undefined;
+  return names.reduce((sum, name) => {
+    const member = memberOf(state, name);
+    return moved?.has(member) ? sum : sum + membersBeside(memberOf(before, name), member);
+  }, names.length);
 }

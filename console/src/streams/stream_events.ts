@@ -11,13 +11,17 @@ export interface StreamEvents {
   at(index: number): Entry | undefined;
   /** Loads what is missing of these events. */
   need(first: number, last: number): void;
-  /** Resolves when the first `count` events are there; false if they could not be loaded. */
-  loadFirst(count: number): Promise<boolean>;
+  /**
+   * Resolves when the first `count` events are there; false if they could not be loaded, or if all
+   * that is kept is more than `charactersMax` characters of JSON.
+   */
+  loadFirst(count: number, charactersMax: number): Promise<boolean>;
   /** Ends what is being loaded. */
   stop(): void;
 }
 
 const PAGE_EVENTS = 500;
+const PAGES_AT_ONCE = 4;
 
 /** An event's id is its index in twelve digits. */
 export function idOfEvent(index: number): string {
@@ -27,6 +31,8 @@ export function idOfEvent(index: number): string {
 export function openStreamEvents(db: Client, type: string, id: string): StreamEvents {
   const pages = new Map<number, readonly Entry[]>();
   const underWay = new Map<number, Promise<boolean>>();
+  /** Of the JSON of all pages. */
+  let characters = 0;
   /** Rises with every page that has come. */
   const version = signal(0);
   const refusal = signal<Refusal | undefined>(undefined);
@@ -61,6 +67,7 @@ export function openStreamEvents(db: Client, type: string, id: string): StreamEv
       if (!answer.truncated || answer.data.length === 0) break;
     }
     pages.set(page, events);
+    characters += JSON.stringify(events).length;
     version.value++;
     return true;
   }
@@ -75,9 +82,11 @@ export function openStreamEvents(db: Client, type: string, id: string): StreamEv
       const to = Math.floor(last / PAGE_EVENTS);
       for (let page = Math.floor(first / PAGE_EVENTS); page <= to; page++) void load(page);
     },
-    async loadFirst(count) {
-      for (let page = 0; page * PAGE_EVENTS < count; page++) {
-        if (!await load(page)) return false;
+    async loadFirst(count, charactersMax) {
+      for (let page = 0; page * PAGE_EVENTS < count; page += PAGES_AT_ONCE) {
+        const last = Math.min(page + PAGES_AT_ONCE, Math.ceil(count / PAGE_EVENTS));
+        const wanted = Array.from({ length: last - page }, (_, index) => load(page + index));
+        if ((await Promise.all(wanted)).includes(false) || characters > charactersMax) return false;
       }
       return true;
     },

@@ -5,6 +5,7 @@ import { Field } from "../parts/field.tsx";
 import { type JsonPath, JsonView } from "../parts/json_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
+import { runInSlices } from "../shell/slices.ts";
 import { type Change, changesBetween, lastToChange } from "../shell/state_changes.ts";
 import type { Timeline } from "../shell/stream_fold.ts";
 import type { ShownStream } from "./event_list.tsx";
@@ -93,8 +94,7 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
   const changed = useMemo(() => new Set(changes.map(({ path }) => JSON.stringify(path))), [
     changes,
   ]);
-  const [blamed, setBlamed] = useState<{ path: JsonPath; index: number | undefined }>();
-  useEffect(() => setBlamed(undefined), [shown]);
+  const [blamed, askBlame] = useBlame(timeline, shown);
   return (
     <div class="columns">
       <section class="card" aria-label="State">
@@ -110,7 +110,7 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
                 aria-label={`Which event set ${path.join(".")}`}
                 onClick={(event) => {
                   event.preventDefault();
-                  setBlamed({ path, index: lastToChange(timeline, path, shown) });
+                  askBlame(path);
                 }}
               >
                 which event?
@@ -121,7 +121,7 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
           {blamed !== undefined && (
             <>
               <code>{blamed.path.join(".")}</code>{" "}
-              {blamed.index === undefined ? "has never been changed." : (
+              {blamed.isLooking ? "…" : blamed.index === undefined ? "has never been changed." : (
                 <>
                   was last set by{" "}
                   <a href={hrefOf(["streams", type, id], { event: blamed.index })}>
@@ -143,6 +143,32 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
       </section>
     </div>
   );
+}
+
+interface Blame {
+  readonly path: JsonPath;
+  readonly isLooking: boolean;
+  /** The event that last changed the value; undefined if none has. */
+  readonly index?: number | undefined;
+}
+
+/** Who last changed a value, and asking for it; forgotten when another state is shown. */
+function useBlame(
+  timeline: Timeline | undefined,
+  shown: number,
+): readonly [Blame | undefined, (path: JsonPath) => void] {
+  const [blame, setBlame] = useState<Blame>();
+  const path = blame?.isLooking === true ? blame.path : undefined;
+  useEffect(() => setBlame(undefined), [timeline, shown]);
+  useEffect(() => {
+    if (path === undefined || timeline === undefined) return;
+    const ending = new AbortController();
+    void runInSlices(lastToChange(timeline, path, shown), ending.signal).then((index) => {
+      if (!ending.signal.aborted) setBlame({ path, isLooking: false, index });
+    });
+    return () => ending.abort();
+  }, [timeline, path, shown]);
+  return [blame, (wanted) => setBlame({ path: wanted, isLooking: true })];
 }
 
 function ChangeLine({ path, before, after }: Change) {

@@ -6,6 +6,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Refusal } from "@daybook/client";
 import { connection } from "../shell/connection.ts";
+import { runInSlices } from "../shell/slices.ts";
 import { readAggregateTypes } from "../shell/spec.ts";
 import { compileHandlers, createTimeline, type Timeline } from "../shell/stream_fold.ts";
 import type { ShownStream } from "./event_list.tsx";
@@ -20,8 +21,9 @@ export interface Pair {
   readonly refusal?: Refusal;
 }
 
-/** So many events are loaded into the page at most. */
+/** So many events, and characters of JSON, are loaded into the page at most. */
 const EVENTS_FOLDED_MAX = 200_000;
+const CHARACTERS_FOLDED_MAX = 64 * 1024 * 1024;
 
 export function useStates(
   stream: ShownStream,
@@ -71,9 +73,12 @@ function useTimeline({ type, length, events }: ShownStream): Timeline | undefine
     async function load(signal: AbortSignal): Promise<void> {
       const types = await readAggregateTypes(signal);
       const handlers = compileHandlers(types?.[type]);
-      if (handlers === undefined || !await events.loadFirst(length) || signal.aborted) return;
+      if (handlers === undefined) return;
+      if (!await events.loadFirst(length, CHARACTERS_FOLDED_MAX) || signal.aborted) return;
       const all = Array.from({ length }, (_, index) => (events.at(index) as Entry).event);
-      setTimeline(createTimeline(handlers, all as Parameters<typeof createTimeline>[1]));
+      const timeline = createTimeline(handlers, all as Parameters<typeof createTimeline>[1]);
+      await runInSlices(timeline.prepare(), signal);
+      if (!signal.aborted) setTimeline(timeline);
     }
   }, [events, length]);
   return timeline;

@@ -51,8 +51,8 @@ export function compileHandler(definition: JsonValue, path: string): CompiledHan
   const compiled = compileDefinition(definition, path, HANDLER_SCOPE, operationsAt);
   if (!compiled.ok) return compiled;
   const run = compiled.value;
-  function handler(...[state, event, budget]: Parameters<Handler>) {
-    const evaluation: Evaluation = { state, event, bindings: [], budget };
+  function handler(...[state, event, budget, owned]: Parameters<Handler>) {
+    const evaluation: Evaluation = { state, event, bindings: [], budget, owned };
     run(evaluation);
     return evaluation.state;
   }

@@ -51,6 +51,8 @@ export interface Evaluation {
   readonly event: StoredEvent;
   readonly bindings: (JsonValue | undefined)[];
   readonly budget: Budget;
+  /** The containers of the state that may be changed; undefined: all of them. See `own.ts`. */
+  readonly owned?: WeakSet<object> | undefined;
   /** Whether built values may share parts with the event; true only where nobody changes them. */
   readonly sharesParts?: boolean;
 }

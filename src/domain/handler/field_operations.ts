@@ -12,6 +12,7 @@
 
 import type { JsonObject, JsonValue } from "../json.ts";
 import { checkFields, doNothing, type Operation, type OperationCompiler } from "./operation.ts";
+import { ownState, ownStep } from "./own.ts";
 import { readStep } from "./path.ts";
 import { keyedPlace, openExisting, openForWriting, type Place, staticPlace } from "./place.ts";
 import { removeStep, targetAt, writeStep } from "./target.ts";
@@ -137,7 +138,7 @@ function setPlace(place: Place, template: Template): Operation {
 function mergeState(template: Template): Operation {
   return (evaluation) => {
     const value = template.build(evaluation, 1);
-    if (isObject(value)) moveFields(evaluation.state, value, evaluation.budget);
+    if (isObject(value)) moveFields(ownState(evaluation), value, evaluation.budget);
   };
 }
 
@@ -151,7 +152,9 @@ function mergePlace(place: Place, template: Template): Operation {
     if (container === undefined) return;
     const current = readStep(container, segment) ?? null;
     if (current === null) writeStep(evaluation, container, segment, value);
-    else if (isObject(current)) moveFields(current, value, evaluation.budget);
+    else if (isObject(current)) {
+      moveFields(ownStep(evaluation, container, segment, current), value, evaluation.budget);
+    }
   };
 }
 

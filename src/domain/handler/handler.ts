@@ -6,10 +6,16 @@ import type { StoredEvent } from "../event.ts";
 
 /**
  * Applies one event. The handler owns `state` and may change it in place; the returned object
- * is the next state. It throws nothing but `BudgetSpent`, when the budget does not suffice, and
- * {@link StateTooLarge}, when the state nests too deep.
+ * is the next state. With `owned`, only the containers in it may be changed: the handler copies
+ * others first, and adds the copies (see `own.ts`). It throws nothing but `BudgetSpent`, when the
+ * budget does not suffice, and {@link StateTooLarge}, when the state nests too deep.
  */
-export type Handler = (state: JsonObject, event: StoredEvent, budget: Budget) => JsonObject;
+export type Handler = (
+  state: JsonObject,
+  event: StoredEvent,
+  budget: Budget,
+  owned?: WeakSet<object>,
+) => JsonObject;
 
 /**
  * Thrown when a state exceeds its limits, however much of the budget is left. The caller that

@@ -17,11 +17,12 @@
  *   replaces the element.
  */
 
-import { type Budget, spend } from "../budget.ts";
+import { spend } from "../budget.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { SLOT_UNITS, STEP_UNITS } from "./budget.ts";
 import { compileRemoveKey, fieldOr, staticPlaceOf, templateOf } from "./field_operations.ts";
 import { bindingNameAt, checkFields, doNothing, type Operation } from "./operation.ts";
+import { ownElement, ownStep } from "./own.ts";
 import { readStep, walker } from "./path.ts";
 import { openExisting, openForWriting, type Place } from "./place.ts";
 import { fieldPathAt, writeStep } from "./target.ts";
@@ -59,9 +60,10 @@ export function compileUpsert(fields: JsonObject, site: Site): Operation {
   if (!complete || place === undefined) return doNothing;
   return pushing(place, value, (element, list, evaluation) => {
     if (!isObject(element)) return false;
-    const match = list.find((other) => hasSameKey(other, element, key, evaluation));
+    const index = list.findIndex((other) => hasSameKey(other, element, key, evaluation));
+    const match = list[index];
     if (!isObject(match)) return true;
-    moveFields(match, element, evaluation.budget);
+    moveFields(ownElement(evaluation, list, index, match), element, evaluation.budget);
     return false;
   });
 }
@@ -119,24 +121,30 @@ export function compileUpdateWhere(fields: JsonObject, site: Site): Operation {
     const built = buildEach(element, list, matches, evaluation);
     if (built === undefined) return;
     for (const [index, each] of built.entries()) {
-      if (each !== undefined) update(list, index, each, evaluation.budget);
+      if (each !== undefined) update(evaluation, list, index, each);
     }
   };
 }
 
-function update(list: JsonValue[], index: number, value: JsonValue, budget: Budget): void {
+function update(
+  evaluation: Evaluation,
+  list: JsonValue[],
+  index: number,
+  value: JsonValue,
+): void {
   const element = list[index];
-  if (isObject(element) && isObject(value)) moveFields(element, value, budget);
-  else list[index] = value;
+  if (isObject(element) && isObject(value)) {
+    moveFields(ownElement(evaluation, list, index, element), value, evaluation.budget);
+  } else list[index] = value;
 }
 
-/** The array at a place; undefined if there is none. */
+/** The array at a place, to be changed in place; undefined if there is none. */
 function listAt(evaluation: Evaluation, place: Place): JsonValue[] | undefined {
   const container = openExisting(evaluation, place);
   const segment = place.segmentOf(evaluation);
   if (container === undefined || segment === undefined) return undefined;
   const list = readStep(container, segment);
-  return Array.isArray(list) ? list : undefined;
+  return Array.isArray(list) ? ownStep(evaluation, container, segment, list) : undefined;
 }
 
 /** Pushes the value if `isWanted` accepts it; a missing or null target becomes an array. */
@@ -155,9 +163,11 @@ function pushing(
     const list = readStep(container, segment) ?? null;
     if (list === null) {
       writeStep(evaluation, container, segment, [element]);
-    } else if (Array.isArray(list) && isWanted(element, list, evaluation)) {
+    } else if (Array.isArray(list)) {
+      const own = ownStep(evaluation, container, segment, list);
+      if (!isWanted(element, own, evaluation)) return;
       spend(evaluation.budget, SLOT_UNITS);
-      list.push(element);
+      own.push(element);
     }
   };
 }

@@ -19,6 +19,7 @@ import { CONTAINER_UNITS, movedUnits, SLOT_UNITS, STEP_UNITS } from "./budget.ts
 import { addFault, type Evaluation, type Site } from "./evaluation.ts";
 import { excerpt, readStep } from "./path.ts";
 import { parseSegments, type Segment } from "./segments.ts";
+import { ownState, ownStep } from "./own.ts";
 import { addField, type Container, isContainer, putField, removeField } from "./value.ts";
 
 export interface Target {
@@ -90,9 +91,9 @@ function parseFieldPath(text: string): readonly Segment[] | Fault {
 }
 
 /**
- * Opens the container that `segments` lead to. If `next`, the step that will be taken in it, is
- * given, missing containers on the way are created; without it, nothing is created. If a value
- * of the wrong type is in the way, returns undefined and changes nothing.
+ * Opens the container that `segments` lead to, to change it. If `next`, the step that will be
+ * taken in it, is given, missing containers on the way are created; without it, nothing is
+ * created. If a value of the wrong type is in the way, returns undefined and changes nothing.
  */
 export function openContainer(
   evaluation: Evaluation,
@@ -100,12 +101,12 @@ export function openContainer(
   next: Segment | undefined,
 ): Container | undefined {
   spend(evaluation.budget, STEP_UNITS * segments.length);
-  let container: Container = evaluation.state;
+  let container: Container = ownState(evaluation);
   for (let index = 0; index < segments.length; index++) {
     const segment = segments[index] as Segment;
     const child = readStep(container, segment);
     if (isContainer(child)) {
-      container = child;
+      container = ownStep(evaluation, container, segment, child);
     } else if (next !== undefined && (child === undefined || child === null)) {
       if (!accepts(container, segment)) return undefined;
       const rest = [...segments.slice(index + 1), next];

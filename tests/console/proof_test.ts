@@ -14,8 +14,8 @@ const test = consoleTests(async ({ admin }) => {
 });
 
 async function pin({ page }: OpenConsole): Promise<void> {
-  await page.getByRole("button", { name: "Pin this key" }).click();
-  await page.getByText("This key is pinned in this browser.").waitFor();
+  await page.getByRole("button", { name: /^Pin the key/ }).first().click();
+  await page.getByText("The key that signs now is pinned in this browser.").waitFor();
 }
 
 /** The states of the steps, by what each shows. */
@@ -33,7 +33,8 @@ test("Anchors are listed, and an operator makes one", async (console) => {
   await shop.db.order!(ORDERS.open).was_noted!({}).orThrow();
   const before = (await shop.db.$audit.anchorsPage().orThrow()).data.length;
   await page.getByRole("button", { name: "Make one now" }).click();
-  await page.getByRole("row").nth(before + 1).waitFor();
+  const rows = page.getByRole("table", { name: "Anchors" }).getByRole("row");
+  await rows.nth(before + 1).waitFor();
   assert.equal((await shop.db.$audit.anchorsPage().orThrow()).data.length, before + 1);
   await console.picture("anchors");
   await console.checkAccess();
@@ -47,7 +48,7 @@ test("An event is proven in the page, by a key that was pinned before", async (c
   await page.getByText("Proven: this event was stored as shown.").waitFor();
   assert.deepEqual(await stepsOf(console), Array(9).fill("holds"));
   const loading = page.waitForEvent("download");
-  await page.getByRole("link", { name: "Download the bundle" }).click();
+  await page.getByRole("button", { name: "Download the bundle" }).click();
   const stream = await (await loading).createReadStream();
   const text = await new Response(ReadableStream.from(stream)).text();
   const known = await shop.db.order!(ORDERS.paid).attestation(0).orThrow();
@@ -73,14 +74,67 @@ test("An event that the server tells otherwise than it was stored is not proven"
   ]);
 });
 
-test("Another key than the pinned one is a warning, and proves nothing", async (console) => {
-  const { page, shop } = console;
-  await page.evaluate(`localStorage.setItem("daybook.key.${shop.instanceId}", "${OTHER_KEY}")`);
-  await console.go("/proof");
-  await page.getByRole("alert").getByText("another key than the pinned one").waitFor();
+test("A key from elsewhere is pinned and removed by keyboard, and proves nothing it has not signed", async (console) => {
+  const { page } = console;
   await console.go(PROOF);
+  const field = page.getByLabel("A key that you have from elsewhere");
+  await field.focus();
+  await page.keyboard.type("no key");
+  await page.keyboard.press("Enter");
+  await page.getByText("A public key is 64 hex characters").waitFor();
+  await field.fill(OTHER_KEY.toUpperCase());
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").getByText("another key than the pinned ones").waitFor();
   await page.getByText("Not proven").waitFor();
   assert.deepEqual(await stepsOf(console), [...Array(8).fill("holds"), "does not hold"]);
+  await console.checkAccess();
+  // Both keys are kept: the one that signs proves the event beside the other.
+  await pin(console);
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+  await page.reload();
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+  const removal = page.getByRole("button", { name: `Remove the pin of ${OTHER_KEY.slice(0, 8)}` });
+  await removal.focus();
+  await page.keyboard.press("Enter");
+  await removal.waitFor({ state: "detached" });
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+});
+
+test(
+  "With an API key, a pin is of the instance that the server names, and of no other",
+  async (console) => {
+    const { page } = console;
+    await console.go(PROOF);
+    await pin(console);
+    await page.getByText("Proven: this event was stored as shown.").waitFor();
+    await page.route("**/_audit/signing-key*", async (route) => {
+      const response = await route.fetch();
+      const answer = { ...await response.json(), instance_id: crypto.randomUUID() };
+      await route.fulfill({ response, json: answer });
+    });
+    await page.reload();
+    await page.getByText("Pin the signing key first").waitFor();
+    await pin(console);
+    await page.getByText(/Not proven.*instance_id/).waitFor();
+  },
+  { as: "reader" },
+);
+
+test("An event is asked for as people write it, and what is missing is said", async (console) => {
+  const { page } = console;
+  await console.go("/proof");
+  const stream = page.getByLabel("Stream", { exact: true });
+  await stream.fill("order");
+  await page.keyboard.press("Enter");
+  await page.getByText("Write the type of the stream, a colon and its id").waitFor();
+  await console.checkAccess();
+  // O stands for 0 and l for 1, in any case.
+  await stream.fill(`order:${ORDERS.declined.toLowerCase().replaceAll("1", "l")}`);
+  await page.keyboard.press("Enter");
+  await pin(console);
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+  await page.getByRole("heading", { name: `Event 0 of order:${ORDERS.declined}` }).waitFor();
 });
 
 test("What another environment has anchored proves nothing here, though the same key signed it", async (console) => {
@@ -106,4 +160,19 @@ test("An event that no anchor covers says so", async (console) => {
   await shop.db.order!("NEW000001").was_noted!({}).orThrow();
   await console.go("/proof/order/NEW000001/0");
   await page.getByText("beyond_anchor_coverage").waitFor();
+});
+
+// The last test, because later anchors are signed with the new key.
+test("After a new signing key, older evidence is proven by the older pin", async (console) => {
+  const { page, shop } = console;
+  await console.go(PROOF);
+  await pin(console);
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+  await shop.admin.anchors.newSigningKey().orThrow();
+  await page.reload();
+  await page.getByRole("alert").getByText("another key than the pinned ones").waitFor();
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+  await page.getByRole("cell", { name: "in the past" }).waitFor();
+  await pin(console);
+  assert.equal(await page.getByRole("button", { name: /^Remove the pin/ }).count(), 2);
 });

@@ -1,52 +1,59 @@
-/** The bundle of one event: fetched, verified in the page by the pinned key, kept as a file. */
+/** The bundle of one event: fetched, verified in the page by the pinned keys, kept as a file. */
 
 import { verifyBundle } from "@daybook/client/verify";
 import { LoadingView } from "../parts/loading_view.tsx";
-import { about, connection } from "../shell/connection.ts";
+import { saveFile } from "../parts/save_file.ts";
+import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
-import { pinnedKey } from "../shell/pinned_key.ts";
+import { pinnedKeys } from "../shell/pinned_keys.ts";
+import type { PinScope } from "../shell/pins.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
+import { type EventChoice, streamMeant } from "./event_choice.ts";
 import { Verdict } from "./verdict.tsx";
 
 export interface EventProofProps {
-  readonly type: string;
-  readonly id: string;
-  readonly index: number;
+  readonly choice: EventChoice;
+  readonly scope: PinScope;
 }
 
-export function EventProof({ type, id, index }: EventProofProps) {
+export function EventProof({ choice, scope }: EventProofProps) {
   const { db } = connection.value;
+  const { type, id, index } = choice;
   const bundle = useLoaded((signal) => db[type]!(id).attestation(index, { signal }), [db]);
-  const publicKey = pinnedKey();
-  // All environments of an instance sign with the same key, so the one that is meant must be named.
-  const { environment } = about.value!;
-  const { instanceId } = connection.value;
-  const meant = { environment, instanceId, stream: `${type}:${id}`, index };
   return (
     <section class="card" aria-label="Proof">
-      <h2>
-        Event {index} of <a href={hrefOfStream(`${type}:${id}`, String(index))}>{type}:{id}</a>
-      </h2>
       <LoadingView of={bundle}>
-        {(value) => (
-          <>
-            {publicKey === undefined
-              ? <p class="note warning">Pin the signing key first: see above.</p>
-              : (
-                <Verdict
-                  verdict={verifyBundle(value, { publicKey, ...meant })}
-                />
-              )}
-            <a
-              class="button"
-              download={`${type}_${id}_${index}.json`}
-              href={`data:application/json,${encodeURIComponent(JSON.stringify(value, null, 2))}`}
-            >
-              Download the bundle
-            </a>
-          </>
-        )}
+        {(value) => <BundleView bundle={value} choice={choice} scope={scope} />}
       </LoadingView>
     </section>
+  );
+}
+
+function BundleView({ bundle, choice, scope }: EventProofProps & { bundle: object }) {
+  const { index } = choice;
+  const found = (bundle as { stream?: { key?: unknown } }).stream?.key;
+  const stream = streamMeant(choice, found);
+  const publicKey = pinnedKeys(scope).map(({ public_key }) => public_key);
+
+  function save(): void {
+    const content = new Blob([JSON.stringify(bundle, null, 2)], { type: "application/json" });
+    saveFile(`${stream.replaceAll(":", "_")}_${index}.json`, content);
+  }
+
+  return (
+    <>
+      <h2>
+        Event {index} of <a href={hrefOfStream(stream, String(index))}>{stream}</a>
+      </h2>
+      {stream !== `${choice.type}:${choice.id}` && (
+        <p class="quiet">
+          The id is stored in this form. You wrote <bdi>{choice.type}:{choice.id}</bdi>.
+        </p>
+      )}
+      {publicKey.length === 0
+        ? <p class="note warning">Pin the signing key first: see above.</p>
+        : <Verdict verdict={verifyBundle(bundle, { publicKey, ...scope, stream, index })} />}
+      <button type="button" onClick={save}>Download the bundle</button>
+    </>
   );
 }

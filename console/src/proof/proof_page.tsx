@@ -1,13 +1,21 @@
 /** `#/proof`: anchors, and the proof of one event, verified in the page: `/{type}/{id}/{index}`. */
 
-import { goTo, place } from "../shell/router.ts";
+import { useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
+import { LoadingView } from "../parts/loading_view.tsx";
+import { about, connection } from "../shell/connection.ts";
+import { useLoaded } from "../shell/loaded.ts";
+import { goTo, place } from "../shell/router.ts";
 import { Anchors } from "./anchors.tsx";
+import { readChoice } from "./event_choice.ts";
 import { EventProof } from "./event_proof.tsx";
+import { scopeOf, type SigningKeys } from "./key_rows.ts";
 import { SigningKeyView } from "./signing_key.tsx";
 
 export function ProofPage() {
-  const [, type, id, index] = place.value.path;
+  const [, type = "", id = "", index] = place.value.path;
+  const { db } = connection.value;
+  const signing = useLoaded((signal) => db.$audit.signingKey({ all: true, signal }), [db]);
   return (
     <>
       <h1>Proof</h1>
@@ -16,47 +24,74 @@ export function ProofPage() {
         from one event to an anchor, so it proves the event to somebody who does not trust the
         server.
       </p>
-      <SigningKeyView />
-      <ChooseEvent type={type} id={id} index={index} />
-      {index === undefined ? <Anchors /> : (
-        <EventProof
-          key={place.value.path.join("/")}
-          type={type!}
-          id={id!}
-          index={Number(index)}
-        />
-      )}
+      <ChooseEvent
+        key={place.value.path.join("/")}
+        stream={type && `${type}:${id}`}
+        index={index}
+      />
+      <LoadingView of={signing}>
+        {(value) => <Keys signing={value} />}
+      </LoadingView>
+      {index === undefined && <Anchors />}
     </>
   );
 }
 
-interface ChooseEventProps {
-  readonly type?: string;
-  readonly id?: string;
-  readonly index?: string;
+/** The keys of the instance; then the event, which they vouch for. */
+function Keys({ signing }: { signing: SigningKeys }) {
+  const [, type = "", id = "", index] = place.value.path;
+  const { instanceId } = connection.value;
+  const { environment } = about.value!;
+  const scope = scopeOf(signing, { instanceId, environment });
+  if (scope === undefined) {
+    return (
+      <p class="note danger" role="alert">
+        The server names the key of another instance or environment than the one of this page, so
+        nothing can be proven here. It names{" "}
+        <bdi>{String(signing.instance_id)}, {String(signing.environment)}</bdi>.
+      </p>
+    );
+  }
+  const read = index === undefined ? undefined : readChoice(`${type}:${id}`, index);
+  return (
+    <>
+      <SigningKeyView signing={signing} scope={scope} />
+      {read !== undefined && (read.ok
+        ? <EventProof key={place.value.path.join("/")} choice={read.choice} scope={scope} />
+        : <p class="note danger" role="alert">{read.message}</p>)}
+    </>
+  );
 }
 
-function ChooseEvent({ type, id, index }: ChooseEventProps) {
+function ChooseEvent({ stream, index = "0" }: { stream: string; index?: string }) {
+  const [typed, setTyped] = useState({ stream, index });
+  const [fault, setFault] = useState<{ field: string; message: string }>();
+
   function open(event: SubmitEvent): void {
     event.preventDefault();
-    const form = new FormData(event.currentTarget as HTMLFormElement);
-    const key = String(form.get("stream")).trim();
-    const at = key.indexOf(":");
-    if (at > 0) {
-      goTo(["proof", key.slice(0, at), key.slice(at + 1), String(Number(form.get("index")))]);
-    }
+    const read = readChoice(typed.stream, typed.index);
+    if (!read.ok) return setFault(read);
+    setFault(undefined);
+    const { type, id, index } = read.choice;
+    goTo(["proof", type, id, String(index)]);
   }
 
   return (
-    <form class="row" aria-label="Event" onSubmit={open}>
+    <form class="row" aria-label="Event" noValidate onSubmit={open}>
       <Field
         label="Stream"
-        name="stream"
         placeholder="order:7KD2M9QXA"
-        value={type === undefined ? "" : `${type}:${id}`}
-        required
+        value={typed.stream}
+        fault={fault?.field === "stream" ? fault.message : undefined}
+        onInput={(stream) => setTyped({ ...typed, stream })}
       />
-      <Field label="Event" name="index" type="number" value={index ?? "0"} required />
+      <Field
+        label="Event"
+        type="number"
+        value={typed.index}
+        fault={fault?.field === "index" ? fault.message : undefined}
+        onInput={(index) => setTyped({ ...typed, index })}
+      />
       <button type="submit" class="primary">Prove it</button>
     </form>
   );

@@ -1,52 +1,129 @@
-/** The key that signs the anchors of the instance, and the one that this browser trusts. */
+/** The keys that sign for the instance, and those that this browser trusts. */
 
+import { useState } from "preact/hooks";
 import { CopyButton } from "../parts/copy_button.tsx";
-import { LoadingView } from "../parts/loading_view.tsx";
-import { connection } from "../shell/connection.ts";
-import { useLoaded } from "../shell/loaded.ts";
-import { pinKey, pinnedKey } from "../shell/pinned_key.ts";
+import { DataTable } from "../parts/data_table.tsx";
+import { Field } from "../parts/field.tsx";
+import { ShortText } from "../parts/short_text.tsx";
+import { TimeText } from "../parts/time_text.tsx";
+import { pinKey, pinnedKeys, unpinKey } from "../shell/pinned_keys.ts";
+import { type PinScope, publicKeyIn } from "../shell/pins.ts";
+import { type KeyRow, keyRows, type SigningKeys } from "./key_rows.ts";
 
-export function SigningKeyView() {
-  const { db } = connection.value;
-  const key = useLoaded((signal) => db.$audit.signingKey({ signal }), [db]);
-  const pinned = pinnedKey();
+export interface SigningKeyViewProps {
+  /** What the server says. */
+  readonly signing: SigningKeys;
+  readonly scope: PinScope;
+}
+
+export function SigningKeyView({ signing, scope }: SigningKeyViewProps) {
+  const pins = pinnedKeys(scope);
+  const rows = keyRows(signing, pins);
   return (
-    <section class="card" aria-label="Signing key">
-      <h2>Signing key</h2>
-      <LoadingView of={key}>
-        {({ public_key }) => (
-          <>
-            <p class="mono wrap">{public_key}</p>
-            {pinned === undefined && (
-              <p>
-                Compare this key with one that you have from elsewhere. Once it is pinned, this
-                browser accepts no evidence that another key has signed.
-              </p>
-            )}
-            {pinned !== undefined && pinned === public_key && (
-              <p class="note good">This key is pinned in this browser.</p>
-            )}
-            {pinned !== undefined && pinned !== public_key && (
-              <p class="note danger" role="alert">
-                The server shows another key than the pinned one,{" "}
-                <code class="wrap">{pinned}</code>. The instance may have a new key, or this is not
-                the server that you think it is. Ask its operator before you pin the new one.
-              </p>
-            )}
-            <div class="row">
-              <CopyButton text={public_key} label="Copy the key" />
-              {pinned !== public_key && (
-                <button type="button" onClick={() => pinKey(public_key)}>Pin this key</button>
-              )}
-              {pinned !== undefined && (
-                <button type="button" onClick={() => pinKey(undefined)}>
-                  Forget the pinned key
-                </button>
-              )}
-            </div>
-          </>
-        )}
-      </LoadingView>
+    <section class="card" aria-label="Signing keys">
+      <h2>Signing keys</h2>
+      <p class="quiet">
+        Of the instance <code class="wrap">{scope.instanceId}</code>, environment{" "}
+        {scope.environment}. A pinned key vouches for nothing else.
+      </p>
+      <Advice signing={signing} pinned={pins.map(({ public_key }) => public_key)} />
+      <DataTable<KeyRow>
+        caption="Keys"
+        rows={rows}
+        keyOf={({ public_key }) => public_key}
+        columns={[
+          {
+            title: "Key",
+            cell: ({ public_key }) => <ShortText text={public_key} what="the key" />,
+          },
+          { title: "Signs", cell: ({ signs }) => signs },
+          { title: "Made", cell: ({ created_at }) => created_at && <TimeText at={created_at} /> },
+          {
+            title: "Pinned",
+            cell: ({ pinned_at }) => pinned_at ? <TimeText at={pinned_at} /> : "not pinned",
+          },
+          { title: "", cell: (row) => <Actions row={row} scope={scope} /> },
+        ]}
+      />
+      <PinForm scope={scope} />
     </section>
+  );
+}
+
+function Actions({ row: { public_key, pinned_at }, scope }: { row: KeyRow; scope: PinScope }) {
+  const short = public_key.slice(0, 8);
+  return (
+    <>
+      {pinned_at === undefined
+        ? (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Pin the key ${short}`}
+            onClick={() => pinKey(scope, public_key)}
+          >
+            Pin
+          </button>
+        )
+        : (
+          <button
+            type="button"
+            class="small"
+            aria-label={`Remove the pin of ${short}`}
+            onClick={() => unpinKey(scope, public_key)}
+          >
+            Remove the pin
+          </button>
+        )} <CopyButton text={public_key} />
+    </>
+  );
+}
+
+function Advice({ signing, pinned }: { signing: SigningKeys; pinned: readonly string[] }) {
+  if (pinned.includes(signing.public_key)) {
+    return <p class="note good">The key that signs now is pinned in this browser.</p>;
+  }
+  if (pinned.length === 0) {
+    return (
+      <p>
+        Compare the key with one that you have from elsewhere. Once a key is pinned, this browser
+        accepts no evidence that a key without a pin has signed.
+      </p>
+    );
+  }
+  return (
+    <p class="note danger" role="alert">
+      The server signs with another key than the pinned ones. The instance may have a new key, or
+      this is not the server that you think it is. Ask its operator before you pin the new one.
+    </p>
+  );
+}
+
+/** A key that comes from elsewhere is the one to trust: it is pinned without the server. */
+function PinForm({ scope }: { scope: PinScope }) {
+  const [text, setText] = useState("");
+  const [fault, setFault] = useState<string>();
+
+  function pin(event: SubmitEvent): void {
+    event.preventDefault();
+    const key = publicKeyIn(text);
+    if (key === undefined) {
+      return setFault("A public key is 64 hex characters: 0 to 9 and a to f");
+    }
+    pinKey(scope, key);
+    setFault(undefined);
+    setText("");
+  }
+
+  return (
+    <form class="row" aria-label="Pin a key" onSubmit={pin}>
+      <Field
+        label="A key that you have from elsewhere"
+        value={text}
+        fault={fault}
+        onInput={setText}
+      />
+      <button type="submit">Pin it</button>
+    </form>
   );
 }

@@ -40,6 +40,13 @@ export const PAGES: readonly PageRow[] = [
     component: async () => (await import("./projections/projections_page.tsx")).ProjectionsPage,
   },
   {
+    segment: "spec",
+    title: "Spec",
+    operatorOnly: true,
+    isLazy: true,
+    component: async () => (await import("./spec/spec_page.tsx")).SpecPage,
+  },
+  {
     segment: "proof",
     title: "Proof",
     isLazy: true,

@@ -28,6 +28,12 @@ export const PAGES: readonly PageRow[] = [
     component: async () => (await import("./streams/streams_page.tsx")).StreamsPage,
   },
   {
+    segment: "write",
+    title: "Write",
+    isLazy: true,
+    component: async () => (await import("./write/write_page.tsx")).WritePage,
+  },
+  {
     segment: "reactions",
     title: "Reactions",
     isLazy: true,

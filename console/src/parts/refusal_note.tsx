@@ -16,7 +16,7 @@ export function RefusalNote({ refusal, onRetry }: RefusalNoteProps) {
         {path
           ? (
             <>
-              at <code>{path}</code>
+              {" "}at <code>{path}</code>
             </>
           )
           : null}
@@ -40,5 +40,8 @@ export function RefusalNote({ refusal, onRetry }: RefusalNoteProps) {
 }
 
 function textOfDetail(detail: unknown): string {
-  return typeof detail === "string" ? detail : JSON.stringify(detail);
+  if (typeof detail === "string") return detail;
+  const { path, message } = (detail ?? {}) as { path?: unknown; message?: unknown };
+  if (typeof path === "string" && typeof message === "string") return `${path} ${message}`;
+  return JSON.stringify(detail);
 }

@@ -7,7 +7,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "@daybook/client";
 import { type Admin, createAdmin } from "@daybook/client/admin";
 import { instanceInPlace } from "./router.ts";
-import { credentials, signOut } from "./session.ts";
+import { credentials, dropKey, signOut } from "./session.ts";
 
 export interface Connection {
   /** Reads data, with the key or with the token and the chosen instance. */
@@ -45,7 +45,7 @@ export const connection: ReadonlySignal<Connection> = computed(() => {
     ...OPTIONS,
     url,
     key,
-    fetch: watched,
+    fetch: watchedKey,
   });
   if (token === undefined) return { db: withKey ?? createClient({ url }), writer: withKey };
   return {
@@ -56,12 +56,20 @@ export const connection: ReadonlySignal<Connection> = computed(() => {
   };
 });
 
+const REFUSED =
+  "The server no longer accepts this token or key. It may have expired or been revoked.";
+
 /** A credential that the server no longer accepts ends the session, and the user is told why. */
 async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
   const response = await fetch(input, init);
-  if (response.status === 401) {
-    signOut("The server no longer accepts this token or key. It may have expired or been revoked.");
-  }
+  if (response.status === 401) signOut(REFUSED);
+  return response;
+}
+
+/** The session of an operator goes on without the key. */
+async function watchedKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+  const response = await fetch(input, init);
+  if (response.status === 401) dropKey(REFUSED);
   return response;
 }
 

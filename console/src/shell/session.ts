@@ -19,11 +19,15 @@ const KEPT_UNDER = "daybook.credentials";
 
 const kept = signal<Credentials>({});
 const leftBecause = signal<string | undefined>(undefined);
+const keyRefused = signal(false);
 
 export const credentials: ReadonlySignal<Credentials> = kept;
 
 /** Why the last session ended, if not by the wish of the user. */
 export const signOutReason: ReadonlySignal<string | undefined> = leftBecause;
+
+/** Whether the server no longer accepts the key by which an operator wrote. */
+export const isKeyRefused: ReadonlySignal<boolean> = keyRefused;
 
 export function isSignedIn({ token, key }: Credentials): boolean {
   return token !== undefined || key !== undefined;
@@ -43,12 +47,22 @@ export function signIn(given: Credentials): void {
 }
 
 /** Adds the key by which an operator writes. */
-export function addKey(key: string | undefined): void {
+export function addKey(key: string): void {
+  keyRefused.value = false;
   signIn({ ...kept.peek(), key });
+}
+
+/** Ends the use of a key that the server refuses: with a token, the session goes on. */
+export function dropKey(reason: string): void {
+  const { token } = kept.peek();
+  if (token === undefined) return signOut(reason);
+  signIn({ token });
+  keyRefused.value = true;
 }
 
 export function signOut(reason?: string): void {
   leftBecause.value = reason;
+  keyRefused.value = false;
   kept.value = {};
   sessionStorage.removeItem(KEPT_UNDER);
 }

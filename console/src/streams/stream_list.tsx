@@ -48,7 +48,8 @@ export function StreamList({ type }: { type: string }) {
   return (
     <>
       <p>
-        <a href={hrefOf(["streams"])}>All types</a>
+        <a href={hrefOf(["streams"])}>All types</a>{" "}
+        <a href={hrefOf(["write", type])}>Write to a new stream</a>
       </p>
       <h1>{type}</h1>
       <form class="row" onSubmit={(event) => openFirst(event, type, prefix)}>

@@ -47,11 +47,21 @@ export function StreamView({ type, id }: StreamProps) {
         {({ length: count }) => {
           if (count === 0) {
             return (
-              <EmptyState title="No events">Nothing has been written to this stream.</EmptyState>
+              <EmptyState title="No events">
+                Nothing has been written to this stream.{" "}
+                <a href={hrefOf(["write", type, id], { length: 0 })}>Write its first event</a>
+              </EmptyState>
             );
           }
           const shown = { type, id, length: count, events };
-          return view === "states" ? <TimeTravel {...shown} /> : <EventList {...shown} />;
+          return (
+            <>
+              <p>
+                <a href={hrefOf(["write", type, id], { length: count })}>Write an event</a>
+              </p>
+              {view === "states" ? <TimeTravel {...shown} /> : <EventList {...shown} />}
+            </>
+          );
         }}
       </LoadingView>
     </>

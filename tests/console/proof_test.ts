@@ -1,9 +1,11 @@
 /** Proof in the console: a key is pinned, an event proven, and what was changed is refused. */
 
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { createClient } from "@daybook/client";
 import { createAdmin } from "@daybook/client/admin";
 import { ACTOR, CUSTOMER, ORDERS } from "./shop/console_shop.ts";
+import { chooseFile, dropFile } from "./shop/give_file.ts";
 import { consoleTests, type OpenConsole } from "./shop/open_page.ts";
 
 const PROOF = `/proof/order/${ORDERS.paid}/0`;
@@ -18,12 +20,12 @@ async function pin({ page }: OpenConsole): Promise<void> {
   await page.getByText("The key that signs now is pinned in this browser.").waitFor();
 }
 
+/** An event that was changed does not hash to its hash. */
+const CHANGED = [...Array(4).fill("holds"), "does not hold", ...Array(4).fill("not reached")];
+
 /** The states of the steps, by what each shows. */
 async function stepsOf({ page }: OpenConsole): Promise<string[]> {
-  const steps = page.getByRole("list", { name: "Steps" }).getByRole("listitem");
-  return (await steps.allTextContents()).map((text) =>
-    /(holds|does not hold|not reached)$/.exec(text)![0]
-  );
+  return await page.getByRole("list", { name: "Steps" }).locator(".chip").allTextContents();
 }
 
 test("Anchors are listed, and an operator makes one", async (console) => {
@@ -58,7 +60,7 @@ test("An event is proven in the page, by a key that was pinned before", async (c
 });
 
 test("An event that the server tells otherwise than it was stored is not proven", async (console) => {
-  const { page } = console;
+  const { page, shop } = console;
   await page.route("**/audit/attestation/**", async (route) => {
     const response = await route.fetch();
     const text = (await response.text()).replace('\\"total\\":10', '\\"total\\":99');
@@ -67,11 +69,18 @@ test("An event that the server tells otherwise than it was stored is not proven"
   await console.go(PROOF);
   await pin(console);
   await page.getByText("Not proven").waitFor();
-  assert.deepEqual(await stepsOf(console), [
-    ...Array(4).fill("holds"),
-    "does not hold",
-    ...Array(4).fill("not reached"),
-  ]);
+  assert.deepEqual(await stepsOf(console), CHANGED);
+  // The step shows both hashes, shortened; all of the one that was computed on demand.
+  const { event } = await shop.db.order!(ORDERS.paid).attestation(0).orThrow() as unknown as {
+    event: { raw: string; hash: string };
+  };
+  const raw = event.raw.replace('"total":10', '"total":99');
+  const hash = createHash("sha256").update(raw).digest("hex");
+  const chain = page.locator(".check", { hasText: "chain hash" });
+  await chain.getByText(`${hash.slice(0, 16)}…`).waitFor();
+  await chain.getByText(`${event.hash.slice(0, 16)}…`).waitFor();
+  await page.getByRole("button", { name: "Show all of the computed chain hash" }).click();
+  await chain.getByText(hash, { exact: true }).waitFor();
 });
 
 test("A key from elsewhere is pinned and removed by keyboard, and proves nothing it has not signed", async (console) => {
@@ -136,6 +145,54 @@ test("An event is asked for as people write it, and what is missing is said", as
   await page.getByText("Proven: this event was stored as shown.").waitFor();
   await page.getByRole("heading", { name: `Event 0 of order:${ORDERS.declined}` }).waitFor();
 });
+
+test(
+  "Evidence that somebody has is pasted, chosen or dropped, and the server is not asked",
+  async (console) => {
+    const { page, shop } = console;
+    const bundle = JSON.stringify(await shop.db.order!(ORDERS.paid).attestation(0).orThrow());
+    const { public_key } = await shop.db.$audit.signingKey().orThrow();
+    await console.go("/proof/evidence");
+    await page.getByRole("heading", { name: "Evidence that you have" }).waitFor();
+    await page.waitForLoadState("networkidle");
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+
+    // By keyboard alone: paste, verify, pin the key that is missing.
+    await page.getByLabel("Text of the bundle or receipt").focus();
+    await page.keyboard.insertText(bundle);
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByText("No key of this instance and environment is pinned").waitFor();
+    await page.getByLabel("A key that you have from elsewhere").focus();
+    await page.keyboard.insertText(public_key);
+    await page.keyboard.press("Enter");
+    await page.getByText("Proven: this event was stored as shown.").waitFor();
+    assert.deepEqual(await stepsOf(console), Array(9).fill("holds"));
+    await console.picture("proof_evidence");
+    await console.checkAccess();
+
+    const changed = bundle.replace('\\"total\\":10', '\\"total\\":99');
+    await chooseFile(page, changed);
+    await page.getByText("Not proven").waitFor();
+    assert.deepEqual(await stepsOf(console), CHANGED);
+
+    await dropFile(page, bundle);
+    await page.getByText("Proven: this event was stored as shown.").waitFor();
+
+    // A hostile file: no JSON, and a text that no page should have to draw as a whole.
+    await chooseFile(page, "<script>alert(1)</script>");
+    await page.getByText("the document is not JSON in UTF-8").waitFor();
+    const huge = JSON.parse(bundle);
+    huge.stream.key = `order:\u202e${"x".repeat(1_000_000)}<b>`;
+    await chooseFile(page, JSON.stringify(huge));
+    await page.getByText("Not proven").waitFor();
+    await page.getByRole("button", { name: "Show more of the expected stream" }).waitFor();
+    assert.ok((await page.locator("main").innerText()).length < 20_000);
+    assert.deepEqual(asked, []);
+  },
+  { as: "reader" },
+);
 
 test("What another environment has anchored proves nothing here, though the same key signed it", async (console) => {
   const { page, shop } = console;

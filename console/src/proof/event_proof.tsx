@@ -1,6 +1,5 @@
 /** The bundle of one event: fetched, verified in the page by the pinned keys, kept as a file. */
 
-import { verifyBundle } from "@daybook/client/verify";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { saveFile } from "../parts/save_file.ts";
 import { connection } from "../shell/connection.ts";
@@ -9,6 +8,7 @@ import { pinnedKeys } from "../shell/pinned_keys.ts";
 import type { PinScope } from "../shell/pins.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 import { type EventChoice, streamMeant } from "./event_choice.ts";
+import { judge } from "./evidence.ts";
 import { Verdict } from "./verdict.tsx";
 
 export interface EventProofProps {
@@ -52,7 +52,7 @@ function BundleView({ bundle, choice, scope }: EventProofProps & { bundle: objec
       )}
       {publicKey.length === 0
         ? <p class="note warning">Pin the signing key first: see above.</p>
-        : <Verdict verdict={verifyBundle(bundle, { publicKey, ...scope, stream, index })} />}
+        : <Verdict judged={judge(bundle, { publicKey, ...scope, stream, index })} />}
       <button type="button" onClick={save}>Download the bundle</button>
     </>
   );

@@ -1,21 +1,30 @@
-/** `#/proof`: anchors, and the proof of one event, verified in the page: `/{type}/{id}/{index}`. */
+/**
+ * `#/proof`: anchors; the proof of one event, verified in the page: `/{type}/{id}/{index}`; and
+ * evidence that somebody has: `/evidence`.
+ */
 
 import { useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { about, connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
-import { goTo, place } from "../shell/router.ts";
+import { goTo, hrefOf, place } from "../shell/router.ts";
 import { Anchors } from "./anchors.tsx";
 import { readChoice } from "./event_choice.ts";
 import { EventProof } from "./event_proof.tsx";
 import { scopeOf, type SigningKeys } from "./key_rows.ts";
+import { OwnEvidence } from "./own_evidence.tsx";
 import { SigningKeyView } from "./signing_key.tsx";
 
+const TABS = [
+  { name: undefined, title: "Events and anchors" },
+  { name: "evidence", title: "Evidence that you have" },
+] as const;
+
 export function ProofPage() {
-  const [, type = "", id = "", index] = place.value.path;
-  const { db } = connection.value;
-  const signing = useLoaded((signal) => db.$audit.signingKey({ all: true, signal }), [db]);
+  const { path } = place.value;
+  // An aggregate type may have the name of a tab; its events have longer addresses.
+  const tab = path.length > 2 ? undefined : TABS.find(({ name }) => name === path[1])?.name;
   return (
     <>
       <h1>Proof</h1>
@@ -24,6 +33,28 @@ export function ProofPage() {
         from one event to an anchor, so it proves the event to somebody who does not trust the
         server.
       </p>
+      <nav class="tabs" aria-label="Kinds of proof">
+        {TABS.map(({ name, title }) => (
+          <a
+            key={title}
+            href={hrefOf(name === undefined ? ["proof"] : ["proof", name])}
+            aria-current={name === tab ? "page" : undefined}
+          >
+            {title}
+          </a>
+        ))}
+      </nav>
+      {tab === "evidence" ? <OwnEvidence /> : <Events />}
+    </>
+  );
+}
+
+function Events() {
+  const [, type = "", id = "", index] = place.value.path;
+  const { db } = connection.value;
+  const signing = useLoaded((signal) => db.$audit.signingKey({ all: true, signal }), [db]);
+  return (
+    <>
       <ChooseEvent
         key={place.value.path.join("/")}
         stream={type && `${type}:${id}`}

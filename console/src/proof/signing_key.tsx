@@ -1,14 +1,13 @@
 /** The keys that sign for the instance, and those that this browser trusts. */
 
-import { useState } from "preact/hooks";
 import { CopyButton } from "../parts/copy_button.tsx";
 import { DataTable } from "../parts/data_table.tsx";
-import { Field } from "../parts/field.tsx";
 import { ShortText } from "../parts/short_text.tsx";
 import { TimeText } from "../parts/time_text.tsx";
 import { pinKey, pinnedKeys, unpinKey } from "../shell/pinned_keys.ts";
-import { type PinScope, publicKeyIn } from "../shell/pins.ts";
+import type { PinScope } from "../shell/pins.ts";
 import { type KeyRow, keyRows, type SigningKeys } from "./key_rows.ts";
+import { PinForm } from "./pin_form.tsx";
 
 export interface SigningKeyViewProps {
   /** What the server says. */
@@ -96,34 +95,5 @@ function Advice({ signing, pinned }: { signing: SigningKeys; pinned: readonly st
       The server signs with another key than the pinned ones. The instance may have a new key, or
       this is not the server that you think it is. Ask its operator before you pin the new one.
     </p>
-  );
-}
-
-/** A key that comes from elsewhere is the one to trust: it is pinned without the server. */
-function PinForm({ scope }: { scope: PinScope }) {
-  const [text, setText] = useState("");
-  const [fault, setFault] = useState<string>();
-
-  function pin(event: SubmitEvent): void {
-    event.preventDefault();
-    const key = publicKeyIn(text);
-    if (key === undefined) {
-      return setFault("A public key is 64 hex characters: 0 to 9 and a to f");
-    }
-    pinKey(scope, key);
-    setFault(undefined);
-    setText("");
-  }
-
-  return (
-    <form class="row" aria-label="Pin a key" onSubmit={pin}>
-      <Field
-        label="A key that you have from elsewhere"
-        value={text}
-        fault={fault}
-        onInput={setText}
-      />
-      <button type="submit">Pin it</button>
-    </form>
   );
 }

@@ -1,60 +1,99 @@
-/** What a verification has found, step by step. */
+/** What a verification has found, step by step, with the values that it has compared. */
 
-import type { BundleVerdict, VerifyStep } from "@daybook/client/verify";
+import type { VerifyCheck } from "@daybook/client/verify";
 import { JsonView } from "../parts/json_view.tsx";
-import { StatusChip } from "../parts/status_chip.tsx";
+import { ShortText } from "../parts/short_text.tsx";
+import { StatusChip, type Tone } from "../parts/status_chip.tsx";
+import type { Judged } from "./evidence.ts";
+import { stepRows, type StepState } from "./steps.ts";
 
-/** The steps in their order, and what each shows. */
-const STEPS: readonly (readonly [step: VerifyStep, shows: string])[] = [
-  ["key", "The pinned key is one that only its owner can sign with."],
-  ["form", "The bundle has all parts of a proof, each in its form."],
-  ["event", "The stored text belongs to this stream."],
-  [
-    "counts",
-    "The place of the event and the length of the proof fit the numbers of events and streams.",
-  ],
-  ["chain", "The hash before it and its stored text give its chain hash."],
-  ["stream_proof", "That hash leads to the root of the stream."],
-  ["instance_proof", "The root of the stream leads to the root of the anchor."],
-  ["anchor", "The anchor is of this instance and this environment."],
-  ["signature", "The pinned key has signed the anchor."],
-];
+const TONES: Readonly<Record<StepState, Tone>> = {
+  "holds": "good",
+  "does not hold": "danger",
+  "not reached": "neutral",
+};
 
-export function Verdict({ verdict }: { verdict: BundleVerdict }) {
-  const failed = verdict.ok ? STEPS.length : STEPS.findIndex(([step]) => step === verdict.step);
+/** What a refusal says may quote the document, so it has no end of its own. */
+const MESSAGE_SHOWN = 600;
+const HASH = /^[0-9a-f]{32,}$/;
+const HASH_SHOWN = 16;
+const TEXT_SHOWN = 100;
+
+export function Verdict({ judged }: { judged: Judged }) {
+  const { kind, verdict, checks } = judged;
+  const proven = kind === "bundle"
+    ? "Proven: this event was stored as shown."
+    : "Proven: this stream was erased as shown.";
   return (
     <>
-      <p class={`note ${verdict.ok ? "good" : "danger"}`} role="status">
-        {verdict.ok
-          ? <strong>Proven: this event was stored as shown.</strong>
-          : <strong>Not proven: {verdict.message}</strong>}
-      </p>
-      <ol aria-label="Steps">
-        {STEPS.map(([step, shows], at) => (
+      <div class={`note ${verdict.ok ? "good" : "danger"}`} role="status">
+        {verdict.ok ? <strong>{proven}</strong> : (
+          <>
+            <strong>Not proven:</strong>{" "}
+            <ShortText text={verdict.message} what="the reason" shown={MESSAGE_SHOWN} />
+          </>
+        )}
+      </div>
+      <ol class="steps" aria-label="Steps">
+        {stepRows(judged).map(({ step, shows, state }) => (
           <li key={step}>
-            {shows} <StatusChip state={stateOf(at, failed)} tone={toneOf(at, failed)} />
+            {shows} <StatusChip state={state} tone={TONES[state]} />
+            {checks.filter((check) => check.step === step).map((check, at) => (
+              <Check key={at} check={check} />
+            ))}
           </li>
         ))}
       </ol>
-      {verdict.ok && (
-        <>
-          <p>
-            Anchored on{" "}
-            <time>{String(verdict.proven.anchor.created_at)}</time>. Only this is proven:
-          </p>
-          <JsonView value={verdict.proven.event} />
-        </>
-      )}
+      <Proven judged={judged} />
     </>
   );
 }
 
-function stateOf(at: number, failed: number): string {
-  if (at < failed) return "holds";
-  return at === failed ? "does not hold" : "not reached";
+function Check({ check: { what, computed, expected } }: { check: VerifyCheck }) {
+  return (
+    <div class="check">
+      <span class="quiet">{what}</span>
+      <span>
+        computed <Value text={computed} what={`the computed ${what}`} />
+      </span>
+      <span>
+        expected <Value text={expected} what={`the expected ${what}`} />
+      </span>
+    </div>
+  );
 }
 
-function toneOf(at: number, failed: number): "good" | "danger" | "neutral" {
-  if (at < failed) return "good";
-  return at === failed ? "danger" : "neutral";
+function Value({ text, what }: { text: string; what: string }) {
+  return <ShortText text={text} what={what} shown={HASH.test(text) ? HASH_SHOWN : TEXT_SHOWN} />;
+}
+
+function Proven({ judged }: { judged: Judged }) {
+  if (judged.kind === "receipt") {
+    if (!judged.verdict.ok) return null;
+    return (
+      <>
+        <p>Only this is proven:</p>
+        <JsonView value={judged.verdict.erasure} />
+      </>
+    );
+  }
+  if (!judged.verdict.ok) return null;
+  const { stream, index, event, anchor } = judged.verdict.proven;
+  const { created_at, instance_id, environment } = anchor;
+  return (
+    <>
+      <p>
+        Event {index} of <bdi>{stream}</bdi>
+        {created_at === undefined
+          ? ". The anchor is of format 1, which signs neither time nor instance."
+          : (
+            <>
+              , anchored on <time>{created_at}</time> by the instance{" "}
+              <code class="wrap">{instance_id}</code>, environment {environment}.
+            </>
+          )} Only this is proven:
+      </p>
+      <JsonView value={event} />
+    </>
+  );
 }

@@ -14,7 +14,7 @@ import {
   readDocument,
 } from "./form.ts";
 import { needKeys, needSignature } from "./signature.ts";
-import { need, type PublicKey, type Refused, verdictOf } from "./verdict.ts";
+import { need, type PublicKey, type Refused, verdictOf, type VerifyCheck } from "./verdict.ts";
 
 /**
  * What whoever verifies an anchor knows from elsewhere.
@@ -36,6 +36,8 @@ export interface AnchorOptions {
    */
   readonly instanceId?: string;
   readonly environment?: string;
+  /** Told of each comparison before it is made. It changes no verdict. */
+  readonly onCheck?: (check: VerifyCheck) => void;
 }
 
 /**
@@ -105,7 +107,7 @@ export function needAnchorForm(anchor: unknown, where?: string): asserts anchor 
 export function needSignedAnchor(
   anchor: AnchorFields,
   keys: readonly string[],
-  { instanceId, environment }: Omit<AnchorOptions, "publicKey">,
+  { instanceId, environment, onCheck }: Omit<AnchorOptions, "publicKey">,
 ): ProvenAnchor {
   const format = formatOf(anchor);
   const { merkle_root, public_key, signature } = anchor;
@@ -128,10 +130,15 @@ export function needSignedAnchor(
   ]);
   for (const [name, expected] of [["instance_id", instanceId], ["environment", environment]]) {
     const found = named[name as "instance_id"];
-    const isExpected = expected === undefined || found === expected;
-    need(isExpected, "anchor", `${name} is ${found ?? "not signed"}, expected was ${expected}`);
+    if (expected === undefined) continue;
+    onCheck?.({ step: "anchor", what: name!, computed: found ?? "not signed", expected });
+    need(
+      found === expected,
+      "anchor",
+      `${name} is ${found ?? "not signed"}, expected was ${expected}`,
+    );
   }
-  needSignature({ public_key, signature, payload }, keys, "this anchor");
+  needSignature({ public_key, signature, payload }, keys, "this anchor", onCheck);
   return named;
 }
 
@@ -167,7 +174,7 @@ function anchorIn(document: unknown): unknown {
  */
 export function verifyAnchor(anchor: unknown, options: AnchorOptions): AnchorVerdict {
   return verdictOf(() => {
-    const keys = needKeys(options.publicKey);
+    const keys = needKeys(options.publicKey, options.onCheck);
     const read = anchorIn(anchor);
     needAnchorForm(read, "the anchor");
     return { ok: true, anchor: needSignedAnchor(read, keys, options) };

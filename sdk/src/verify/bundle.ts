@@ -28,7 +28,7 @@ import {
 import { chainHash } from "./hashes.ts";
 import { type InclusionProof, needInclusion, needShape } from "./inclusion.ts";
 import { needKeys } from "./signature.ts";
-import { need, type Refused, verdictOf } from "./verdict.ts";
+import { need, type OnCheck, type Refused, tell, verdictOf } from "./verdict.ts";
 
 /**
  * What whoever verifies a bundle knows from elsewhere: the key, and which event it asked for.
@@ -138,22 +138,26 @@ interface Bundle {
  */
 export function verifyBundle(bundle: unknown, options: BundleOptions): BundleVerdict {
   return verdictOf(() => {
-    const keys = needKeys(options.publicKey);
-    const { document, format } = readBundle(bundle);
+    const { onCheck } = options;
+    const keys = needKeys(options.publicKey, onCheck);
+    const { document, format } = readBundle(bundle, onCheck);
     const { event, stream, stream_proof, instance_proof, anchor } = document;
-    const stored = needEvent(event.raw, stream.key, "the bundle");
+    const stored = needEvent(event.raw, stream.key, "the bundle", onCheck);
+    const asked = { what: "stream of the bundle", computed: stream.key, expected: options.stream };
+    tell(onCheck, "event", asked);
     const isExpected = options.stream === undefined || stream.key === options.stream;
     need(isExpected, "event", `the event is of ${stream.key}, expected was ${options.stream}`);
-    needCounts(document, format, options.index);
+    needCounts(document, format, options);
     const isOpening = (event.index === 0) === (event.prev_hash === "");
     need(isOpening, "chain", "prev_hash must be empty for the first event, and for no other");
-    const isHeld = chainHash(event.prev_hash, event.raw) === event.hash;
-    need(isHeld, "chain", "event.raw does not hash to event.hash");
+    const computed = chainHash(event.prev_hash, event.raw);
+    tell(onCheck, "chain", { what: "chain hash", computed, expected: event.hash });
+    need(computed === event.hash, "chain", "event.raw does not hash to event.hash");
     const within = { value: event.hash, index: event.index, count: stream.event_count };
     // Nobody signs the number of events of a stream, but its chain hashes all differ.
     const [step, valuesDiffer] = ["stream_proof", true] as const;
     const root = stream.merkle_root;
-    needInclusion({ ...within, root }, stream_proof, { step, format, valuesDiffer });
+    needInclusion({ ...within, root }, stream_proof, { step, format, valuesDiffer, onCheck });
     needInclusion(
       {
         value: root,
@@ -162,7 +166,7 @@ export function verifyBundle(bundle: unknown, options: BundleOptions): BundleVer
         root: anchor.merkle_root,
       },
       instance_proof,
-      { step: "instance_proof", format, valuesDiffer: false },
+      { step: "instance_proof", format, valuesDiffer: false, onCheck },
     );
     const { index, raw, hash } = event;
     const proven = needSignedAnchor(anchor, keys, options);
@@ -173,13 +177,18 @@ export function verifyBundle(bundle: unknown, options: BundleOptions): BundleVer
   });
 }
 
-function readBundle(bundle: unknown): { document: Bundle; format: 1 | 2 } {
+function readBundle(
+  bundle: unknown,
+  onCheck: OnCheck | undefined,
+): { document: Bundle; format: 1 | 2 } {
   const document = readDocument(bundle);
   need(isObject(document), "form", "the document is not a JSON object");
   const format = formatOf(document);
   for (const [name, forms] of Object.entries(FORMS)) needFields(own(document, name), forms, name);
   const anchor = document.anchor;
   needAnchorForm(anchor, "anchor");
+  const formats = { what: "format of the bundle", computed: format, expected: formatOf(anchor) };
+  tell(onCheck, "form", formats);
   need(formatOf(anchor) === format, "form", "bundle and anchor are of different formats");
   return { document: document as unknown as Bundle, format };
 }
@@ -189,8 +198,10 @@ export function needEvent(
   raw: string,
   stream: string,
   whose: string,
+  onCheck?: OnCheck,
 ): Readonly<Record<string, unknown>> {
   const { event, key } = parseEvent(raw);
+  tell(onCheck, "event", { what: "stream of the stored text", computed: key, expected: stream });
   need(key === stream, "event", `the event is of ${key}, ${whose} is of ${stream}`);
   return event;
 }
@@ -212,14 +223,31 @@ export function parseEvent(
 function needCounts(
   { event, stream, stream_proof, instance_proof, anchor }: Bundle,
   format: 1 | 2,
-  expected: number | undefined,
+  { index: expected, onCheck }: BundleOptions,
 ): void {
+  const computed = event.index;
+  tell(onCheck, "counts", { what: "number of the event", computed, expected });
   const isExpected = expected === undefined || event.index === expected;
   need(isExpected, "counts", `the event is number ${event.index}, expected was ${expected}`);
+  tell(onCheck, "counts", {
+    what: "streams that the proof counts",
+    computed: instance_proof.stream_count,
+    expected: anchor.stream_count,
+  });
   const isSame = instance_proof.stream_count === anchor.stream_count;
   need(isSame, "counts", "the proof and the anchor count different streams");
   const isWithin = format === 1 || stream.event_count <= anchor.event_count;
   need(isWithin, "counts", "the stream has more events than the anchor");
+  tell(onCheck, "counts", {
+    what: "number of the event",
+    computed,
+    expected: `less than ${stream.event_count}, the events of the stream`,
+  });
   needShape(event.index, stream.event_count, stream_proof, "stream_proof");
+  tell(onCheck, "counts", {
+    what: "number of the stream",
+    computed: instance_proof.index,
+    expected: `less than ${anchor.stream_count}, the streams of the anchor`,
+  });
   needShape(instance_proof.index, anchor.stream_count, instance_proof, "instance_proof");
 }

@@ -5,7 +5,7 @@
 
 import { directions, hex64, index, needFields, siblings } from "./form.ts";
 import { leafHash, type MerkleFormat, parentHash } from "./hashes.ts";
-import { need, type Refused, verdictOf, type VerifyStep } from "./verdict.ts";
+import { need, type OnCheck, type Refused, verdictOf, type VerifyStep } from "./verdict.ts";
 
 /**
  * One sibling and direction for each level below the root, starting at the leaves.
@@ -116,13 +116,14 @@ interface Step {
   readonly step: VerifyStep;
   readonly format: MerkleFormat;
   readonly valuesDiffer: boolean;
+  readonly onCheck?: OnCheck;
 }
 
 /** Refuses a proof of the right shape that does not lead to the root. */
 export function needInclusion(
   { value, index, count, root }: InclusionClaim,
   { siblings }: InclusionProof,
-  { step, format, valuesDiffer }: Step,
+  { step, format, valuesDiffer, onCheck }: Step,
 ): void {
   let current = leafHash(value, format);
   let [at, nodes] = [index, count];
@@ -139,5 +140,7 @@ export function needInclusion(
     at = Math.floor(at / 2);
     nodes = Math.ceil(nodes / 2);
   }
+  const what = `root above leaf ${index} of ${count}`;
+  onCheck?.({ step, what, computed: current, expected: root });
   need(current === root, step, `the proof leads to ${current}, not to ${root}`);
 }

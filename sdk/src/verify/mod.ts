@@ -10,4 +10,4 @@ export { verifyPage } from "./page.ts";
 export type { PageOptions, PageVerdict, ProvenPage } from "./page.ts";
 export { verifyReceipt } from "./receipt.ts";
 export type { ProvenErasure, ReceiptOptions, ReceiptVerdict } from "./receipt.ts";
-export type { PublicKey, Refused, VerifyStep } from "./verdict.ts";
+export type { PublicKey, Refused, VerifyCheck, VerifyStep } from "./verdict.ts";

@@ -13,7 +13,7 @@ import {
 } from "./form.ts";
 import { needKeys, needSignature } from "./signature.ts";
 import type { BundleOptions } from "./bundle.ts";
-import { need, type Refused, verdictOf } from "./verdict.ts";
+import { need, type Refused, tell, verdictOf } from "./verdict.ts";
 
 /**
  * What whoever verifies a receipt knows from elsewhere.
@@ -122,7 +122,8 @@ const FORMS = { ...SIGNED, signature: hex128, public_key: hex64 };
  */
 export function verifyReceipt(receipt: unknown, options: ReceiptOptions): ReceiptVerdict {
   return verdictOf(() => {
-    const keys = needKeys(options.publicKey);
+    const { stream, instanceId, environment, onCheck } = options;
+    const keys = needKeys(options.publicKey, onCheck);
     const found = receiptIn(readDocument(receipt));
     needFields(found, FORMS, "the receipt");
     const unknown = Object.keys(found).find((name) => !Object.hasOwn(FORMS, name));
@@ -131,11 +132,21 @@ export function verifyReceipt(receipt: unknown, options: ReceiptOptions): Receip
       Object.keys(SIGNED).map((name) => [name, found[name]]),
     ) as unknown as ProvenErasure;
     const { public_key, signature } = found as unknown as Record<string, string>;
-    const { stream, instanceId, environment } = options;
+    tell(onCheck, "event", { what: "stream", computed: erasure.key, expected: stream });
     const isExpected = stream === undefined || erasure.key === stream;
     need(isExpected, "event", `the receipt is of ${erasure.key}, expected was ${stream}`);
+    tell(onCheck, "anchor", {
+      what: "instance_id",
+      computed: erasure.instance_id,
+      expected: instanceId,
+    });
     const isOfInstance = (instanceId ?? erasure.instance_id) === erasure.instance_id;
     need(isOfInstance, "anchor", `the receipt is of instance ${erasure.instance_id}`);
+    tell(onCheck, "anchor", {
+      what: "environment",
+      computed: erasure.environment,
+      expected: environment,
+    });
     const isOfEnvironment = (environment ?? erasure.environment) === erasure.environment;
     need(isOfEnvironment, "anchor", `the receipt is of the environment ${erasure.environment}`);
     const payload = JSON.stringify(erasure);
@@ -143,6 +154,7 @@ export function verifyReceipt(receipt: unknown, options: ReceiptOptions): Receip
       { public_key: public_key!, signature: signature!, payload },
       keys,
       "this receipt",
+      onCheck,
     );
     return { ok: true, erasure };
   });

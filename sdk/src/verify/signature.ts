@@ -8,7 +8,10 @@ import { sha512 } from "@noble/hashes/sha2.js";
 import { bytesToHex, concatBytes, hexToBytes } from "@noble/hashes/utils.js";
 import { hex64 } from "./form.ts";
 import { encode } from "./hashes.ts";
-import { need, type PublicKey } from "./verdict.ts";
+import { need, type OnCheck, type PublicKey } from "./verdict.ts";
+
+/** Characters of a point in hex, the first half of a signature. */
+const POINT_HEX = 64;
 
 interface SignedText {
   /** 32 bytes in lowercase hex. */
@@ -19,17 +22,24 @@ interface SignedText {
 }
 
 /** Whether the key has signed the payload. Takes hex of the right length. */
-export function isSigned({ public_key, signature, payload }: SignedText): boolean {
+export function isSigned(signed: SignedText): boolean {
+  return reachedBy(signed) === signed.signature.slice(0, POINT_HEX);
+}
+
+/**
+ * The point that key, payload and the second half of the signature lead to, which its first half
+ * must be; undefined if there is none.
+ */
+function reachedBy({ public_key, signature, payload }: SignedText): string | undefined {
   const key = hexToBytes(public_key);
   const bytes = hexToBytes(signature);
   const point = pointOf(key);
   const s = numberOf(bytes.subarray(32));
   const { n } = Point.CURVE();
-  if (!point || s >= n) return false;
+  if (!point || s >= n) return undefined;
   const r = bytes.subarray(0, 32);
   const k = numberOf(sha512(concatBytes(r, key, encode(payload)))) % n;
-  const reached = Point.BASE.multiply(s, false).subtract(point.multiply(k, false));
-  return reached.toHex() === bytesToHex(r);
+  return Point.BASE.multiply(s, false).subtract(point.multiply(k, false)).toHex();
 }
 
 /** The point of a public key; undefined if there is none, or if its order is small. */
@@ -47,10 +57,16 @@ function numberOf(littleEndian: Uint8Array): bigint {
 }
 
 /** The keys of whoever verifies. Without one, a signature would only prove that somebody signed. */
-export function needKeys(publicKey: PublicKey): readonly string[] {
+export function needKeys(publicKey: PublicKey, onCheck?: OnCheck): readonly string[] {
   const keys = [publicKey].flat() as readonly unknown[];
   need(keys.length > 0, "key", "no public key was given");
   for (const key of keys) {
+    onCheck?.({
+      step: "key",
+      what: "public key that was given",
+      computed: String(key),
+      expected: "64 hex characters, a point of the curve that only its owner can sign for",
+    });
     need(hex64.holds(key), "key", `publicKey must be ${hex64.must}`);
     const isStrong = pointOf(hexToBytes(key as string)) !== undefined;
     need(isStrong, "key", "publicKey is no point of the curve, or anybody can sign for it");
@@ -59,9 +75,29 @@ export function needKeys(publicKey: PublicKey): readonly string[] {
 }
 
 /** Refuses what none of the keys has signed. */
-export function needSignature(signed: SignedText, keys: readonly string[], what: string): void {
-  const { public_key } = signed;
+export function needSignature(
+  signed: SignedText,
+  keys: readonly string[],
+  what: string,
+  onCheck?: OnCheck,
+): void {
+  const { public_key, signature } = signed;
   const isExpected = keys.includes(public_key);
+  onCheck?.({
+    step: "signature",
+    what: "key that has signed",
+    computed: public_key,
+    expected: isExpected ? public_key : keys.join(" or "),
+  });
   need(isExpected, "signature", `${what} is signed with ${public_key}, not with publicKey`);
-  need(isSigned(signed), "signature", `the signature is not that of its key over ${what}`);
+  const reached = reachedBy(signed);
+  const expected = signature.slice(0, POINT_HEX);
+  onCheck?.({
+    step: "signature",
+    what: "point that key, content and signature lead to",
+    computed: reached ?? "none",
+    expected,
+  });
+  const holds = reached === expected;
+  need(holds, "signature", `the signature is not that of its key over ${what}`);
 }

@@ -47,6 +47,44 @@ export interface Refused {
 }
 
 /**
+ * One comparison of a verification: what was computed or found, and what it must be. For people;
+ * the verdict alone says whether the evidence holds.
+ *
+ * @example
+ * ```ts
+ * import { type VerifyCheck, verifyBundle } from "@daybook/client/verify";
+ *
+ * const checks: VerifyCheck[] = [];
+ * verifyBundle("{}", { publicKey: "d7".repeat(32), onCheck: (check) => checks.push(check) });
+ * console.log(checks.map(({ step, what }) => `${step}: ${what}`));
+ * ```
+ */
+export interface VerifyCheck {
+  readonly step: VerifyStep;
+  /** What is compared. */
+  readonly what: string;
+  readonly computed: string;
+  /** The value that it must be, or in words what it must be. */
+  readonly expected: string;
+}
+
+export type OnCheck = (check: VerifyCheck) => void;
+
+/** Tells a comparison with what is expected; nothing if nothing is. */
+export function tell(
+  onCheck: OnCheck | undefined,
+  step: VerifyStep,
+  { what, computed, expected }: {
+    readonly what: string;
+    readonly computed: unknown;
+    readonly expected: unknown;
+  },
+): void {
+  if (expected === undefined) return;
+  onCheck?.({ step, what, computed: String(computed), expected: String(expected) });
+}
+
+/**
  * The public key that must have signed: 32 bytes in lowercase hex, from a source that you trust,
  * not from the evidence itself. Several if the instance has rotated its key.
  *

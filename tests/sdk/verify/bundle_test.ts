@@ -4,7 +4,8 @@
  */
 
 import assert from "node:assert/strict";
-import { type BundleOptions, verifyBundle } from "../../../sdk/src/verify/mod.ts";
+import { createHash } from "node:crypto";
+import { type BundleOptions, verifyBundle, type VerifyCheck } from "../../../sdk/src/verify/mod.ts";
 import golden from "../../golden/audit/bundles.json" with { type: "json" };
 import smallOrder from "../../golden/audit/small_order.json" with { type: "json" };
 
@@ -142,4 +143,61 @@ Deno.test("what is no bundle at all is refused by its form, and nothing throws",
     JSON.stringify(bundle).replace('"index":69', '"index":1e999'),
   ];
   for (const document of documents) assert.equal(stepOf(document), "form");
+});
+
+/** The comparisons of a verification, and its verdict, which must be the one without them. */
+function checksOf(document: unknown, options: Partial<BundleOptions> = {}): VerifyCheck[] {
+  const checks: VerifyCheck[] = [];
+  const onCheck = (check: VerifyCheck) => checks.push(check);
+  const verdict = verifyBundle(document, { publicKey, ...options, onCheck });
+  assert.deepEqual(verdict, verifyBundle(document, { publicKey, ...options }));
+  return checks;
+}
+
+Deno.test("every step tells what it has computed, and what that must be", () => {
+  const { event, stream, anchor } = bundle;
+  const checks = checksOf(bundle, {
+    stream: stream.key,
+    index: event.index,
+    environment: anchor.environment,
+  });
+  const steps = [...new Set(checks.map(({ step }) => step))];
+  assert.deepEqual(steps, [
+    "key",
+    "form",
+    "event",
+    "counts",
+    "chain",
+    "stream_proof",
+    "instance_proof",
+    "anchor",
+    "signature",
+  ]);
+  const equal = checks.filter(({ computed, expected }) => computed === expected);
+  const values = equal.map(({ step, computed }) => [step, computed]);
+  const hash = createHash("sha256").update(event.prev_hash + event.raw).digest("hex");
+  for (
+    const value of [
+      ["event", stream.key],
+      ["counts", String(event.index)],
+      ["chain", hash],
+      ["stream_proof", stream.merkle_root],
+      ["instance_proof", anchor.merkle_root],
+      ["anchor", anchor.environment],
+      ["signature", anchor.public_key],
+      ["signature", anchor.signature.slice(0, 64)],
+    ]
+  ) assert.ok(values.some((seen) => seen.join() === value.join()), value.join(": "));
+});
+
+Deno.test("the last comparison that is told of a changed event shows both hashes", () => {
+  const raw = bundle.event.raw.replace('"data":{', '"data":{"more":1,');
+  const last = checksOf({ ...bundle, event: { ...bundle.event, raw } }).at(-1)!;
+  const hash = createHash("sha256").update(bundle.event.prev_hash + raw).digest("hex");
+  const [step, what] = ["chain", "chain hash"];
+  assert.deepEqual(last, { step, what, computed: hash, expected: bundle.event.hash });
+});
+
+Deno.test("telling comparisons changes no verdict", () => {
+  for (const { bundle } of [...golden.valid, ...golden.refused]) checksOf(bundle);
 });

@@ -1,0 +1,82 @@
+/** `#/proof/evidence`: verifies a bundle or receipt without asking the server. */
+
+import { useState } from "preact/hooks";
+import { about, connection } from "../shell/connection.ts";
+import { pinnedKeys } from "../shell/pinned_keys.ts";
+import { type EvidenceDocument, judge, judgeForm, ownerNamed } from "./evidence.ts";
+import { EvidenceInput } from "./evidence_input.tsx";
+import { PinForm } from "./pin_form.tsx";
+import { Verdict } from "./verdict.tsx";
+
+export function OwnEvidence() {
+  const [document, setDocument] = useState<EvidenceDocument>();
+  return (
+    <>
+      <section class="card" aria-label="Evidence that you have">
+        <h2>Evidence that you have</h2>
+        <p class="quiet">
+          The bundle of an event, or the receipt of an erasure. It is verified in this page by the
+          keys that are pinned here. Nothing of it is sent anywhere.
+        </p>
+        <EvidenceInput onEvidence={setDocument} />
+      </section>
+      {document !== undefined && <Judgement document={document} />}
+    </>
+  );
+}
+
+/** Only keys of the instance and environment that the evidence names may vouch for it. */
+function Judgement({ document }: { document: EvidenceDocument }) {
+  const formless = judgeForm(document);
+  const owner = ownerNamed(document);
+  return (
+    <section class="card" aria-label="Verdict">
+      <h2>Verdict</h2>
+      {formless !== undefined && <Verdict judged={formless} />}
+      {formless === undefined && owner === undefined && (
+        <p class="note warning">
+          The evidence is of format 1, which does not say whose it is, so no pinned key can vouch
+          for it.
+        </p>
+      )}
+      {formless === undefined && owner !== undefined && (
+        <OfOwner document={document} owner={owner} />
+      )}
+    </section>
+  );
+}
+
+interface OfOwnerProps {
+  readonly document: EvidenceDocument;
+  readonly owner: { readonly instanceId: string; readonly environment: string };
+}
+
+function OfOwner({ document, owner }: OfOwnerProps) {
+  const publicKey = pinnedKeys(owner).map(({ public_key }) => public_key);
+  const { instanceId } = connection.value;
+  const isHere = owner.environment === about.value?.environment &&
+    (instanceId ?? owner.instanceId) === owner.instanceId;
+  return (
+    <>
+      <p>
+        It says that it is of the instance <code class="wrap">{owner.instanceId}</code>, environment
+        {" "}
+        <strong>{owner.environment}</strong>.
+      </p>
+      {!isHere && (
+        <p class="note warning">
+          That is not the instance and environment of this page.
+        </p>
+      )}
+      {publicKey.length > 0 ? <Verdict judged={judge(document, { publicKey, ...owner })} /> : (
+        <>
+          <p class="note warning">
+            No key of this instance and environment is pinned in this browser. Pin one that you have
+            from elsewhere; the key inside the evidence proves nothing.
+          </p>
+          <PinForm scope={owner} />
+        </>
+      )}
+    </>
+  );
+}

@@ -4,6 +4,7 @@ import { type ServerProcess, startServer } from "../../tests/support/server_proc
 import { measureAnchors } from "./anchor_measures.ts";
 import { measureOffline } from "./audit_measures.ts";
 import type { Bench } from "./bench.ts";
+import { measureConsole } from "./console_rows.ts";
 import { measureDeliveries } from "./delivery_rows.ts";
 import { EMBEDDED_GOALS, measureFeed } from "./feed_rows.ts";
 import { measureGeo } from "./geo_rows.ts";
@@ -51,6 +52,11 @@ export const PARTS = {
     about: "how long the compiler takes with the types of a spec",
     isUnpinned: true,
     run: (bench) => Promise.resolve(measureTypes(bench.add)),
+  },
+  console: {
+    about: "what the console costs in Chromium",
+    isUnpinned: true,
+    run: (bench) => measureConsole(bench.isQuick, bench.add),
   },
   imports: {
     about: "imports of 2 GB (--quick: of 200 MB)",

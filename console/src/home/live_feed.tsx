@@ -32,13 +32,15 @@ export function LiveFeed() {
 
   async function follow(signal: AbortSignal): Promise<void> {
     let fresh: Item[] = [];
+    let count = 0;
     let frame = 0;
     const draw = () => {
       frame = 0;
-      const come = fresh;
+      const [come, more] = [fresh, count];
       fresh = [];
+      count = 0;
       setItems((known) => [...come.toReversed(), ...known].slice(0, KEPT_MAX));
-      setSeen((count) => count + come.length);
+      setSeen((seen) => seen + more);
     };
     try {
       setRefusal(undefined);
@@ -46,7 +48,10 @@ export function LiveFeed() {
       for await (const item of db.$feed({ from: cursor.current, notices: true, signal })) {
         cursor.current = item.cursor;
         if (item.type !== "event") continue;
+        count++;
         fresh.push(item);
+        // A page that is not looked at has no frames, and would keep all that comes.
+        if (fresh.length >= 2 * KEPT_MAX) fresh = fresh.slice(-KEPT_MAX);
         if (frame === 0) frame = requestAnimationFrame(draw);
       }
     } catch (error) {

@@ -4,7 +4,7 @@
  */
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 
 export type JsonPath = readonly (string | number)[];
 
@@ -12,37 +12,45 @@ export interface JsonViewProps {
   readonly value: unknown;
   /** How many levels are open at first. */
   readonly openLevels?: number;
-  /** The class of a value, for example of one that has changed. */
-  readonly markOf?: (path: JsonPath) => string | undefined;
-  /** What stands behind a value, for example a button. */
-  readonly after?: (path: JsonPath) => ComponentChildren;
+  /** What the value was: all that differs is marked. */
+  readonly comparedWith?: { readonly before: unknown } | undefined;
+  /** What stands behind a value, for example a button. Each new function draws all again. */
+  readonly after?: ((path: JsonPath) => ComponentChildren) | undefined;
 }
 
 /** So much of a text, and so many members, are shown at once. */
 const CHARACTERS_SHOWN = 400;
 const MEMBERS_SHOWN = 100;
 
-export function JsonView({ value, openLevels = 3, markOf, after }: JsonViewProps) {
-  const tree = { openLevels, markOf, after };
+export function JsonView({ value, openLevels = 3, comparedWith, after }: JsonViewProps) {
+  const tree = useMemo(() => ({ openLevels, after }), [openLevels, after]);
+  const before = comparedWith === undefined ? value : comparedWith.before;
   return (
     <div class="json">
-      <Node value={value} path={[]} tree={tree} />
+      <Node value={value} before={before} path={[]} tree={tree} />
     </div>
   );
 }
 
-type Tree = Pick<JsonViewProps, "markOf" | "after"> & { readonly openLevels: number };
+type Tree = Pick<JsonViewProps, "after"> & { readonly openLevels: number };
 
 interface NodeProps {
   readonly name?: string;
   readonly value: unknown;
+  readonly before: unknown;
   readonly path: JsonPath;
   readonly tree: Tree;
 }
 
-function Node({ name, value, path, tree }: NodeProps) {
+/** Is not drawn again as long as its value, and what that was, are the same objects. */
+function Node(props: NodeProps) {
+  const { value, before, tree } = props;
+  return useMemo(() => <DrawnNode {...props} />, [value, before, tree]);
+}
+
+function DrawnNode({ name, value, before, path, tree }: NodeProps) {
   const label = name === undefined ? null : <span class="json-name">{name}</span>;
-  const mark = tree.markOf?.(path);
+  const mark = isMarked(value, before) ? "changed" : undefined;
   if (typeof value !== "object" || value === null) {
     return (
       <div class={`json-line ${mark ?? ""}`}>
@@ -50,16 +58,33 @@ function Node({ name, value, path, tree }: NodeProps) {
       </div>
     );
   }
-  return <Branch label={label} value={value} path={path} tree={tree} mark={mark} />;
+  // Inside of what is new as a whole nothing is marked.
+  const inside = mark === undefined ? before : value;
+  return <Branch {...{ label, value, path, tree, mark }} before={inside as object} />;
+}
+
+/** Objects and lists that were already there are marked inside, at what differs. */
+function isMarked(value: unknown, before: unknown): boolean {
+  if (Object.is(value, before)) return false;
+  return !(isBranch(value) && isBranch(before) && Array.isArray(value) === Array.isArray(before));
+}
+
+function isBranch(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function memberOf(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }
 
 interface BranchProps extends Omit<NodeProps, "name"> {
   readonly value: object;
+  readonly before: object;
   readonly label: ComponentChildren;
   readonly mark: string | undefined;
 }
 
-function Branch({ label, value, path, tree, mark }: BranchProps) {
+function Branch({ label, value, before, path, tree, mark }: BranchProps) {
   const [isOpen, setOpen] = useState(path.length < tree.openLevels);
   const [shown, setShown] = useState(MEMBERS_SHOWN);
   const isList = Array.isArray(value);
@@ -87,7 +112,8 @@ function Branch({ label, value, path, tree, mark }: BranchProps) {
         <Node
           key={name}
           name={name}
-          value={(value as Record<string, unknown>)[name]}
+          value={memberOf(value, name)}
+          before={memberOf(before, name)}
           path={[...path, isList ? Number(name) : name]}
           tree={tree}
         />

@@ -1,6 +1,6 @@
 /** The state of a stream after any number of its events: what changed, and since which event. */
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { type JsonPath, JsonView } from "../parts/json_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
@@ -90,32 +90,24 @@ interface ComparedProps extends ShownStream {
 
 function Compared({ pair, timeline, type, id }: ComparedProps) {
   const { before, after, shown } = pair;
-  const changes = useMemo(() => changesBetween(before, after), [before, after]);
-  const changed = useMemo(() => new Set(changes.map(({ path }) => JSON.stringify(path))), [
-    changes,
-  ]);
+  const changes = useMemo(
+    () => pair.isComplete ? changesBetween(before, after) : undefined,
+    [before, after, pair.isComplete],
+  );
   const [blamed, askBlame] = useBlame(timeline, shown);
+  const behind = useMemo(
+    () =>
+      timeline === undefined ? undefined : (path: JsonPath) => <AskBlame {...{ path, askBlame }} />,
+    [timeline],
+  );
   return (
     <div class="columns">
       <section class="card" aria-label="State">
         <h2>State</h2>
         <JsonView
           value={after}
-          markOf={(path) => changed.has(JSON.stringify(path)) ? "changed" : undefined}
-          after={(path) =>
-            timeline !== undefined && path.length > 0 && (
-              <button
-                type="button"
-                class="small blame"
-                aria-label={`Which event set ${path.join(".")}`}
-                onClick={(event) => {
-                  event.preventDefault();
-                  askBlame(path);
-                }}
-              >
-                which event?
-              </button>
-            )}
+          comparedWith={pair.isComplete ? { before } : undefined}
+          after={behind}
         />
         <p class="note" role="status" hidden={blamed === undefined}>
           {blamed !== undefined && (
@@ -135,13 +127,39 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
       </section>
       <section class="card" aria-label="Changes">
         <h2>Changes since {pair.base} {pair.base === 1 ? "event" : "events"}</h2>
-        {changes.length === 0 ? <p>None.</p> : (
-          <ul class="changes">
-            {changes.map((change) => <ChangeLine key={change.path.join("/")} {...change} />)}
-          </ul>
-        )}
+        {changes === undefined
+          ? <p>…</p>
+          : changes.length === 0
+          ? <p>None.</p>
+          : (
+            <ul class="changes">
+              {changes.map((change) => <ChangeLine key={change.path.join("/")} {...change} />)}
+            </ul>
+          )}
       </section>
     </div>
+  );
+}
+
+interface AskBlameProps {
+  readonly path: JsonPath;
+  readonly askBlame: (path: JsonPath) => void;
+}
+
+function AskBlame({ path, askBlame }: AskBlameProps) {
+  if (path.length === 0) return null;
+  return (
+    <button
+      type="button"
+      class="small blame"
+      aria-label={`Which event set ${path.join(".")}`}
+      onClick={(event) => {
+        event.preventDefault();
+        askBlame(path);
+      }}
+    >
+      which event?
+    </button>
   );
 }
 
@@ -168,7 +186,8 @@ function useBlame(
     });
     return () => ending.abort();
   }, [timeline, path, shown]);
-  return [blame, (wanted) => setBlame({ path: wanted, isLooking: true })];
+  const ask = useCallback((path: JsonPath) => setBlame({ path, isLooking: true }), []);
+  return [blame, ask];
 }
 
 function ChangeLine({ path, before, after }: Change) {

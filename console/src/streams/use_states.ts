@@ -18,6 +18,8 @@ export interface Pair {
   readonly shown: number;
   readonly before?: unknown;
   readonly after?: unknown;
+  /** Whether `before` is known; it may come later. */
+  readonly isComplete?: boolean;
   readonly refusal?: Refusal;
 }
 
@@ -36,29 +38,34 @@ export function useStates(
   useEffect(() => {
     if (timeline !== undefined) return;
     const ending = new AbortController();
-    void askStates(stream, { base, shown }, ending.signal).then((pair) => {
+    void askStates(stream, { base, shown }, (pair) => {
       if (!ending.signal.aborted) setAsked(pair);
-    });
+    }, ending.signal);
     return () => ending.abort();
   }, [timeline, db, base, shown]);
   if (timeline === undefined) return [asked, undefined];
   const before = timeline.stateAt(base);
   const after = timeline.stateAt(shown);
-  return [{ base, shown, before, after }, timeline];
+  return [{ base, shown, before, after, isComplete: true }, timeline];
 }
 
+/** Tells what is known as it comes: first the state that is shown, for most look at that. */
 async function askStates(
   { type, id }: ShownStream,
   { base, shown }: Pair,
+  tell: (pair: Pair) => void,
   signal: AbortSignal,
-): Promise<Pair> {
+): Promise<void> {
   const handle = connection.peek().db[type]!(id);
-  const [before, after] = await Promise.all([
-    handle.get({ at_length: base, signal }),
-    handle.get({ at_length: shown, signal }),
-  ]);
-  if (!after.ok) return { base, shown, refusal: after as Refusal };
-  return { base, shown, before: before.ok ? before.data : undefined, after: after.data };
+  const after = await handle.get({ at_length: shown, signal });
+  if (!after.ok) return tell({ base, shown, refusal: after as Refusal });
+  tell({ base, shown, after: after.data });
+  const before = await handle.get({ at_length: base, signal });
+  tell(
+    before.ok
+      ? { base, shown, after: after.data, before: before.data, isComplete: true }
+      : { base, shown, after: after.data, refusal: before as Refusal },
+  );
 }
 
 /** Undefined until all events are there, and where they cannot be folded here. */

@@ -7,7 +7,7 @@ import type { Instance } from "@daybook/client/admin";
 import { EmptyState } from "./parts/empty_state.tsx";
 import { Choice } from "./parts/field.tsx";
 import { RefusalNote } from "./parts/refusal_note.tsx";
-import { type About, chooseInstance, connection } from "./shell/connection.ts";
+import { type About, chooseInstance, connection, instancesChanged } from "./shell/connection.ts";
 import { type PageRow, PAGES } from "./pages.ts";
 import { goTo, hrefOf, place } from "./shell/router.ts";
 import { credentials, signOut } from "./shell/session.ts";
@@ -118,8 +118,8 @@ interface Instances {
 function useInstances(): Instances {
   const [instances, setInstances] = useState<Instances>({});
   const { token } = credentials.value;
+  useEffect(() => setInstances({}), [token]);
   useEffect(() => {
-    setInstances({});
     if (token === undefined) return;
     const ending = new AbortController();
     void listInstances(ending.signal).then((answer) => {
@@ -128,7 +128,7 @@ function useInstances(): Instances {
       chooseInstance(answer.found?.[0]?.id);
     });
     return () => ending.abort();
-  }, [token]);
+  }, [token, instancesChanged.value]);
   return instances;
 }
 

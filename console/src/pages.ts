@@ -58,4 +58,11 @@ export const PAGES: readonly PageRow[] = [
     isLazy: true,
     component: async () => (await import("./proof/proof_page.tsx")).ProofPage,
   },
+  {
+    segment: "instances",
+    title: "Instances",
+    operatorOnly: true,
+    isLazy: true,
+    component: async () => (await import("./instances/instances_page.tsx")).InstancesPage,
+  },
 ];

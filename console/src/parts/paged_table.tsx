@@ -17,6 +17,8 @@ export interface PagedTableProps<Row> {
   ) => PromiseLike<Page<Row> | Refusal>;
   /** Loads anew from the first page when one of them has changed. */
   readonly reasons: readonly unknown[];
+  /** Old rows stay until the new ones are there, so that what has the focus keeps it. */
+  readonly isSteady?: boolean;
   /** Shown where there is no row at all. */
   readonly empty: ComponentChildren;
 }
@@ -29,7 +31,7 @@ interface Shown<Row> {
 }
 
 export function PagedTable<Row>(props: PagedTableProps<Row>) {
-  const { caption, columns, keyOf, load, reasons, empty } = props;
+  const { caption, columns, keyOf, load, reasons, empty, isSteady = false } = props;
   const [shown, setShown] = useState<Shown<Row>>({ rows: [], isLoading: true });
 
   useEffect(() => {
@@ -43,7 +45,7 @@ export function PagedTable<Row>(props: PagedTableProps<Row>) {
     start: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    setShown({ rows: before, isLoading: true });
+    setShown((old) => ({ rows: isSteady ? old.rows : before, isLoading: true }));
     const answer = await load(start, signal);
     if (signal.aborted) return;
     if (!answer.ok) {

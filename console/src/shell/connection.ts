@@ -37,6 +37,9 @@ export function chooseInstance(instanceId: string | undefined): void {
   chosen.value = instanceId;
 }
 
+/** Counts the times that this page has created or changed an instance. */
+export const instancesChanged = signal(0);
+
 export const connection: ReadonlySignal<Connection> = computed(() => {
   const { token, key } = credentials.value;
   const instanceId = token === undefined ? undefined : instanceInPlace.value ?? chosen.value;

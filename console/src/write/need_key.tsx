@@ -1,16 +1,15 @@
 /** Says that writing needs a key, and takes one. */
 
 import { useState } from "preact/hooks";
-import { Command } from "../parts/empty_state.tsx";
 import { Field } from "../parts/field.tsx";
-import { about, connection } from "../shell/connection.ts";
+import { connection } from "../shell/connection.ts";
+import { hrefOf } from "../shell/router.ts";
 import { addKey, credentialsOf, isKeyRefused } from "../shell/session.ts";
 
 export function NeedKey({ why }: { why: string }) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState<string>();
-  const environment = about.value?.environment ?? "test";
-  const { admin, instanceId } = connection.value;
+  const { admin } = connection.value;
 
   function take(event: SubmitEvent): void {
     event.preventDefault();
@@ -44,15 +43,8 @@ export function NeedKey({ why }: { why: string }) {
         It is kept in this tab only. The first keys are in <code>credentials.json</code>{" "}
         in the data folder of the server. {admin === undefined
           ? "Or ask an operator for one."
-          : "As an operator you can also create one:"}
+          : <a href={hrefOf(["instances"])}>Create a key</a>}
       </p>
-      {admin !== undefined && (
-        <Command
-          text={`curl -X POST -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" ` +
-            `-d '{"name": "console", "scope": "write", "environment": "${environment}"}' ` +
-            `${location.origin}/api/instances/${instanceId}/keys`}
-        />
-      )}
     </section>
   );
 }

@@ -11,6 +11,7 @@ import {
   printParseErrorCode,
 } from "jsonc-parser";
 import { isJsonObject, type JsonObject } from "../domain/json.ts";
+import { stepsOf } from "../domain/spec/fault_list.ts";
 import { reasonOf } from "./settings.ts";
 
 export interface SpecFile {
@@ -75,19 +76,6 @@ function positionAt(text: string, offset: number): string {
   const before = text.slice(0, offset);
   const line = before.split("\n").length;
   return `${line}:${offset - before.lastIndexOf("\n")}`;
-}
-
-/** `a.b[0]["odd key"]` gives the steps a, b, 0, odd key. */
-export function stepsOf(place: string): (string | number)[] {
-  const steps: (string | number)[] = [];
-  for (
-    const [, name, index, quoted] of place.matchAll(/([^.[\]]+)|\[(\d+)\]|\[("(?:\\.|[^"])*")\]/g)
-  ) {
-    if (name !== undefined) steps.push(name);
-    else if (index !== undefined) steps.push(Number(index));
-    else if (quoted !== undefined) steps.push(JSON.parse(quoted));
-  }
-  return steps;
 }
 
 /**

@@ -65,6 +65,8 @@ export function signOut(reason?: string): void {
   keyRefused.value = false;
   kept.value = {};
   sessionStorage.removeItem(KEPT_UNDER);
+  // Whoever signs out leaves nothing behind; whose session has expired goes on where they were.
+  if (reason === undefined) sessionStorage.clear();
 }
 
 /** Signs in with the token of the address, now or whenever one comes, or as before a reload. */

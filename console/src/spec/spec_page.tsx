@@ -1,10 +1,12 @@
-/** `#/spec`: what is deployed, and since when. */
+/** `#/spec`: what is deployed since when, and its editor. */
 
 import { hrefOf, place } from "../shell/router.ts";
+import { SpecEditor } from "./spec_editor.tsx";
 import { SpecVersions } from "./spec_versions.tsx";
 
 const TABS = [
   { name: "versions", title: "Versions", view: SpecVersions },
+  { name: "edit", title: "Edit", view: SpecEditor },
 ] as const;
 
 export function SpecPage() {

@@ -39,6 +39,19 @@ export function joinIndex(path: string, index: number): string {
   return `${path}[${index}]`;
 }
 
+const STEPS = /([^.[\]]+)|\[(\d+)\]|\[("(?:\\.|[^"\\])*")\]/g;
+
+/** The way back: `a.b[0]["odd key"]` gives a, b, 0, odd key. */
+export function stepsOf(path: string): (string | number)[] {
+  const steps: (string | number)[] = [];
+  for (const [, name, index, quoted] of path.matchAll(STEPS)) {
+    if (name !== undefined) steps.push(name);
+    else if (index !== undefined) steps.push(Number(index));
+    else if (quoted !== undefined) steps.push(JSON.parse(quoted));
+  }
+  return steps;
+}
+
 /** Shortens text from outside for a message, to 80 characters at most. */
 export function shorten(text: string): string {
   return text.length <= 80 ? text : text.slice(0, 77) + "...";

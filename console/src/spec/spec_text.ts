@@ -1,0 +1,82 @@
+/**
+ * A spec as somebody types it: the document in the text, or what keeps it from being one, and the
+ * place in the text of what a refusal names.
+ */
+
+import {
+  findNodeAtLocation,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
+import { isJsonObject, type JsonObject } from "../../../src/domain/json.ts";
+import { stepsOf } from "../../../src/domain/spec/fault_list.ts";
+
+/** A part of the text; offsets in characters. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface TextFault extends Range {
+  readonly message: string;
+}
+
+export type SpecText =
+  | {
+    readonly ok: true;
+    readonly spec: JsonObject;
+    /** The place of a path as refusals have it, or of the innermost part of it that is there. */
+    readonly locate: (path: string) => Range;
+  }
+  | { readonly ok: false; readonly fault: TextFault };
+
+/** A spec has at most a million bytes; with white space, this is room enough. */
+export const TEXT_CHARACTERS_MAX = 4_000_000;
+/** A value is marked by its beginning. */
+const MARKED_MAX = 80;
+
+export function readSpecText(text: string): SpecText {
+  if (text.length > TEXT_CHARACTERS_MAX) return faultAt(0, 0, "The text is too long for a spec.");
+  const errors: ParseError[] = [];
+  let tree: Node | undefined;
+  let spec: unknown;
+  try {
+    tree = parseTree(text, errors, { disallowComments: true });
+    const [first] = errors;
+    if (first !== undefined) {
+      const message = `This is not JSON: ${spaced(printParseErrorCode(first.error))}`;
+      return faultAt(first.offset, first.offset + first.length, message);
+    }
+    // Not from the tree: a key such as __proto__ must be an ordinary one.
+    spec = JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof RangeError ? "it nests too deeply" : (error as Error).message;
+    return faultAt(0, 0, `This is not JSON: ${reason}`);
+  }
+  if (!isJsonObject(spec) || tree === undefined) return faultAt(0, 0, "A spec is an object.");
+  const root = tree;
+  return { ok: true, spec, locate: (path) => rangeOf(root, path) };
+}
+
+function faultAt(from: number, to: number, message: string): SpecText {
+  return { ok: false, fault: { from, to, message } };
+}
+
+/** `PropertyNameExpected` gives `property name expected`. */
+function spaced(name: string): string {
+  return name.replace(/(?<=.)([A-Z])/g, " $1").toLowerCase();
+}
+
+function rangeOf(tree: Node, path: string): Range {
+  for (const steps = stepsOf(path); steps.length > 0; steps.pop()) {
+    const node = findNodeAtLocation(tree, steps);
+    if (node === undefined) continue;
+    // Of an object or list, its name says more than its first brace.
+    const isWhole = node.children !== undefined && node.parent?.type === "property";
+    const { offset, length } = isWhole ? node.parent!.children![0]! : node;
+    return { from: offset, to: offset + Math.min(length, MARKED_MAX) };
+  }
+  return { from: tree.offset, to: tree.offset + 1 };
+}

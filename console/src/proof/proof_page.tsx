@@ -1,30 +1,28 @@
 /**
- * `#/proof`: anchors; the proof of one event, verified in the page: `/{type}/{id}/{index}`; and
- * evidence that somebody has: `/evidence`.
+ * `#/proof`: anchors; the proof of one event, verified in the page: `/{type}/{id}/{index}`;
+ * erasures with their receipts: `/erasures/{id}`; and evidence that somebody has: `/evidence`.
  */
 
 import { useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
-import { LoadingView } from "../parts/loading_view.tsx";
-import { about, connection } from "../shell/connection.ts";
-import { useLoaded } from "../shell/loaded.ts";
 import { goTo, hrefOf, place } from "../shell/router.ts";
 import { Anchors } from "./anchors.tsx";
 import { readChoice } from "./event_choice.ts";
 import { EventProof } from "./event_proof.tsx";
-import { scopeOf, type SigningKeys } from "./key_rows.ts";
+import { Erasures } from "./erasures.tsx";
 import { OwnEvidence } from "./own_evidence.tsx";
-import { SigningKeyView } from "./signing_key.tsx";
+import { Trusted } from "./trusted.tsx";
 
 const TABS = [
   { name: undefined, title: "Events and anchors" },
+  { name: "erasures", title: "Erasures" },
   { name: "evidence", title: "Evidence that you have" },
 ] as const;
 
 export function ProofPage() {
   const { path } = place.value;
   // An aggregate type may have the name of a tab; its events have longer addresses.
-  const tab = path.length > 2 ? undefined : TABS.find(({ name }) => name === path[1])?.name;
+  const tab = path.length > 3 ? undefined : TABS.find(({ name }) => name === path[1])?.name;
   return (
     <>
       <h1>Proof</h1>
@@ -44,52 +42,31 @@ export function ProofPage() {
           </a>
         ))}
       </nav>
-      {tab === "evidence" ? <OwnEvidence /> : <Events />}
+      {tab === undefined && <Events />}
+      {tab === "erasures" && <Erasures id={path[2]} />}
+      {tab === "evidence" && <OwnEvidence />}
     </>
   );
 }
 
 function Events() {
-  const [, type = "", id = "", index] = place.value.path;
-  const { db } = connection.value;
-  const signing = useLoaded((signal) => db.$audit.signingKey({ all: true, signal }), [db]);
-  return (
-    <>
-      <ChooseEvent
-        key={place.value.path.join("/")}
-        stream={type && `${type}:${id}`}
-        index={index}
-      />
-      <LoadingView of={signing}>
-        {(value) => <Keys signing={value} />}
-      </LoadingView>
-      {index === undefined && <Anchors />}
-    </>
-  );
-}
-
-/** The keys of the instance; then the event, which they vouch for. */
-function Keys({ signing }: { signing: SigningKeys }) {
-  const [, type = "", id = "", index] = place.value.path;
-  const { instanceId } = connection.value;
-  const { environment } = about.value!;
-  const scope = scopeOf(signing, { instanceId, environment });
-  if (scope === undefined) {
-    return (
-      <p class="note danger" role="alert">
-        The server names the key of another instance or environment than the one of this page, so
-        nothing can be proven here. It names{" "}
-        <bdi>{String(signing.instance_id)}, {String(signing.environment)}</bdi>.
-      </p>
-    );
-  }
+  const { path } = place.value;
+  const [, type = "", id = "", index] = path;
   const read = index === undefined ? undefined : readChoice(`${type}:${id}`, index);
   return (
     <>
-      <SigningKeyView signing={signing} scope={scope} />
-      {read !== undefined && (read.ok
-        ? <EventProof key={place.value.path.join("/")} choice={read.choice} scope={scope} />
-        : <p class="note danger" role="alert">{read.message}</p>)}
+      <ChooseEvent
+        key={path.join("/")}
+        stream={type && `${type}:${id}`}
+        index={index}
+      />
+      <Trusted>
+        {(scope) =>
+          read !== undefined && (read.ok
+            ? <EventProof key={path.join("/")} choice={read.choice} scope={scope} />
+            : <p class="note danger" role="alert">{read.message}</p>)}
+      </Trusted>
+      {index === undefined && <Anchors />}
     </>
   );
 }

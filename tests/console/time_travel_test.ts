@@ -28,7 +28,7 @@ test("The slider shows the state after each event, moved by the keyboard, and ma
   assert.match(await lineOf(page, "status"), /"placed"/);
   await page.keyboard.press("Home");
   await page.getByText("Before the first event.").waitFor();
-  assert.match(page.url(), /length=0/);
+  await page.waitForURL(/length=0/);
   await console.checkAccess();
 });
 

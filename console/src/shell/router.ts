@@ -10,7 +10,39 @@ const INSTANCE = "instance";
 
 const fragment = signal(globalThis.location?.hash ?? "");
 
-globalThis.addEventListener?.("hashchange", () => fragment.value = location.hash);
+/** Browsers take their time for each change of the address, and refuse too many of them. */
+const ADDRESS_MS = 250;
+
+/** The address that is shown soon, for `goTo` has changed it again within {@link ADDRESS_MS}. */
+let waiting: string | undefined;
+let shownAt = -Infinity;
+/** What this page has made the address; if it is another one, somebody is going there. */
+let shown = globalThis.location?.hash ?? "";
+
+globalThis.addEventListener?.("hashchange", () => {
+  waiting = undefined;
+  fragment.value = shown = location.hash;
+});
+// Before a link, or leaving the page, makes the present address one to come back to.
+globalThis.addEventListener?.("click", showAddress, { capture: true });
+globalThis.addEventListener?.("pagehide", showAddress);
+
+function showAddress(): void {
+  const href = waiting;
+  waiting = undefined;
+  if (href === undefined || location.hash !== shown) return;
+  history.replaceState(history.state, "", href);
+  shown = location.hash;
+  shownAt = performance.now();
+}
+
+function replaceAddress(href: string): void {
+  const isScheduled = waiting !== undefined;
+  waiting = href;
+  const since = performance.now() - shownAt;
+  if (since >= ADDRESS_MS) showAddress();
+  else if (!isScheduled) setTimeout(showAddress, ADDRESS_MS - since);
+}
 
 export const place: ReadonlySignal<Place> = computed(() => parsePlace(fragment.value));
 
@@ -24,15 +56,23 @@ export function hrefOf(path: readonly string[], query: Query = {}): string {
   return formatPlace(path, { [INSTANCE]: instanceInPlace.value, ...query });
 }
 
-/** Goes to a view; with `replace` the view before it is not kept for the button Back. */
+/**
+ * Goes to a view; with `replace` the view before it is not kept for the button Back. The address
+ * follows at once, or a little later where it changes all the time, as behind a slider.
+ */
 export function goTo(
   path: readonly string[],
   query: Query = {},
   { replace = false }: { replace?: boolean } = {},
 ): void {
   const href = hrefOf(path, query);
-  if (replace) history.replaceState(history.state, "", href);
-  else history.pushState(null, "", href);
+  if (replace) {
+    replaceAddress(href);
+  } else {
+    showAddress();
+    history.pushState(null, "", href);
+    shown = location.hash;
+  }
   fragment.value = href;
 }
 
@@ -41,7 +81,7 @@ export function takeFromFragment(name: string): string | undefined {
   const value = new URLSearchParams(location.hash.replace(/^#\/?/, "")).get(name);
   if (value === null) return undefined;
   history.replaceState(null, "", location.pathname + formatPlace([]));
-  fragment.value = location.hash;
+  fragment.value = shown = location.hash;
   return value;
 }
 

@@ -53,6 +53,13 @@ export const PAGES: readonly PageRow[] = [
     component: async () => (await import("./spec/spec_page.tsx")).SpecPage,
   },
   {
+    segment: "workbench",
+    title: "Workbench",
+    operatorOnly: true,
+    isLazy: true,
+    component: async () => (await import("./workbench/workbench_page.tsx")).WorkbenchPage,
+  },
+  {
     segment: "proof",
     title: "Proof",
     isLazy: true,

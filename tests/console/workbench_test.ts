@@ -1,0 +1,118 @@
+/** The workbench: an edited handler beside the deployed one, and a drafted schema. */
+
+import assert from "node:assert/strict";
+import { ORDERS } from "./shop/console_shop.ts";
+import { consoleTests } from "./shop/open_page.ts";
+
+const HOSTILE = "0R1SE0001";
+const LONG = "10NG00001";
+const SCRIPT = `<img src=x onerror="globalThis.wasRun = true">`;
+const LONG_EVENTS = 3_000;
+/** Between two frames, while the page folds a long stream again and again. */
+const FRAME_MS_MAX = 300;
+
+const test = consoleTests(async ({ db }) => {
+  const hostile = JSON.parse(`{"__proto__": {"a": 1}, "\u202ertl": ${JSON.stringify(SCRIPT)}}`);
+  const notes = [hostile, { long: "x".repeat(90_000) }];
+  await db.order!(HOSTILE).batch(notes.map((data) => ({ type: "was_noted", data }))).orThrow();
+  for (let at = 0; at < LONG_EVENTS; at += 500) {
+    const events = Array.from({ length: 500 }, (_, index) => ({
+      type: "was_noted",
+      data: { number: at + index },
+    }));
+    await db.order!(LONG).batch(events).orThrow();
+  }
+});
+
+test("A handler is edited by the keyboard, and the states of a stream are compared", async (console) => {
+  const { page, shop } = console;
+  await console.go("/workbench/order/was_declined");
+  await page.getByText("Choose a stream").waitFor();
+  await page.getByLabel("Id of a stream").focus();
+  await page.keyboard.type(ORDERS.declined);
+  await page.keyboard.press("Enter");
+  await page.getByText("Both handlers give the same states, at each of 2 lengths.").waitFor();
+  const editor = page.getByLabel("Handler of order.was_declined");
+  await editor.focus();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type('[{"sett": {}}]');
+  await page.getByText('There is no operation "sett"').waitFor();
+  assert.match((await page.getByRole("alert").textContent())!, /handler\[0\]\.sett/);
+  await editor.focus();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type('[{"set": {"target": "status", "value": "refused"}}]');
+  await page.getByText("The states first differ after 2 of 2 events").waitFor();
+  await page.getByText("After 2 of 2 events, 2 fields differ").waitFor();
+  const deployed = page.getByRole("region", { name: "Deployed handler" });
+  const edited = page.getByRole("region", { name: "Edited handler" });
+  await deployed.getByText('"declined"', { exact: true }).waitFor();
+  await edited.getByText('"refused"', { exact: true }).waitFor();
+  assert.equal(await deployed.locator(".changed").count(), 2);
+  assert.equal(await edited.locator(".changed").count(), 1);
+  await console.picture("workbench");
+  await console.checkAccess();
+  await page.getByRole("slider").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.getByText("After 1 of 2 events, 0 fields differ").waitFor();
+  assert.match(page.url(), /length=1/);
+  await page.getByRole("button", { name: "Show it" }).click();
+  await page.getByText("After 2 of 2 events, 2 fields differ").waitFor();
+  // Nothing was written or deployed.
+  const { version } = await shop.admin.specs.current().orThrow();
+  assert.equal(version, 1);
+  await page.getByRole("button", { name: "Back to the deployed one" }).click();
+  await page.getByText("Both handlers give the same states").waitFor();
+});
+
+test("A schema is drafted from recent events, and what they hold is shown as text", async (console) => {
+  const { page } = console;
+  await console.go(`/workbench/order/was_noted?stream=${HOSTILE}`);
+  await page.getByRole("region", { name: "Edited handler" }).getByText("onerror").waitFor();
+  await page.getByRole("button", { name: "Draft it from recent events" }).click();
+  const drafted = page.getByLabel("Drafted schema");
+  await drafted.waitFor();
+  await page.getByText(/^Drafted from \d+ events in \d+ streams/).waitFor();
+  const schema = JSON.parse((await drafted.textContent())!);
+  assert.deepEqual(schema.properties.number, { type: "integer" });
+  assert.deepEqual(schema.properties.long, { type: "string" });
+  assert.equal(await page.evaluate("globalThis.wasRun"), undefined);
+  assert.equal(await page.locator("main img").count(), 0);
+  await console.checkAccess();
+  await page.getByLabel("Id of a stream").fill("N0NE00001");
+  await page.getByRole("button", { name: "Fold it" }).click();
+  await page.getByText("order has no stream with this id.").waitFor();
+});
+
+test("The page goes on drawing while a long stream is folded at each pause of typing", async (console) => {
+  const { page } = console;
+  await console.go(`/workbench/order/was_noted?stream=${LONG}`);
+  await page.getByText(`at each of ${LONG_EVENTS} lengths`).waitFor();
+  await page.evaluate(WATCH_FRAMES);
+  const editor = page.getByLabel("Handler of order.was_noted");
+  for (const value of [1, 2, 3]) {
+    await editor.fill(`{"append": {"target": "notes", "value": "$.data"}}${" ".repeat(value)}`);
+    await page.waitForTimeout(300);
+  }
+  await editor.fill('{"set": {"target": "last", "value": "$.data.number"}}');
+  await page.getByText(`The states first differ after 1 of ${LONG_EVENTS} events`).waitFor();
+  const longest = await page.evaluate<number>("globalThis.longestFrame");
+  globalThis.console.log(`longest time between two frames: ${Math.round(longest)} ms`);
+  assert.ok(longest < FRAME_MS_MAX, `${longest} ms between two frames`);
+});
+
+/** Run in the page. Notes the longest time between two frames. */
+const WATCH_FRAMES = `
+  globalThis.longestFrame = 0;
+  let last = performance.now();
+  requestAnimationFrame(function next(now) {
+    globalThis.longestFrame = Math.max(globalThis.longestFrame, now - last);
+    last = now;
+    requestAnimationFrame(next);
+  });
+`;
+
+test("A key sees that the page is for operators", async (console) => {
+  const { page } = console;
+  await console.go("/workbench");
+  await page.getByRole("heading", { name: "For operators" }).waitFor();
+}, { as: "writer" });

@@ -21,7 +21,7 @@ async function withBuilt(body: (folder: string) => Promise<void>): Promise<void>
 Deno.test("consoleReader() reads every file of the manifest, and its compressed form", () =>
   withBuilt(async (folder) => {
     const files = (await consoleReader(folder)())!;
-    for (const name of ["index.html", "console.css", "main.js", "icon.svg"]) {
+    for (const name of ["index.html", "console.css", "main.js", "icon.svg", "verify.html"]) {
       const file = files.get(name)!;
       assert.equal(createHash("sha256").update(file.bytes).digest("hex"), file.hash, name);
       assert.deepEqual(new Uint8Array(brotliDecompressSync(file.brotli)), file.bytes, name);

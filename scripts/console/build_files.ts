@@ -5,6 +5,7 @@
 
 import { brotliCompressSync, constants } from "node:zlib";
 import { CONSOLE_MANIFEST, type ConsoleManifest } from "../../src/console_files.ts";
+import { VERIFIER_STYLES, verifyFile } from "./verify_file.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const STATIC = "console/static";
@@ -48,20 +49,34 @@ export async function isConsoleCurrent(folder: string): Promise<boolean> {
 }
 
 async function filesOf(): Promise<(readonly [name: string, bytes: Uint8Array])[]> {
-  const found: (readonly [string, Uint8Array])[] = await bundle();
+  const [found, verifier] = await Promise.all([
+    bundle("console/src/main.tsx", ["--code-splitting"]),
+    bundle("console/src/verifier/main.tsx"),
+  ]);
   for (const path of await pathsBelow(STATIC)) {
     found.push([path.slice(STATIC.length + 1), await Deno.readFile(new URL(path, ROOT))]);
   }
-  const styles: string[] = [];
-  for (const path of await pathsBelow(STYLES)) {
-    styles.push(await Deno.readTextFile(new URL(path, ROOT)));
-  }
-  found.push(["console.css", new TextEncoder().encode(styles.join("\n"))]);
+  const encoder = new TextEncoder();
+  found.push(["console.css", encoder.encode(await joined(await pathsBelow(STYLES)))]);
+  const code = new TextDecoder().decode(verifier[0]![1]).trim();
+  const styles = await joined(VERIFIER_STYLES.map((name) => `${STYLES}/${name}`));
+  found.push(["verify.html", encoder.encode(await verifyFile(code, styles))]);
   return found.sort(([a], [b]) => a < b ? -1 : 1);
 }
 
-/** The code: what several parts share is in files of its own, loaded when a part needs them. */
-async function bundle(): Promise<(readonly [name: string, bytes: Uint8Array])[]> {
+async function joined(paths: readonly string[]): Promise<string> {
+  const texts = await Promise.all(paths.map((path) => Deno.readTextFile(new URL(path, ROOT))));
+  return texts.join("\n");
+}
+
+/**
+ * The code of an entry. With `--code-splitting`, what several parts share is in files of its own,
+ * loaded when a part needs them.
+ */
+async function bundle(
+  entry: string,
+  flags: readonly string[] = [],
+): Promise<(readonly [name: string, bytes: Uint8Array])[]> {
   const folder = await Deno.makeTempDir({ prefix: "daybook_console_" });
   try {
     const { success, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -69,10 +84,10 @@ async function bundle(): Promise<(readonly [name: string, bytes: Uint8Array])[]>
         "bundle",
         "--quiet",
         "--platform=browser",
-        "--code-splitting",
+        ...flags,
         "--minify",
         `--outdir=${folder}`,
-        "console/src/main.tsx",
+        entry,
       ],
       cwd: ROOT,
       env: { NO_COLOR: "1" },

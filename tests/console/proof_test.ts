@@ -190,6 +190,14 @@ test(
     await page.getByRole("button", { name: "Show more of the expected stream" }).waitFor();
     assert.ok((await page.locator("main").innerText()).length < 20_000);
     assert.deepEqual(asked, []);
+
+    const loading = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download verify.html" }).click();
+    const download = await loading;
+    assert.equal(download.suggestedFilename(), "verify.html");
+    const stream = ReadableStream.from(await download.createReadStream());
+    const built = await Deno.readTextFile("dist/console/verify.html");
+    assert.equal(await new Response(stream).text(), built);
   },
   { as: "reader" },
 );

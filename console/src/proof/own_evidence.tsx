@@ -21,6 +21,15 @@ export function OwnEvidence() {
         <EvidenceInput onEvidence={setDocument} />
       </section>
       {document !== undefined && <Judgement document={document} />}
+      <section class="card" aria-label="Without a server">
+        <h2>Without a server</h2>
+        <p>
+          An auditor who does not want to trust this page keeps{" "}
+          <code>verify.html</code>: one file that does the same when it is opened from a disk, with
+          no server and no network.
+        </p>
+        <a class="button" href="verify.html" download="verify.html">Download verify.html</a>
+      </section>
     </>
   );
 }

@@ -3,7 +3,8 @@
 import type { VerifyStep } from "@daybook/client/verify";
 import type { Judged } from "./evidence.ts";
 
-export type StepState = "holds" | "does not hold" | "not reached";
+/** `not asked`: nobody has said what is meant, so there was nothing to compare. */
+export type StepState = "holds" | "does not hold" | "not reached" | "not asked";
 
 type Steps = readonly (readonly [step: VerifyStep, shows: string])[];
 
@@ -37,13 +38,24 @@ export interface StepRow {
   readonly state: StepState;
 }
 
-export function stepRows({ kind, verdict }: Judged): readonly StepRow[] {
+/** Steps that compare with what the reader means, and with nothing else. */
+const ASKED: Readonly<Record<Judged["kind"], ReadonlySet<VerifyStep>>> = {
+  bundle: new Set<VerifyStep>(["anchor"]),
+  receipt: new Set<VerifyStep>(["event", "anchor"]),
+};
+
+export function stepRows({ kind, verdict, checks }: Judged): readonly StepRow[] {
   const steps = STEPS[kind];
   const failed = verdict.ok ? steps.length : steps.findIndex(([step]) => step === verdict.step);
-  return steps.map(([step, shows], at) => ({ step, shows, state: stateAt(at, failed) }));
+  return steps.map(([step, shows], at) => {
+    const isAsked = !ASKED[kind].has(step) || checks.some((check) => check.step === step);
+    return { step, shows, state: stateOf(at - failed, isAsked) };
+  });
 }
 
-function stateAt(at: number, failed: number): StepState {
-  if (at < failed) return "holds";
-  return at === failed ? "does not hold" : "not reached";
+/** `distance`: from the step that failed, below 0 before it. */
+function stateOf(distance: number, isAsked: boolean): StepState {
+  if (distance > 0) return "not reached";
+  if (distance === 0) return "does not hold";
+  return isAsked ? "holds" : "not asked";
 }

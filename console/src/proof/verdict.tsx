@@ -11,6 +11,7 @@ const TONES: Readonly<Record<StepState, Tone>> = {
   "holds": "good",
   "does not hold": "danger",
   "not reached": "neutral",
+  "not asked": "neutral",
 };
 
 /** What a refusal says may quote the document, so it has no end of its own. */

@@ -10,6 +10,8 @@ import { open } from "../endpoint.ts";
 import { sendRefusal } from "../reply.ts";
 
 const INDEX = "index.html";
+/** What is kept as a file and opened from the disk, never shown as a page of this origin. */
+const DOWNLOADS: ReadonlySet<string> = new Set(["verify.html"]);
 /** Names with a hash of their content: what has such a name never changes. */
 const HASHED = /-[0-9A-Z]{8}\.js$/;
 
@@ -76,7 +78,7 @@ async function sendFile(edge: Edge, call: Call, name: string): Promise<Response>
 }
 
 function headersOf(name: string, { type, hash }: ConsoleFile, requestId: string): Headers {
-  return new Headers({
+  const headers = new Headers({
     "content-type": type,
     "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
@@ -88,6 +90,10 @@ function headersOf(name: string, { type, hash }: ConsoleFile, requestId: string)
     "vary": "Accept-Encoding",
     "x-request-id": requestId,
   });
+  if (DOWNLOADS.has(name)) {
+    headers.set("content-disposition", `attachment; filename="${name}"`);
+  }
+  return headers;
 }
 
 function namesTag(header: string | null, hash: string): boolean {

@@ -12,9 +12,9 @@ export async function dropFile(page: Page, text: string): Promise<void> {
   }`);
 }
 
-export async function chooseFile(page: Page, text: string): Promise<void> {
+export async function chooseFile(page: Page, text: string, name = "chosen.json"): Promise<void> {
   await page.locator("input[type=file]").setInputFiles({
-    name: "chosen.json",
+    name,
     mimeType: "application/json",
     buffer: Buffer.from(text),
   });

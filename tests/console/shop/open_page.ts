@@ -156,7 +156,7 @@ async function goTo(page: Page, place: string): Promise<void> {
   await page.locator("h1").first().waitFor();
 }
 
-async function takePicture(page: Page, name: string): Promise<void> {
+export async function takePicture(page: Page, name: string): Promise<void> {
   await Deno.mkdir(SCREENSHOTS, { recursive: true });
   await page.screenshot({ path: `${SCREENSHOTS}/${name}.png`, fullPage: true });
 }
@@ -168,7 +168,7 @@ const LOOKS = [
   { theme: "light", width: 390 },
 ] as const;
 
-async function checkAccess(page: Page): Promise<void> {
+export async function checkAccess(page: Page): Promise<void> {
   const size = page.viewportSize()!;
   if (!await page.evaluate(() => "axe" in globalThis)) {
     // Not as an element of the page, for its policy allows no script from elsewhere.

@@ -16,6 +16,7 @@ function fileOf(type: string, text: string): ConsoleFile {
 const FILES = new Map([
   ["index.html", fileOf("text/html; charset=utf-8", "<h1>console</h1>")],
   ["main.js", fileOf("text/javascript; charset=utf-8", "main()")],
+  ["verify.html", fileOf("text/html; charset=utf-8", "<h1>verify</h1>")],
   ["chunk-4LPG2FXC.js", fileOf("text/javascript; charset=utf-8", "chunk()")],
 ]);
 
@@ -77,6 +78,16 @@ Deno.test("a name with a hash is kept for good, every other file asked for anew 
   assert.equal(await again.text(), "");
   const changed = await ask("/_console/main.js", { "if-none-match": 'W/"cd"' });
   assert.equal(changed.status, 200);
+});
+
+Deno.test("verify.html is sent to be kept as a file, and no other file is", async () => {
+  const response = await ask("/_console/verify.html");
+  const disposition = response.headers.get("content-disposition");
+  assert.equal(disposition, 'attachment; filename="verify.html"');
+  for (const name of ["", "index.html", "main.js", "chunk-4LPG2FXC.js"]) {
+    const other = await ask(`/_console/${name}`);
+    assert.equal(other.headers.get("content-disposition"), null, name);
+  }
 });
 
 Deno.test("a file that the console does not have is 404", async () => {

@@ -15,6 +15,7 @@ const ADDRESS_MS = 250;
 
 /** The address that is shown soon, for `goTo` has changed it again within {@link ADDRESS_MS}. */
 let waiting: string | undefined;
+let isScheduled = false;
 let shownAt = -Infinity;
 /** What this page has made the address; if it is another one, somebody is going there. */
 let shown = globalThis.location?.hash ?? "";
@@ -36,12 +37,17 @@ function showAddress(): void {
   shownAt = performance.now();
 }
 
-function replaceAddress(href: string): void {
-  const isScheduled = waiting !== undefined;
-  waiting = href;
+/** Shows the address at once, or later if it was changed just now. */
+function showAddressSoon(): void {
   const since = performance.now() - shownAt;
-  if (since >= ADDRESS_MS) showAddress();
-  else if (!isScheduled) setTimeout(showAddress, ADDRESS_MS - since);
+  if (since >= ADDRESS_MS) return showAddress();
+  if (!isScheduled) setTimeout(showScheduled, ADDRESS_MS - since);
+  isScheduled = true;
+}
+
+function showScheduled(): void {
+  isScheduled = false;
+  showAddress();
 }
 
 export const place: ReadonlySignal<Place> = computed(() => parsePlace(fragment.value));
@@ -56,18 +62,24 @@ export function hrefOf(path: readonly string[], query: Query = {}): string {
   return formatPlace(path, { [INSTANCE]: instanceInPlace.value, ...query });
 }
 
-/**
- * Goes to a view; with `replace` the view before it is not kept for the button Back. The address
- * follows at once, or a little later where it changes all the time, as behind a slider.
- */
+export interface GoOptions {
+  /** The view before is not kept for the button Back. */
+  readonly replace?: boolean;
+  /** With `replace`, for what changes many times a second: the address may follow later. */
+  readonly isFleeting?: boolean;
+}
+
+/** Goes to a view. */
 export function goTo(
   path: readonly string[],
   query: Query = {},
-  { replace = false }: { replace?: boolean } = {},
+  { replace = false, isFleeting = false }: GoOptions = {},
 ): void {
   const href = hrefOf(path, query);
   if (replace) {
-    replaceAddress(href);
+    waiting = href;
+    if (isFleeting) showAddressSoon();
+    else showAddress();
   } else {
     showAddress();
     history.pushState(null, "", href);
@@ -86,7 +98,7 @@ export function takeFromFragment(name: string): string | undefined {
 }
 
 /** Changes parameters of the present view; `undefined` removes one. */
-export function setQuery(change: Query, { replace = true }: { replace?: boolean } = {}): void {
+export function setQuery(change: Query, options: GoOptions = {}): void {
   const { path, query } = place.peek();
-  goTo(path, { ...query, ...change }, { replace });
+  goTo(path, { ...query, ...change }, { replace: true, ...options });
 }

@@ -30,7 +30,7 @@ export function TimeTravel(stream: ShownStream) {
           min={0}
           max={length}
           value={shown}
-          onInput={(event) => setQuery({ length: event.currentTarget.value })}
+          onInput={(event) => setQuery({ length: event.currentTarget.value }, { isFleeting: true })}
         />
       </div>
       <div class="row">

@@ -60,6 +60,15 @@ test("A handler is edited by the keyboard, and the states of a stream are compar
   // Nothing was written or deployed.
   const { version } = await shop.admin.specs.current().orThrow();
   assert.equal(version, 1);
+  await page.getByRole("button", { name: "Take it into the spec" }).click();
+  await page.getByLabel("Spec as JSON").waitFor();
+  const draft = await page.evaluate<string>(KEPT_DRAFT);
+  assert.deepEqual(JSON.parse(draft).aggregate_types.order.events.was_declined.handler, [
+    { set: { target: "status", value: "refused" } },
+  ]);
+  await page.goBack();
+  await page.reload();
+  await page.getByText("After 2 of 2 events, 2 fields differ").waitFor();
   await page.getByRole("button", { name: "Back to the deployed one" }).click();
   await page.getByText("Both handlers give the same states").waitFor();
 });
@@ -99,6 +108,10 @@ test("The page goes on drawing while a long stream is folded at each pause of ty
   globalThis.console.log(`longest time between two frames: ${Math.round(longest)} ms`);
   assert.ok(longest < FRAME_MS_MAX, `${longest} ms between two frames`);
 });
+
+/** Run in the page. What the editor of the spec begins with. */
+const KEPT_DRAFT =
+  `Object.entries(sessionStorage).find(([name]) => name.startsWith("daybook.spec_draft."))[1]`;
 
 /** Run in the page. Notes the longest time between two frames. */
 const WATCH_FRAMES = `

@@ -26,8 +26,14 @@ export interface Comparison {
   readonly firstDifference: number | undefined;
 }
 
+/** As long as a whole spec may be. */
+const TEXT_CHARACTERS_MAX = 1_048_576;
+
 /** The deployed handlers with another one for `eventType`, which `text` has as JSON. */
 export function editHandlers(deployed: Handlers, eventType: string, text: string): EditedHandlers {
+  if (text.length > TEXT_CHARACTERS_MAX) {
+    return { ok: false, faults: [{ path: "", message: "The text is too long for a handler." }] };
+  }
   let definition: JsonValue;
   try {
     definition = JSON.parse(text);

@@ -5,9 +5,12 @@ import { CopyButton } from "../parts/copy_button.tsx";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { useLoaded } from "../shell/loaded.ts";
 import { connection } from "../shell/connection.ts";
+import { goTo } from "../shell/router.ts";
 import { runInSlices } from "../shell/slices.ts";
 import { compileHandlers, type Handlers } from "../shell/stream_fold.ts";
+import { keepDraft, readDraft } from "../spec/kept_draft.ts";
 import { compareFolds, type Comparison, editHandlers, type HandlerFault } from "./compare_folds.ts";
+import { putHandler } from "./put_handler.ts";
 import { readStream, type StreamSample } from "./stream_sample.ts";
 import { TwoStates } from "./two_states.tsx";
 
@@ -19,21 +22,25 @@ export interface HandlerBenchProps {
   readonly type: string;
   readonly event: string;
   readonly aggregateType: unknown;
+  /** The deployed one, whole. */
+  readonly spec: unknown;
   /** The deployed one. */
   readonly handler: unknown;
   /** The id of the stream; empty if none is chosen. */
   readonly stream: string;
 }
 
-/** What was typed, by event type, as long as the page is open. */
-const typed = new Map<string, string>();
+/** A longer text is not kept while somebody types. */
+const KEPT_CHARACTERS_MAX = 100_000;
 
-export function HandlerBench({ type, event, aggregateType, handler, stream }: HandlerBenchProps) {
+export function HandlerBench(props: HandlerBenchProps) {
+  const { type, event, aggregateType, handler, stream, spec } = props;
   const id = useId();
   const deployedText = useMemo(() => JSON.stringify(handler ?? [], null, 2), [handler]);
   const handlers = useMemo(() => compileHandlers(aggregateType), [aggregateType]);
-  const name = `${connection.value.instanceId} ${type}.${event}`;
-  const [text, setText] = useState(typed.get(name) ?? deployedText);
+  const name = `daybook.handler.${connection.value.instanceId}.${type}.${event}`;
+  const [text, setText] = useState(() => sessionStorage.getItem(name) ?? deployedText);
+  const [untaken, setUntaken] = useState<string>();
   if (handlers === undefined) {
     return (
       <p class="note warning">
@@ -44,8 +51,18 @@ export function HandlerBench({ type, event, aggregateType, handler, stream }: Ha
     );
   }
   function change(to: string): void {
-    typed.set(name, to);
+    keepText(name, to === deployedText ? undefined : to);
     setText(to);
+    setUntaken(undefined);
+  }
+  /** Into the draft of the spec, where it is checked with the rest and deployed. */
+  function take(): void {
+    const { instanceId } = connection.peek();
+    const draft = readDraft(instanceId) ?? JSON.stringify(spec);
+    const put = putHandler(draft, { type, event, handler: text });
+    if (!put.ok) return setUntaken(put.error);
+    keepDraft(instanceId, put.text);
+    goTo(["spec", "edit"]);
   }
   return (
     <section aria-label="Handler">
@@ -65,12 +82,26 @@ export function HandlerBench({ type, event, aggregateType, handler, stream }: Ha
           Back to the deployed one
         </button>
         <CopyButton label="Copy the handler" text={text} />
+        <button type="button" disabled={text === deployedText} onClick={take}>
+          Take it into the spec
+        </button>
       </div>
+      {untaken !== undefined && <p class="note danger" role="alert">{untaken}</p>}
       {stream === ""
         ? <p class="quiet" role="status">Choose a stream to see what it becomes.</p>
         : <Folded key={stream} {...{ type, event, handlers, text, stream }} />}
     </section>
   );
+}
+
+/** In the tab, until whoever has signed in signs out. */
+function keepText(name: string, text: string | undefined): void {
+  try {
+    if (text === undefined || text.length > KEPT_CHARACTERS_MAX) sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, text);
+  } catch {
+    sessionStorage.removeItem(name);
+  }
 }
 
 interface FoldedProps {

@@ -31,14 +31,15 @@ export function WorkbenchPage() {
         )
         : (
           <LoadingView of={current}>
-            {() => <Chosen types={membersOf(value?.spec, "aggregate_types")} />}
+            {() => <Chosen spec={value?.spec} />}
           </LoadingView>
         )}
     </div>
   );
 }
 
-function Chosen({ types }: { types: Members }) {
+function Chosen({ spec }: { spec: unknown }) {
+  const types = membersOf(spec, "aggregate_types");
   const { path, query: { stream = "" } } = place.value;
   const type = path[1] ?? Object.keys(types)[0] ?? "";
   const events = membersOf(own(types, type), "events");
@@ -76,6 +77,7 @@ function Chosen({ types }: { types: Members }) {
         aggregateType={own(types, type)}
         handler={membersOf(events, event).handler}
         stream={stream}
+        spec={spec}
       />
       <SchemaDraft key={`schema of ${type}.${event}`} type={type} event={event} />
     </>

@@ -2,12 +2,11 @@
  * Canonical JSON: keys sorted by UTF-16 code units at every level, no white space.
  *
  * Two bodies or specs with the same content have the same canonical text, and therefore the
- * same hash. See docs/reference/writing.md and docs/reference/specs.md.
+ * same hash, which `canonical_hash.ts` computes. See docs/reference/writing.md and
+ * docs/reference/specs.md.
  */
 
-import { createHash, type Hash, hash } from "node:crypto";
 import type { JsonValue } from "./json.ts";
-import type { Pieces, Steps } from "./fairness/pieces.ts";
 
 /**
  * Recursion writes this many levels, because it is fastest. Deeper values use a stack on the
@@ -18,123 +17,18 @@ const RECURSION_DEPTH_MAX = 200;
  * Text is handed on at this length, because building longer strings burdens the garbage
  * collector.
  */
-const PIECE_CHARACTERS = 16 * 1024;
+export const PIECE_CHARACTERS = 16 * 1024;
 
 /** `{"b":1,"a":[2]}` gives `{"a":[2],"b":1}`. Never overflows the stack, however deep the value. */
 export function canonicalJson(value: JsonValue): string {
   const pieces: string[] = [];
   const writer: Writer = { text: "", handOn: (piece) => pieces.push(piece) };
-  write(writer, value, 0);
+  writeCanonical(writer, value, 0);
   return pieces.length === 0 ? writer.text : pieces.join("") + writer.text;
 }
 
-/** SHA-256 of the canonical text as 64 hex characters, computed without holding the whole text. */
-export function canonicalHash(value: JsonValue): string {
-  let hasher: Hash | undefined;
-  const handOn = (piece: string) => (hasher ??= createHash("sha256")).update(piece);
-  const writer: Writer = { text: "", handOn };
-  write(writer, value, 0);
-  return hasher === undefined
-    ? hash("sha256", writer.text, "hex")
-    : hasher.update(writer.text).digest("hex");
-}
-
-/** The same hash, for values that may be large: yields the thread between time slices. */
-export async function canonicalHashInPieces(value: JsonValue, pieces: Pieces): Promise<string> {
-  const steps = canonicalHashSteps(value);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
-  }
-}
-
-/** The same hash as a generator that yields between the parts of the value. */
-export function* canonicalHashSteps(value: JsonValue): Steps<string> {
-  const hasher = createHash("sha256");
-  const writer: Writer = { text: "", handOn: (piece) => hasher.update(piece) };
-  const open: OpenValue[] = [];
-
-  function enter(part: JsonValue): void {
-    if (isScalar(part) || weighUpTo(part, SMALL_WEIGHT) < SMALL_WEIGHT) write(writer, part, 0);
-    else open.push({ value: part, keys: keysOf(part), next: 0 });
-  }
-
-  enter(value);
-  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
-    yield;
-    const part = writeNext(writer, top);
-    if (part === undefined) open.pop();
-    else enter(part);
-  }
-  return hasher.update(writer.text).digest("hex");
-}
-
-/** An array or object whose parts are written one by one. */
-interface OpenValue {
-  readonly value: JsonValue[] | { [key: string]: JsonValue };
-  /** Sorted; undefined for an array. */
-  readonly keys: readonly string[] | undefined;
-  next: number;
-}
-
-/**
- * Values below this weight are written without yielding. One value weighs 1, and so do 16
- * characters.
- */
-const SMALL_WEIGHT = 1_000;
-const CHARACTERS_OF_VALUE = 16;
-
-function isScalar(value: JsonValue): value is null | boolean | number | string {
-  return typeof value !== "object" || value === null;
-}
-
-/** The weight of a value. Counting stops once it reaches `enough`. */
-function weighUpTo(value: JsonValue, enough: number): number {
-  if (typeof value === "string") return 1 + value.length / CHARACTERS_OF_VALUE;
-  if (isScalar(value)) return 1;
-  let weight = 1;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && weight < enough; index++) {
-      weight += weighUpTo(value[index]!, enough - weight);
-    }
-    return weight;
-  }
-  for (const key in value) {
-    weight += 1 + key.length / CHARACTERS_OF_VALUE + weighUpTo(value[key]!, enough - weight);
-    if (weight >= enough) break;
-  }
-  return weight;
-}
-
-function keysOf(value: OpenValue["value"]): readonly string[] | undefined {
-  return Array.isArray(value) ? undefined : Object.keys(value).sort();
-}
-
-/**
- * Writes up to the next part and returns that part. After the last part it closes the value and
- * returns undefined.
- */
-function writeNext(writer: Writer, open: OpenValue): JsonValue | undefined {
-  const { value, keys } = open;
-  const isFirst = open.next === 0;
-  const index = open.next++;
-  let part: JsonValue | undefined;
-  if (keys === undefined) {
-    part = (value as JsonValue[])[index];
-    writer.text += part === undefined ? "]" : isFirst ? "[" : ",";
-  } else {
-    const key = keys[index];
-    part = key === undefined ? undefined : (value as { [key: string]: JsonValue })[key];
-    writer.text += key === undefined ? "}" : `${isFirst ? "{" : ","}${quote(key)}:`;
-  }
-  if (writer.text.length >= PIECE_CHARACTERS) handOn(writer);
-  return part;
-}
-
 /** Collects the text. It is handed on only between two values or names, never within one. */
-interface Writer {
+export interface Writer {
   text: string;
   readonly handOn: (piece: string) => void;
 }
@@ -145,7 +39,7 @@ const PLAIN_TEXT = /^[ !#-[\]-~]*$/;
 /** Up to this length, calling `JSON.stringify` costs more than quoting the text here. */
 const SHORT_CHARACTERS = 64;
 
-function quote(text: string): string {
+export function quote(text: string): string {
   return text.length <= SHORT_CHARACTERS && PLAIN_TEXT.test(text)
     ? '"' + text + '"'
     : JSON.stringify(text);
@@ -158,7 +52,7 @@ function writeScalar(value: null | boolean | number | string): string {
   return JSON.stringify(value);
 }
 
-function write(writer: Writer, value: JsonValue, depth: number): void {
+export function writeCanonical(writer: Writer, value: JsonValue, depth: number): void {
   if (typeof value !== "object" || value === null) writer.text += writeScalar(value);
   else if (depth === RECURSION_DEPTH_MAX) writeDeep(writer, value);
   else if (Array.isArray(value)) writeArray(writer, value, depth);
@@ -167,14 +61,14 @@ function write(writer: Writer, value: JsonValue, depth: number): void {
     const { sorted, openings } = findLayout(Object.keys(value));
     for (let index = 0; index < sorted.length; index++) {
       writer.text += openings[index]!;
-      write(writer, value[sorted[index]!]!, depth + 1);
+      writeCanonical(writer, value[sorted[index]!]!, depth + 1);
     }
     writer.text += sorted.length === 0 ? "{}" : "}";
   }
   if (writer.text.length >= PIECE_CHARACTERS) handOn(writer);
 }
 
-function handOn(writer: Writer): void {
+export function handOn(writer: Writer): void {
   writer.handOn(writer.text);
   writer.text = "";
 }
@@ -244,7 +138,7 @@ function sortKeys(keys: string[]): string[] {
 function writeArray(writer: Writer, value: JsonValue[], depth: number): void {
   for (let index = 0; index < value.length; index++) {
     writer.text += index === 0 ? "[" : ",";
-    write(writer, value[index]!, depth + 1);
+    writeCanonical(writer, value[index]!, depth + 1);
   }
   writer.text += value.length === 0 ? "[]" : "]";
 }

@@ -105,3 +105,111 @@ test("Signing out leaves no draft behind in the tab", async (console) => {
   await page.getByRole("heading", { name: "Daybook" }).waitFor();
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
 });
+
+type SpecDocument = Record<string, unknown> & {
+  // deno-lint-ignore no-explicit-any
+  aggregate_types: Record<string, { events: Record<string, any> }>;
+};
+
+/** The current spec, changed. */
+async function changedSpec(
+  { shop }: OpenConsole,
+  change: (spec: SpecDocument) => void,
+): Promise<string> {
+  const { spec } = await shop.admin.specs.current().orThrow();
+  const copy = structuredClone(spec) as SpecDocument;
+  change(copy);
+  return JSON.stringify(copy, null, 2);
+}
+
+async function previewSpec(console: OpenConsole, text: string): Promise<Locator> {
+  const { page } = console;
+  await console.go("/spec/edit");
+  await page.getByText("The server would take this spec.").waitFor();
+  await typeSpec(console, text);
+  const button = page.getByRole("button", { name: "Preview the deploy" });
+  await page.getByText(/^The server (refuses|would take) this spec/).waitFor();
+  await button.focus();
+  await page.keyboard.press("Enter");
+  return page.getByRole("region", { name: "Preview of the deploy" });
+}
+
+test("A preview shows changes and states, and a deploy makes the version", async (console) => {
+  const { page, shop } = console;
+  const { version } = await shop.admin.specs.current().orThrow();
+  const text = await changedSpec(console, ({ aggregate_types }) => {
+    const { was_paid, was_noted } = aggregate_types.order!.events;
+    was_paid.handler[0].set.value = "settled";
+    was_noted.description = "Anything.";
+  });
+  const preview = await previewSpec(console, text);
+  await preview.getByText(`The server would take it as version ${version + 1}.`).waitFor();
+  await preview.getByRole("heading", { name: "2 changes" }).waitFor();
+  await preview.getByText("aggregate_types.order.events.was_paid.handler").waitFor();
+  await preview.getByText("No stored event would be refused.").waitFor();
+  await preview.getByText("order: 1 state changes").waitFor();
+  const field = preview.getByText('status: "paid" becomes "settled"');
+  await field.waitFor();
+  await console.picture("spec_preview");
+  await console.checkAccess();
+  assert.equal((await shop.admin.specs.current().orThrow()).version, version);
+  await preview.getByRole("button", { name: "Deploy to test" }).focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Deploy to test" });
+  await dialog.getByRole("button", { name: "Deploy" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText(`Deployed as version ${version + 1}.`).waitFor();
+  const now = await shop.admin.specs.current().orThrow();
+  assert.deepEqual([now.version, now.spec], [version + 1, JSON.parse(text)]);
+});
+
+test("What breaks clients is refused at its line, and deployed only by force", async (console) => {
+  const { page, shop } = console;
+  const { version } = await shop.admin.specs.current().orThrow();
+  const text = await changedSpec(console, ({ aggregate_types }) => {
+    aggregate_types.customer!.events.was_registered.schema.required.push("email");
+  });
+  const preview = await previewSpec(console, text);
+  await findingsOf(console).getByText("required_added").waitFor();
+  await preview.getByText("It breaks what clients send today.").waitFor();
+  await preview.getByText("customer.was_registered: 1 event would be refused").waitFor();
+  await preview.getByText("data.email is required").waitFor();
+  await preview.getByRole("button", { name: "Deploy to test" }).click();
+  const dialog = page.getByRole("dialog", { name: "Deploy to test" });
+  const button = dialog.getByRole("button", { name: "Deploy" });
+  assert.ok(await button.isDisabled());
+  // Meanwhile somebody else deploys.
+  const other = await changedSpec(console, (spec) => spec.title = `Shop ${version + 1}`);
+  await shop.admin.deploy(JSON.parse(other)).orThrow();
+  await dialog.getByRole("checkbox").check();
+  await button.click();
+  await dialog.getByText(`Somebody has deployed version ${version + 1} meanwhile.`).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Preview the deploy" }).click();
+  await preview.getByRole("heading", { name: `Compared with version ${version + 1}` }).waitFor();
+  await preview.getByRole("button", { name: "Deploy to test" }).click();
+  await dialog.getByRole("checkbox").check();
+  await button.click();
+  await page.getByText(`Deployed as version ${version + 2}.`).waitFor();
+});
+
+test("In production a deploy needs the name of the environment typed", async (console) => {
+  const { page } = console;
+  await console.go("/spec");
+  await page.getByRole("heading", { name: "No spec yet" }).waitFor();
+  await console.go("/spec/edit");
+  await page.getByText("The server would take this spec.").waitFor();
+  await page.getByRole("button", { name: "Preview the deploy" }).click();
+  await page.getByRole("button", { name: "Deploy to production" }).click();
+  const dialog = page.getByRole("dialog", { name: "Deploy to production" });
+  const button = dialog.getByRole("button", { name: "Deploy" });
+  assert.ok(await button.isDisabled());
+  const name = dialog.getByLabel("Type production to deploy to it");
+  await name.fill("prod");
+  assert.ok(await button.isDisabled());
+  await name.fill("production");
+  await console.picture("spec_deploy");
+  await console.checkAccess();
+  await page.keyboard.press("Enter");
+  await page.getByText("Deployed as version 1.").waitFor();
+}, { environment: "production" });

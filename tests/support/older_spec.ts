@@ -3,7 +3,7 @@
  * the store as the older version stored them.
  */
 
-import { canonicalHash } from "../../src/domain/canonical_json.ts";
+import { canonicalHash } from "../../src/domain/canonical_hash.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { readCurrentVersion, storeSpec } from "../../src/store/specs.ts";

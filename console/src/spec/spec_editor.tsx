@@ -1,19 +1,16 @@
 /** `#/spec/edit`: a draft of the spec, what the server says of it, and its way to a deploy. */
 
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Refusal } from "@daybook/client";
 import type { Admin } from "@daybook/client/admin";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
-import { connection } from "../shell/connection.ts";
+import { about, connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
+import { DeployPreview } from "./deploy_preview.tsx";
 import { FindingList } from "./finding_list.tsx";
-import { type Checked, useDraft } from "./use_draft.ts";
-
-/** What is deployed now; version 0 is none. */
-export interface Base {
-  readonly ok: true;
-  readonly version: number;
-  readonly spec?: Readonly<Record<string, unknown>>;
-}
+import { type Base, makePreview, type Preview, readBase } from "./preview.ts";
+import { type Checked, type GoodText, useDraft } from "./use_draft.ts";
 
 /** To begin with where nothing is deployed. */
 const FIRST_SPEC = {
@@ -35,15 +32,9 @@ export function SpecEditor() {
   const base = useLoaded<Base>((signal) => readBase(admin, signal), [admin]);
   return (
     <LoadingView of={base}>
-      {(base) => <Editor admin={admin} base={base} />}
+      {(value) => <Editor admin={admin} base={value} onDeployed={base.reload} />}
     </LoadingView>
   );
-}
-
-export async function readBase(admin: Admin, signal: AbortSignal) {
-  const answer = await admin.specs.current({ signal });
-  if (!answer.ok && answer.error_type === "not_found") return { ok: true, version: 0 } as const;
-  return answer;
 }
 
 function textOf({ spec = FIRST_SPEC }: Base): string {
@@ -53,10 +44,20 @@ function textOf({ spec = FIRST_SPEC }: Base): string {
 interface EditorProps {
   readonly admin: Admin;
   readonly base: Base;
+  readonly onDeployed: () => void;
 }
 
-function Editor({ admin, base }: EditorProps) {
+type Shown =
+  | { readonly kind: "nothing" | "asking" }
+  | { readonly kind: "preview"; readonly text: GoodText; readonly preview: Preview }
+  | { readonly kind: "refused"; readonly refusal: Refusal }
+  | { readonly kind: "deployed"; readonly version: number };
+
+function Editor({ admin, base, onDeployed }: EditorProps) {
   const draft = useDraft(admin, textOf(base));
+  const [shown, setShown] = useState<Shown>({ kind: "nothing" });
+  const asking = useRef(new AbortController());
+  useEffect(() => () => asking.current.abort(), []);
   const { checked, host, editor, isBroken } = draft;
   if (isBroken) {
     return (
@@ -65,6 +66,21 @@ function Editor({ admin, base }: EditorProps) {
       </p>
     );
   }
+
+  async function preview(text: GoodText): Promise<void> {
+    asking.current.abort();
+    const { signal } = asking.current = new AbortController();
+    setShown({ kind: "asking" });
+    const isProduction = about.peek()?.environment === "production";
+    const answer = await makePreview(admin, text.spec, { isProduction, signal });
+    if (signal.aborted) return;
+    setShown(
+      answer.ok
+        ? { kind: "preview", text, preview: answer.preview }
+        : { kind: "refused", refusal: answer },
+    );
+  }
+
   return (
     <>
       <p>
@@ -83,10 +99,35 @@ function Editor({ admin, base }: EditorProps) {
         onGo={(offset) => editor.current?.goTo(offset)}
       />
       <div class="row">
+        <button
+          type="button"
+          class="primary"
+          disabled={checked.text === undefined || shown.kind === "asking"}
+          onClick={() => preview(checked.text!)}
+        >
+          Preview the deploy
+        </button>
         <button type="button" onClick={() => draft.reset(textOf(base))}>
           {base.version === 0 ? "Back to the example" : `Back to version ${base.version}`}
         </button>
       </div>
+      {shown.kind === "asking" && <p role="status">Asks the server and the stored data.</p>}
+      {shown.kind === "refused" && <RefusalNote refusal={shown.refusal} />}
+      {shown.kind === "deployed" && (
+        <p class="note good" role="status">Deployed as version {shown.version}.</p>
+      )}
+      {shown.kind === "preview" && (
+        <DeployPreview
+          admin={admin}
+          preview={shown.preview}
+          isStale={checked.text !== shown.text}
+          onDeployed={(version) => {
+            draft.forget();
+            setShown({ kind: "deployed", version });
+            onDeployed();
+          }}
+        />
+      )}
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** `#/spec`: what is deployed since when, and its editor. */
+/** `#/spec`: what is deployed since when, and its way to the next version. */
 
 import { hrefOf, place } from "../shell/router.ts";
 import { SpecEditor } from "./spec_editor.tsx";
@@ -6,7 +6,7 @@ import { SpecVersions } from "./spec_versions.tsx";
 
 const TABS = [
   { name: "versions", title: "Versions", view: SpecVersions },
-  { name: "edit", title: "Edit", view: SpecEditor },
+  { name: "edit", title: "Edit and deploy", view: SpecEditor },
 ] as const;
 
 export function SpecPage() {

@@ -35,6 +35,8 @@ export interface Draft {
   readonly isBroken: boolean;
   /** Replaces the text, and forgets the kept one. */
   reset(text: string): void;
+  /** It is deployed: there is nothing to keep. */
+  forget(): void;
 }
 
 export function useDraft(admin: Admin, deployed: string): Draft {
@@ -86,6 +88,7 @@ export function useDraft(admin: Admin, deployed: string): Draft {
       original.current = text;
       editor.current?.setText(text);
     },
+    forget: () => keepDraft(connection.peek().instanceId, undefined),
   };
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { assert } from "../assert.ts";
-import { canonicalHash } from "../canonical_json.ts";
+import { canonicalHash } from "../canonical_hash.ts";
 import type { CompiledSpec } from "../spec/compiled.ts";
 import type { CompiledProjection } from "./definition.ts";
 

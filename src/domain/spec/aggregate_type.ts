@@ -1,6 +1,6 @@
 /** Compiles one aggregate type of a spec: its event types with their schemas and handlers. */
 
-import { canonicalHash } from "../canonical_json.ts";
+import { canonicalHash } from "../canonical_hash.ts";
 import type { Handler } from "../handler/handler.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Steps } from "../fairness/pieces.ts";

@@ -4,7 +4,7 @@
  * See docs/reference/specs.md.
  */
 
-import { canonicalHashSteps } from "../canonical_json.ts";
+import { canonicalHashSteps } from "../canonical_hash.ts";
 import { describeKind, isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import { runAtOnce, type Steps } from "../fairness/pieces.ts";

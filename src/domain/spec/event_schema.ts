@@ -7,7 +7,7 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type Budget, BudgetSpent, newBudget } from "../budget.ts";
-import { canonicalHashSteps } from "../canonical_json.ts";
+import { canonicalHashSteps } from "../canonical_hash.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { runAtOnce, type Steps } from "../fairness/pieces.ts";

@@ -4,7 +4,7 @@
  * See docs/reference/writing.md.
  */
 
-import { canonicalHash, canonicalHashInPieces } from "../../domain/canonical_json.ts";
+import { canonicalHash, canonicalHashInPieces } from "../../domain/canonical_hash.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";

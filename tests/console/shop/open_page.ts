@@ -45,6 +45,8 @@ export type As = "operator" | "writer" | "reader" | "nobody";
 export interface ConsoleTestOptions {
   /** Default: an operator. */
   readonly as?: As;
+  /** Whose console. Default: that of the test environment, which has the shop. */
+  readonly environment?: "production";
   /** The size of the window in pixels. Default: 1280 by 800. */
   readonly width?: number;
   readonly height?: number;
@@ -91,7 +93,7 @@ export function consoleTests(prepare?: (shop: ConsoleShop) => Promise<void>): Co
 async function runTest(
   { browser, shop }: { browser: Browser; shop: ConsoleShop },
   body: (console: OpenConsole) => Promise<void>,
-  { as = "operator", width = 1280, height = 800 }: ConsoleTestOptions,
+  { as = "operator", width = 1280, height = 800, environment }: ConsoleTestOptions,
 ): Promise<void> {
   const context = await browser.newContext({
     viewport: { width, height },
@@ -100,7 +102,8 @@ async function runTest(
   });
   context.setDefaultTimeout(ACTION_MS_MAX);
   const faults: string[] = [];
-  await keepInside(context, shop.base, faults);
+  const base = environment === undefined ? shop.base : shop.server.baseUrls[environment];
+  await keepInside(context, base, faults);
   const page = await context.newPage();
   page.on("pageerror", (error) => faults.push(`an error was thrown: ${error.message}`));
   page.on("console", (message) => {
@@ -111,7 +114,7 @@ async function runTest(
   try {
     const credential = credentialOf(shop, as);
     const fragment = credential === undefined ? "/" : `token=${credential}`;
-    await page.goto(`${shop.base}/_console/#${fragment}`);
+    await page.goto(`${base}/_console/#${fragment}`);
     await page.locator("h1").first().waitFor();
     await body({
       page,

@@ -6,7 +6,7 @@
  */
 
 import { assert } from "../../assert.ts";
-import { canonicalHash } from "../../canonical_json.ts";
+import { canonicalHash } from "../../canonical_hash.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { Terms } from "../../reaction/terms.ts";

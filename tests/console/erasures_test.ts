@@ -99,6 +99,52 @@ test("A request that has not begun is cancelled, and what it says is shown as te
   assert.equal((await shop.db.order!(KEPT).get().orThrow()).data.total, 5);
 });
 
+test("An erasure is requested by keyboard, after the page has asked, and the server's refusal is shown", async (console) => {
+  const { page, shop } = console;
+  const id = "A5KED0001";
+  await shop.db.order!(id).was_placed!({ customer: CUSTOMER, total: 5 }).orThrow();
+  await console.go("/proof/erasures");
+  await page.getByText("Request an erasure").click();
+  await page.getByLabel("Stream to erase").focus();
+  await page.keyboard.insertText(`order:${id.toLowerCase()}`);
+  await page.keyboard.press("Enter");
+  await page.getByText("Write why the stream is to be erased").waitFor();
+  await page.keyboard.press("Tab");
+  await page.keyboard.insertText("asked for by the person");
+  await page.getByLabel("Hours until it begins").fill("48");
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Erase this stream?" });
+  await dialog.getByText("48 hours").waitFor();
+  await console.checkAccess();
+  await dialog.getByRole("button", { name: "Leave it as it is" }).click();
+  await page.locator("dialog").waitFor({ state: "detached" });
+  const requests = async () =>
+    (await shop.admin.erasures.listPage().orThrow()).data.filter(({ key }) => key.includes(id));
+  assert.deepEqual(await requests(), []);
+
+  await page.getByRole("button", { name: "Request it" }).focus();
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "Request the erasure" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("Nothing has happened yet.").waitFor();
+  const [request] = await requests();
+  assert.equal(request!.key, `order:${id}`);
+  assert.equal(request!.grace_hours, 48);
+  assert.equal(request!.reason, "asked for by the person");
+  assert.equal(request!.legal_basis, undefined);
+  assert.equal(new URL(page.url()).hash.split("?")[0], `#/proof/erasures/${request!.id}`);
+
+  // A stream has at most one open request.
+  await console.go("/proof/erasures");
+  await page.getByText("Request an erasure").click();
+  await page.getByLabel("Stream to erase").fill(`order:${id}`);
+  await page.getByLabel("Reason", { exact: true }).fill("again");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "Request the erasure" }).click();
+  await dialog.getByRole("alert").waitFor();
+  assert.equal((await requests()).length, 1);
+});
+
 test("With an API key, the page says who may list erasures", async (console) => {
   await console.go("/proof/erasures");
   await console.page.getByText("Erasures are listed for operators").waitFor();

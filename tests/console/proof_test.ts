@@ -144,6 +144,13 @@ test("An event is asked for as people write it, and what is missing is said", as
   await pin(console);
   await page.getByText("Proven: this event was stored as shown.").waitFor();
   await page.getByRole("heading", { name: `Event 0 of order:${ORDERS.declined}` }).waitFor();
+  assert.equal(
+    await stream.inputValue(),
+    `order:${ORDERS.declined.toLowerCase().replaceAll("1", "l")}`,
+  );
+  await page.goBack();
+  await page.getByRole("table", { name: "Anchors" }).waitFor();
+  assert.equal(await stream.inputValue(), "");
 });
 
 test(

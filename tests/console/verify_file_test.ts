@@ -10,7 +10,7 @@ import { buildConsole, isConsoleCurrent } from "../../scripts/console/build_file
 import { verifyFile } from "../../scripts/console/verify_file.ts";
 import bundles from "../golden/audit/bundles.json" with { type: "json" };
 import receipts from "../golden/audit/receipts.json" with { type: "json" };
-import { chooseFile, dropFile } from "./shop/give_file.ts";
+import { chooseFile, dropFile, dropText } from "./shop/give_file.ts";
 import { checkAccess, CHROMIUM, takePicture } from "./shop/open_page.ts";
 
 const FOLDER = "dist/console";
@@ -122,6 +122,10 @@ test("bundles, receipts and what is neither get the verdict that others have giv
 });
 
 test("a bundle is dropped, the key pasted, and each step shows its values", async (page) => {
+  await dropText(page, "");
+  await page.getByText("Choose or drop a file").waitFor();
+  await dropText(page, "{}");
+  await page.getByText("Not proven:").waitFor();
   await dropFile(page, JSON.stringify(bundle));
   await page.getByText("No verdict yet: the public key is missing").waitFor();
   const key = page.getByLabel("Public key of the instance");

@@ -12,6 +12,7 @@ import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 import { type ErasureFilter, findErasures, isErasureState } from "./erasure_filter.ts";
 import { ErasureView } from "./erasure_view.tsx";
+import { NewErasure } from "./new_erasure.tsx";
 import { readChoice, streamsMeant } from "./event_choice.ts";
 
 const STATES = [
@@ -47,6 +48,7 @@ function ErasureList() {
         An erasure replaces the events of a stream by markers and removes every copy of them. Its
         signed receipt proves who asked for it, why, and when it was done.
       </p>
+      <NewErasure />
       <Filter key={typed} typed={typed} state={filter.state} />
       <PagedTable<Tombstone>
         caption="Erasures"

@@ -29,10 +29,19 @@ export function EvidenceInput({ onEvidence }: EvidenceInputProps) {
     }
   }
 
+  function takeText(text: string): void {
+    if (text.trim() === "") return setTold("Choose or drop a file, or paste its text first.");
+    if (text.length > EVIDENCE_BYTES_MAX) return setTold(`The text ${TOO_LARGE}`);
+    onEvidence(text);
+    setTold("Read from the text.");
+  }
+
   function drop(event: DragEvent): void {
     event.preventDefault();
     setOver(false);
-    void take(event.dataTransfer?.files[0]);
+    const [file] = event.dataTransfer?.files ?? [];
+    if (file !== undefined) void take(file);
+    else takeText(event.dataTransfer?.getData("text") ?? "");
   }
 
   function over(event: DragEvent): void {
@@ -42,10 +51,7 @@ export function EvidenceInput({ onEvidence }: EvidenceInputProps) {
 
   function submit(event: SubmitEvent): void {
     event.preventDefault();
-    if (text.trim() === "") return setTold("Choose or drop a file, or paste its text first.");
-    if (text.length > EVIDENCE_BYTES_MAX) return setTold(`The text ${TOO_LARGE}`);
-    onEvidence(text);
-    setTold("Read from the text.");
+    takeText(text);
   }
 
   return (

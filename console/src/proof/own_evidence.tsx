@@ -45,7 +45,7 @@ function Judgement({ document }: { document: EvidenceDocument }) {
       {formless === undefined && owner === undefined && (
         <p class="note warning">
           The evidence is of format 1, which does not say whose it is, so no pinned key can vouch
-          for it.
+          for it. <code>verify.html</code> verifies it with a key that you give it.
         </p>
       )}
       {formless === undefined && owner !== undefined && (

@@ -3,7 +3,7 @@
  * erasures with their receipts: `/erasures/{id}`; and evidence that somebody has: `/evidence`.
  */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { goTo, hrefOf, place } from "../shell/router.ts";
 import { Anchors } from "./anchors.tsx";
@@ -55,11 +55,7 @@ function Events() {
   const read = index === undefined ? undefined : readChoice(`${type}:${id}`, index);
   return (
     <>
-      <ChooseEvent
-        key={path.join("/")}
-        stream={type && `${type}:${id}`}
-        index={index}
-      />
+      <ChooseEvent stream={type && `${type}:${id}`} index={index} />
       <Trusted>
         {(scope) =>
           read !== undefined && (read.ok
@@ -74,6 +70,11 @@ function Events() {
 function ChooseEvent({ stream, index = "0" }: { stream: string; index?: string }) {
   const [typed, setTyped] = useState({ stream, index });
   const [fault, setFault] = useState<{ field: string; message: string }>();
+  // The form stays, so that it keeps the focus; its fields follow the address.
+  useEffect(() => {
+    setTyped({ stream, index });
+    setFault(undefined);
+  }, [stream, index]);
 
   function open(event: SubmitEvent): void {
     event.preventDefault();

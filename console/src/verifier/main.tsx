@@ -4,7 +4,7 @@
  */
 
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { type EvidenceDocument, judge, judgeForm } from "../proof/evidence.ts";
 import { EvidenceInput } from "../proof/evidence_input.tsx";
@@ -91,18 +91,20 @@ function MeantFields({ meant, onChange }: MeantFieldsProps) {
 }
 
 function Judgement({ document, meant }: { document?: EvidenceDocument; meant: Meant }) {
+  const judged = useMemo(() => {
+    if (document === undefined) return undefined;
+    const { options } = readMeant(meant);
+    return judgeForm(document) ?? (options && judge(document, options));
+  }, [document, meant]);
   if (document === undefined) return <p>Choose, drop or paste the evidence first.</p>;
-  const formless = judgeForm(document);
-  if (formless !== undefined) return <Verdict judged={formless} />;
-  const { options } = readMeant(meant);
-  if (options === undefined) {
+  if (judged === undefined) {
     return (
       <p class="note warning" role="status">
         No verdict yet: the public key is missing, or a field above has a fault.
       </p>
     );
   }
-  return <Verdict judged={judge(document, options)} />;
+  return <Verdict judged={judged} />;
 }
 
 render(<App />, document.querySelector("#app")!);

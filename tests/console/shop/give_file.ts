@@ -1,7 +1,17 @@
-/** Gives the form for evidence a file: dropped as from a desktop, or chosen. */
+/** Gives the form for evidence a file or text: dropped as from a desktop, or chosen. */
 
 import { Buffer } from "node:buffer";
 import type { Page } from "playwright-core";
+
+/** Drops a text that was marked elsewhere, or, if it is empty, nothing. */
+export async function dropText(page: Page, text: string): Promise<void> {
+  await page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    dataTransfer.setData("text/plain", ${JSON.stringify(text)});
+    const init = { dataTransfer, bubbles: true, cancelable: true };
+    document.querySelector(".evidence").dispatchEvent(new DragEvent("drop", init));
+  }`);
+}
 
 export async function dropFile(page: Page, text: string): Promise<void> {
   await page.evaluate(`{

@@ -1,9 +1,11 @@
 /** Folds one stream under the deployed and under an edited handler, and finds where they part. */
 
 import type { StoredEvent } from "../../../src/domain/event.ts";
+import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import { compileHandler } from "../../../src/domain/handler/compile_handler.ts";
-import type { JsonValue } from "../../../src/domain/json.ts";
-import { type Change, CHANGES_MAX, changesBetween } from "../shell/state_changes.ts";
+import { fold } from "../../../src/domain/handler/fold.ts";
+import type { Handler } from "../../../src/domain/handler/handler.ts";
+import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { createTimeline, type Handlers, type State, type Timeline } from "../shell/stream_fold.ts";
 
 export type EditedHandlers =
@@ -59,44 +61,57 @@ export function* compareFolds(
   const edited = createTimeline(editedHandlers, events);
   yield* deployed.prepare();
   yield* edited.prepare();
-  const firstDifference = yield* findFirst(deployed, edited, events, eventType);
+  const firstDifference = yield* findFirst(deployed, editedHandlers, events, eventType);
   return { deployed, edited, length: events.length, firstDifference };
 }
 
+/**
+ * Until they part, the states are the same, so one event is folded onto the same state by both.
+ * What it leaves as it was is then shared between the results, and need not be compared.
+ */
 function* findFirst(
   deployed: Timeline,
-  edited: Timeline,
+  editedHandlers: Handlers,
   events: readonly StoredEvent[],
   eventType: string,
 ): Generator<void, number | undefined> {
+  const edited = editedHandlers.get(eventType)!;
   const states = deployed.statesBetween(0, events.length);
-  const others = edited.statesBetween(0, events.length);
-  let [before, otherBefore] = [states.next().value as State, others.next().value as State];
-  for (const [index, { type }] of events.entries()) {
-    const [state, other] = [states.next().value as State, others.next().value as State];
-    if (type === eventType) {
-      const hasSameChanges = isSame(
-        changesBetween(before, state),
-        changesBetween(otherBefore, other),
-      );
-      if (!hasSameChanges && changesBetween(state, other).length > 0) return index + 1;
+  let before = states.next().value as State;
+  for (const [index, event] of events.entries()) {
+    // Both would be refused, also with all further events.
+    if (before === undefined) return undefined;
+    const state = states.next().value as State;
+    if (event.type === eventType) {
+      if (!isSame(state, foldOne(edited, before, event))) return index + 1;
     }
-    [before, otherBefore] = [state, other];
+    before = state;
     yield;
   }
   return undefined;
 }
 
-/**
- * Whether both changes lead from the same state to the same one. What an event leaves as it was is
- * shared between the states, so this is quick, where comparing the whole states is not.
- */
-function isSame(changes: readonly Change[], others: readonly Change[]): boolean {
-  if (changes.length !== others.length || changes.length >= CHANGES_MAX) return false;
-  return changes.every(({ path, after }, index) => {
-    const other = others[index]!;
-    return JSON.stringify(path) === JSON.stringify(other.path) &&
-      (after === undefined) === (other.after === undefined) &&
-      changesBetween(after, other.after).length === 0;
-  });
+/** Leaves `state` as it is: the handler may change nothing that it has not made itself. */
+function foldOne(handler: Handler, state: JsonObject, event: StoredEvent): State {
+  const handlers = new Map([[
+    event.type,
+    (...[from, of, budget]: Parameters<Handler>) => handler(from, of, budget, new WeakSet()),
+  ]]);
+  const folded = fold(handlers, state, [event], newFoldBudget());
+  return folded.ok ? folded.value : undefined;
+}
+
+/** Whether both have the same values; the order of keys is no difference. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
+    return false;
+  }
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const names = Object.keys(one);
+  return names.length === Object.keys(other).length &&
+    names.every((name) =>
+      Object.hasOwn(other, name) &&
+      isSame((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name])
+    );
 }

@@ -54,7 +54,8 @@ export function TwoStates({ comparison, type, stream, isOld }: TwoStatesProps) {
           min={0}
           max={last}
           value={length}
-          onInput={({ currentTarget }) => show(Number(currentTarget.value))}
+          onInput={({ currentTarget }) =>
+            setQuery({ length: Number(currentTarget.value) }, { isFleeting: true })}
         />
       </div>
       <div class="columns">

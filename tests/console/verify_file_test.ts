@@ -76,6 +76,10 @@ async function withFile(body: (page: Page) => Promise<void>): Promise<void> {
     await body(page);
     assert.deepEqual(faults, []);
     assert.deepEqual(asked, [address]);
+    // Whatever code ran here, it could send nothing: this needs no network, and is refused.
+    const sent = await page.evaluate("fetch('data:,x').then(() => 'sent', () => 'refused')");
+    assert.equal(sent, "refused");
+    assert.match(faults.join(), /Content Security Policy/);
   } finally {
     await context.close();
     await Deno.remove(folder, { recursive: true });

@@ -5,7 +5,11 @@
 
 import { chromium, type Page } from "playwright-core";
 import { buildConsole, isConsoleCurrent } from "../console/build_files.ts";
-import { type ConsoleShop, openConsoleShop } from "../../tests/console/shop/console_shop.ts";
+import {
+  type ConsoleShop,
+  openConsoleShop,
+  untilLength,
+} from "../../tests/console/shop/console_shop.ts";
 import { CHROMIUM } from "../../tests/console/shop/open_page.ts";
 import type { Row } from "./table.ts";
 
@@ -16,6 +20,7 @@ const EVENTS_QUICK = 10_000;
 const BATCH_EVENTS = 500;
 const FIRST_VIEW_MS = 500;
 const STREAM_VIEW_MS = 1_000;
+const GRAPH_MS = 1_000;
 const STEP_MS = 16;
 const FRAME_MS = 16;
 const STEPS = 50;
@@ -34,6 +39,7 @@ export async function measureConsole(isQuick: boolean, add: Add): Promise<void> 
   try {
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
     await measureFirstView(shop, page, add);
+    await measureGraph(shop, page, add);
     const count = isQuick ? EVENTS_QUICK : EVENTS;
     await fillStream(shop, count);
     await measureStream(page, count, add);
@@ -131,9 +137,7 @@ async function slideTo(page: Page, length: number): Promise<void> {
     const slider = document.querySelector("#length");
     slider.value = ${length};
     slider.dispatchEvent(new Event("input", { bubbles: true }));
-    const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
-    await nextFrame();
-    await nextFrame();
+    await ${NEXT_FRAME};
     return document.querySelector("label[for=length]").textContent;
   })()`);
   if (!shown.startsWith(`State after ${length} of`)) throw new Error(`shown is: ${shown}`);
@@ -161,6 +165,48 @@ async function watch(page: Page): Promise<Watched> {
   }
   return { page, busyMs };
 }
+
+/** Events that imply ten others each, three times in a row: more than a graph may have. */
+const SPREAD_EACH = 10;
+const SPREAD_LEVELS = 4;
+
+function spreadType(): object {
+  const eventOf = (level: number) => ({
+    schema: { type: "object" },
+    handler: [],
+    implications: level === SPREAD_LEVELS ? [] : Array.from({ length: SPREAD_EACH }, () => ({
+      emit: { aggregate_type: "spread", id: "main", event_type: `was_spread_${level + 1}` },
+    })),
+  });
+  const levels = Array.from({ length: SPREAD_LEVELS }, (_, at) => at + 1);
+  return { events: Object.fromEntries(levels.map((at) => [`was_spread_${at}`, eventOf(at)])) };
+}
+
+async function measureGraph({ db, admin }: ConsoleShop, page: Page, add: Add): Promise<void> {
+  const { spec } = await admin.specs.current().orThrow();
+  const { aggregate_types } = spec as { aggregate_types: object };
+  await admin.deploy({ ...spec, aggregate_types: { ...aggregate_types, spread: spreadType() } })
+    .orThrow();
+  await db.spread!("main").was_spread_1!({}).orThrow();
+  const all = Array.from({ length: SPREAD_LEVELS }, (_, at) => SPREAD_EACH ** at)
+    .reduce((sum, events) => sum + events);
+  await untilLength(db, "spread", "main", all);
+  const startedAt = performance.now();
+  await openView(page, "/streams/spread/main?event=0&view=causes");
+  await page.getByText("1,000 things:").waitFor();
+  await page.evaluate(NEXT_FRAME);
+  add({
+    name: "console, a graph of 1,000 nodes",
+    value: performance.now() - startedAt,
+    unit: "ms",
+    target: { below: GRAPH_MS },
+    note: "asked for, laid out and drawn, with its list",
+  });
+}
+
+/** Runs in the page. */
+const NEXT_FRAME =
+  "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))";
 
 async function measureFeed({ db }: ConsoleShop, watched: Watched, add: Add): Promise<void> {
   const { page } = watched;

@@ -24,8 +24,10 @@ const TONES: Readonly<Record<string, Tone>> = {
   waiting: "busy",
 };
 
+export function toneOf(state: string): Tone {
+  return TONES[state] ?? "neutral";
+}
+
 export function StatusChip({ state, tone }: { state: string; tone?: Tone }) {
-  return (
-    <span class={`chip ${tone ?? TONES[state] ?? "neutral"}`}>{state.replaceAll("_", " ")}</span>
-  );
+  return <span class={`chip ${tone ?? toneOf(state)}`}>{state.replaceAll("_", " ")}</span>;
 }

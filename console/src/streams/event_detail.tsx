@@ -48,6 +48,9 @@ export function EventDetail({ type, id, index, events }: EventDetailProps) {
         >
           State after it
         </a>
+        <a class="button" href={hrefOf(["streams", type, id], { view: "causes", event: index })}>
+          Causes and effects
+        </a>
         <a class="button" href={hrefOf(["proof", type, id, String(index)])}>Prove it</a>
       </div>
       <Effects type={type} id={id} index={index} />

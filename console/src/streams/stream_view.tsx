@@ -7,6 +7,7 @@ import { RefusalNote } from "../parts/refusal_note.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf, place } from "../shell/router.ts";
+import { CausalGraph } from "../graph/graph_page.tsx";
 import { EventList } from "./event_list.tsx";
 import { openStreamEvents } from "./stream_events.ts";
 import { TimeTravel } from "./time_travel.tsx";
@@ -20,7 +21,7 @@ const VIEWS = [["events", "Events"], ["states", "Time travel"]] as const;
 
 export function StreamView({ type, id }: StreamProps) {
   const { db } = connection.value;
-  const { view = "events" } = place.value.query;
+  const { view = "events", event = "0" } = place.value.query;
   const length = useLoaded((signal) => db[type]!(id).length({ signal }), [db]);
   const events = useMemo(() => openStreamEvents(db, type, id), [db]);
   useEffect(() => () => events.stop(), [events]);
@@ -52,6 +53,10 @@ export function StreamView({ type, id }: StreamProps) {
                 <a href={hrefOf(["write", type, id], { length: 0 })}>Write its first event</a>
               </EmptyState>
             );
+          }
+          if (view === "causes") {
+            const index = Math.min(count - 1, Math.max(0, Math.trunc(Number(event)) || 0));
+            return <CausalGraph type={type} id={id} index={index} />;
           }
           const shown = { type, id, length: count, events };
           return (

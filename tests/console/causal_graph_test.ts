@@ -1,0 +1,74 @@
+/** The causal graph of an event in the console: drawn, and as a list for the keyboard. */
+
+import assert from "node:assert/strict";
+import { CUSTOMER, ORDERS } from "./shop/console_shop.ts";
+import { consoleTests, type OpenConsole } from "./shop/open_page.ts";
+
+const test = consoleTests();
+
+async function linesOf({ page }: OpenConsole): Promise<string[]> {
+  const list = page.getByRole("list", { name: "Causes and effects" });
+  await list.waitFor();
+  const lines = await list.getByRole("listitem").allTextContents();
+  return lines.map((line) => line.replaceAll(/\s+/g, " ").trim());
+}
+
+function has(lines: readonly string[], ...patterns: readonly RegExp[]): void {
+  for (const pattern of patterns) {
+    assert.ok(lines.some((line) => pattern.test(line)), `${pattern} in:\n${lines.join("\n")}`);
+  }
+}
+
+test("An order leads to what it has set off: events, its timer, its saga step by step, deliveries", async (console) => {
+  const { page } = console;
+  await console.go(`/streams/order/${ORDERS.declined}?event=0`);
+  await page.getByRole("link", { name: "Causes and effects" }).click();
+  await page.getByText("causes on the left, effects on the right").waitFor();
+  const lines = await linesOf(console);
+  assert.match(lines[0]!, /^was_placed order:DEC11NED1 .*\(this event\)$/);
+  has(
+    lines,
+    new RegExp(`^wrote had_order customer:${CUSTOMER}`),
+    /^wrote was_booked ledger:main/,
+    /^scheduled timer was_declined order:DEC11NED1 /,
+    /^started saga fulfilment .*compensated/,
+    /^step reserve was_reserved stock:main/,
+    /^step charge was_requested payment:DEC11NED1/,
+    /was_released stock:main/,
+    /^is sent to delivery billing .*delivered/,
+  );
+  await console.picture("graph");
+  await console.checkAccess();
+});
+
+test("An effect leads up to its causes, by the keyboard alone", async (console) => {
+  const { page } = console;
+  await console.go(`/streams/order/${ORDERS.paid}?event=0&view=causes`);
+  const booked = page.getByRole("link", { name: "was_booked" });
+  await booked.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "ledger:main" }).waitFor();
+  await page.getByText("(this event)").waitFor();
+  const lines = await linesOf(console);
+  assert.match(lines[0]!, /^was_placed order:/);
+  assert.match(lines[1]!, /^wrote had_order customer:/);
+  assert.match(lines[2]!, /^wrote was_booked ledger:main \(this event\)$/);
+  await page.getByRole("button", { name: "Smaller" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("75 %").waitFor();
+});
+
+test("A timer says which event has cancelled it", async (console) => {
+  await console.go(`/streams/order/${ORDERS.paid}?event=0&view=causes`);
+  has(await linesOf(console), /timer was_declined .*cancelled.*cancelled by was_paid/);
+});
+
+test(
+  "An event without causes and effects says so, to a reader with a key, too",
+  async (console) => {
+    const { page } = console;
+    await console.go(`/streams/customer/${CUSTOMER}?event=0&view=causes`);
+    await page.getByText("It has no cause in Daybook and has set nothing off.").waitFor();
+  },
+  { as: "reader" },
+);

@@ -35,11 +35,44 @@ test("An order leads to what it has set off: events, its timer, its saga step by
     /^step reserve was_reserved stock:main/,
     /^step charge was_requested payment:DEC11NED1/,
     /was_released stock:main/,
-    /^is sent to delivery billing .*delivered/,
+    /^is sent to delivery billing .*delivered 1 try, the last: 200$/,
   );
+  const list = page.getByRole("list", { name: "Causes and effects" });
+  assert.equal(await list.getByRole("listitem").nth(2).getAttribute("aria-level"), "3");
   await console.picture("graph");
   await console.checkAccess();
+  await list.getByRole("link", { name: "billing" }).click();
+  await page.getByRole("heading", { name: "billing" }).waitFor();
+  assert.equal(await page.getByLabel("State").inputValue(), "delivered");
 });
+
+test("An event that is not in the graph shown so far gets a graph of its own", async (console) => {
+  await console.go(`/streams/order/${ORDERS.declined}?event=0&view=causes`);
+  assert.match((await linesOf(console))[0]!, /^was_placed/);
+  await console.go(`/streams/order/${ORDERS.declined}?event=1&view=causes`);
+  await console.page.getByText("2 things:").waitFor();
+  assert.match((await linesOf(console))[0]!, /^was_declined .*\(this event\)$/);
+});
+
+test(
+  "The event is in sight, however many others there are, and Larger keeps it there",
+  async (console) => {
+    const { page } = console;
+    await console.go(`/streams/order/${ORDERS.declined}?event=0&view=causes`);
+    const isInSight = () =>
+      page.evaluate(`(() => {
+        const box = document.querySelector(".graph").getBoundingClientRect();
+        const node = document.querySelector(".graph .start rect").getBoundingClientRect();
+        return node.left >= box.left && node.top >= box.top && node.bottom <= box.bottom;
+      })()`);
+    await linesOf(console);
+    assert.equal(await isInSight(), true);
+    await page.getByRole("button", { name: "Larger" }).click();
+    await page.getByText("150 %").waitFor();
+    assert.equal(await isInSight(), true);
+  },
+  { width: 390, height: 300 },
+);
 
 test("An effect leads up to its causes, by the keyboard alone", async (console) => {
   const { page } = console;

@@ -3,7 +3,7 @@
  * thing, and further edges where one has two causes, such as a saga that a second event has moved.
  */
 
-import type { EventEffects } from "@daybook/client";
+import type { Delivery, EventEffects } from "@daybook/client";
 
 export type NodeKind = "event" | "timer" | "saga" | "step" | "delivery";
 
@@ -26,6 +26,8 @@ export interface GraphNode {
   /** The event that it is; absent while it is not written, and for what is no event. */
   readonly place?: EventPlace | undefined;
   readonly sagaId?: string | undefined;
+  /** The id of a delivery. */
+  readonly deliveryId?: string | undefined;
 }
 
 export interface GraphEdge {
@@ -55,6 +57,8 @@ export interface GraphBuilder {
   addCause(cause: EventPlace & { readonly event_type?: string | undefined }, label: string): void;
   /** Adds what events have set off, as one answer of the server tells it. */
   addEffects(data: readonly EventEffects[]): void;
+  /** Adds how often each of these was tried, to those that are in the graph. */
+  addTries(deliveries: readonly Delivery[]): void;
   /** The effects of this event cannot be known. */
   giveUp(place: EventPlace): void;
   graph(): EffectsGraph;
@@ -96,6 +100,9 @@ export function buildGraph(start: EventPlace & { readonly event_type: string }):
     },
     addEffects(data) {
       for (const effects of data) addEffectsOf(draft, effects);
+    },
+    addTries(deliveries) {
+      for (const delivery of deliveries) addTriesOf(draft, delivery);
     },
     giveUp: (place) => void draft.known.add(idOfEvent(place)),
     graph: () => ({ ...draft, unknown: unknownIn(draft) }),
@@ -166,10 +173,20 @@ function addEffectsOf(draft: Draft, effects: EventEffects): void {
   }
   for (const timer of scheduled ?? []) addTimer(draft, from, timer);
   for (const saga of sagas ?? []) addSaga(draft, from, saga);
-  for (const { listener, delivery_id, state } of deliveries ?? []) {
-    const id = `delivery ${delivery_id}`;
-    add(draft, from, "is sent to", { id, kind: "delivery", title: listener, key: "", state });
+  for (const { listener: title, delivery_id: deliveryId, state } of deliveries ?? []) {
+    const id = `delivery ${deliveryId}`;
+    add(draft, from, "is sent to", { id, kind: "delivery", title, key: "", state, deliveryId });
   }
+}
+
+function addTriesOf({ nodes }: Draft, { delivery_id, attempts, tries, state }: Delivery): void {
+  const id = `delivery ${delivery_id}`;
+  const node = nodes.get(id);
+  if (node === undefined) return;
+  const last = tries.at(-1);
+  const outcome = last === undefined ? "" : `, the last: ${last.status ?? last.failure}`;
+  const detail = `${attempts} ${attempts === 1 ? "try" : "tries"}${outcome}`;
+  nodes.set(id, { ...node, state, detail });
 }
 
 type Timer = NonNullable<EventEffects["scheduled"]>[number];

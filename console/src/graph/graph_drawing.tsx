@@ -1,6 +1,6 @@
 /** The graph as a drawing. The list beside it says the same to those who do not see it. */
 
-import { useMemo, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { toneOf } from "../parts/status_chip.tsx";
 import type { EffectsGraph, GraphEdge, GraphNode } from "./effects_graph.ts";
 import { hrefOfNode } from "./node_address.ts";
@@ -30,6 +30,11 @@ export function GraphDrawing({ graph, root, start }: DrawingProps) {
     () => <Contents graph={graph} layout={layout} start={start} />,
     [graph, layout, start],
   );
+  const box = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const spot = layout.spots.get(start);
+    if (box.current !== null && spot !== undefined) showSpot(box.current, spot, scale);
+  }, [start, scale]);
   return (
     <>
       <div class="row">
@@ -45,7 +50,7 @@ export function GraphDrawing({ graph, root, start }: DrawingProps) {
         </button>
         <span class="quiet">{100 * scale} %</span>
       </div>
-      <div class="graph" role="region" aria-label="Drawing of the graph" tabIndex={0}>
+      <div ref={box} class="graph" role="region" aria-label="Drawing of the graph" tabIndex={0}>
         <svg
           aria-hidden="true"
           width={width * scale}
@@ -57,6 +62,14 @@ export function GraphDrawing({ graph, root, start }: DrawingProps) {
       </div>
     </>
   );
+}
+
+/** Scrolls to a node, for the event of a large graph would else be out of sight. */
+function showSpot(box: HTMLElement, { x, y }: Spot, scale: number): void {
+  box.scrollTo({
+    left: (x + MARGIN + NODE_WIDTH / 2) * scale - box.clientWidth / 2,
+    top: (y + MARGIN + NODE_HEIGHT / 2) * scale - box.clientHeight / 2,
+  });
 }
 
 interface ContentsProps {

@@ -22,7 +22,8 @@ export function GraphList({ graph, root, start }: DrawingProps) {
   return (
     <ul class="graph-list" aria-label="Causes and effects">
       {lines.map(({ node, edge, level }) => (
-        <li key={node.id} class={`level-${Math.min(level, LEVELS_MAX)}`}>
+        // The lines are not nested, for a chain may be as long as the graph; each tells its level.
+        <li key={node.id} aria-level={level} class={`level-${Math.min(level, LEVELS_MAX)}`}>
           {edge !== undefined && <span class="quiet">{`${edge.label} `}</span>}
           <Name node={node} isStart={node.id === start} />
           {further.get(node.id)?.map(({ to, label }) => (

@@ -43,7 +43,6 @@ export function CausalGraph({ type, id, index }: GraphProps) {
 /** The graph, which grows when the reader wants more of it. */
 function Growing({ first, start }: { first: LoadedGraph; start: string }) {
   const [grown, setGrown] = useState(first);
-  const [refusal, setRefusal] = useState<Refusal>();
   const [asked, setAsked] = useState(0);
   useEffect(() => setGrown(first), [first]);
   useEffect(() => {
@@ -51,12 +50,11 @@ function Growing({ first, start }: { first: LoadedGraph; start: string }) {
     const ending = new AbortController();
     void grown.loadMore(ending.signal).then((answer) => {
       if (ending.signal.aborted) return;
-      if (answer.ok) setGrown(answer as LoadedGraph);
-      else setRefusal(answer as Refusal);
+      setGrown(answer.ok ? answer as LoadedGraph : { ...grown, refusal: answer as Refusal });
     });
     return () => ending.abort();
   }, [asked]);
-  const { graph, complete, truncated } = grown;
+  const { graph, complete, truncated, refusal } = grown;
   const root = useMemo(() => rootOf(graph, start), [graph]);
   return (
     <>

@@ -1,6 +1,6 @@
 /** Asks the server for what caused an event, and for what it has set off, step by step. */
 
-import type { Client, Refusal } from "@daybook/client";
+import type { Client, Delivery, Refusal } from "@daybook/client";
 import {
   buildGraph,
   type EffectsGraph,
@@ -15,6 +15,10 @@ const CAUSES_MAX = 20;
 /** Further answers at a time, about events that timers and sagas have written. */
 const ANSWERS_MAX = 24;
 const ANSWERS_AT_ONCE = 4;
+/** Listeners and states whose deliveries are looked up, and how many of each; a link leads on. */
+const LISTENERS_MAX = 8;
+const DELIVERIES_MAX = 200;
+const NOT_FOUND = 404;
 
 export interface LoadedGraph {
   readonly ok: true;
@@ -23,6 +27,8 @@ export interface LoadedGraph {
   readonly complete: boolean;
   /** Whether an answer of the server ended before everything was told. */
   readonly truncated: boolean;
+  /** Why it ends before all that was asked for, if it does. */
+  readonly refusal?: Refusal | undefined;
   /** Goes on from where the graph ends; the graph has grown when it resolves. */
   loadMore(signal: AbortSignal): Promise<LoadedGraph | Refusal>;
 }
@@ -69,7 +75,7 @@ async function readEvent(db: Client, { key, stream_id }: EventPlace, signal: Abo
 
 const NOT_THERE: Refusal = {
   ok: false,
-  status: 404,
+  status: NOT_FOUND,
   error: "There is no such event in the stream.",
   error_type: "not_found",
 } as Refusal;
@@ -95,6 +101,7 @@ async function expand(
 ): Promise<LoadedGraph | Refusal> {
   const { db, builder, start } = growing;
   let { complete, truncated } = growing;
+  let refusal: Refusal | undefined;
   let wanted = first;
   for (let left = ANSWERS_MAX; left > 0 && wanted.length > 0; left -= ANSWERS_AT_ONCE) {
     const asked = wanted.slice(0, Math.min(left, ANSWERS_AT_ONCE));
@@ -110,18 +117,38 @@ async function expand(
         truncated ||= answer.truncated;
       } else if (asked[at] === start) {
         return answer as Refusal;
-      } else {
+      } else if (answer.status === NOT_FOUND) {
         builder.giveUp(asked[at]!);
+      } else {
+        refusal = answer as Refusal;
       }
     }
+    if (refusal !== undefined) break;
     wanted = builder.graph().unknown;
   }
+  if (refusal === undefined) await addTries(growing, signal);
   const grown = { ...growing, complete, truncated };
   return {
     ok: true,
     graph: builder.graph(),
     complete,
     truncated,
+    refusal,
     loadMore: (signal) => expand(grown, builder.graph().unknown, signal),
   };
+}
+
+/** The effects name deliveries and their states; their tries are in the list of each listener. */
+async function addTries({ db, builder }: Growing, signal: AbortSignal): Promise<void> {
+  const open = new Map<string, readonly [listener: string, state: Delivery["state"]]>();
+  for (const { kind, title, state, detail } of builder.graph().nodes.values()) {
+    if (kind !== "delivery" || detail !== undefined) continue;
+    open.set(`${state} ${title}`, [title, state as Delivery["state"]]);
+  }
+  const wanted = [...open.values()].slice(0, LISTENERS_MAX);
+  await Promise.all(wanted.map(async ([listener, state]) => {
+    const options = { state, limit: DELIVERIES_MAX, signal };
+    const answer = await db.$listeners.deliveriesPage(listener, options);
+    if (answer.ok) builder.addTries(answer.data);
+  }));
 }

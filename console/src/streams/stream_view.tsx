@@ -56,7 +56,7 @@ export function StreamView({ type, id }: StreamProps) {
           }
           if (view === "causes") {
             const index = Math.min(count - 1, Math.max(0, Math.trunc(Number(event)) || 0));
-            return <CausalGraph type={type} id={id} index={index} />;
+            return <CausalGraph key={index} type={type} id={id} index={index} />;
           }
           const shown = { type, id, length: count, events };
           return (

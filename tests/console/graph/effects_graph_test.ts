@@ -115,6 +115,23 @@ Deno.test("a saga shows its steps, with the events they wrote, and who else has 
   assert.equal(nodes.get(idOfEvent(at("stock:main", 0)))!.state, "emitted");
 });
 
+Deno.test("a delivery tells its tries, and one that is not in the graph tells nothing", () => {
+  const graph = buildGraph(START);
+  const delivery = { listener: "billing", delivery_id: "9", state: "pending" } as const;
+  graph.addEffects([effects("order:A", 0, { deliveries: [delivery] })]);
+  const tried = { event: at("order:A", 0), created_at: "2026-01-02T00:00:00Z" };
+  const first = { at: "2026-01-02T00:00:00Z", failure: "timeout", duration_ms: 10_000 };
+  const second = { at: "2026-01-02T00:00:20Z", status: 500, duration_ms: 4 };
+  graph.addTries([
+    { ...tried, delivery_id: "9", state: "dead", attempts: 2, tries: [first, second] },
+    { ...tried, delivery_id: "10", state: "dead", attempts: 1, tries: [first] },
+  ]);
+  const { nodes } = graph.graph();
+  assert.equal(nodes.size, 2);
+  const node = nodes.get("delivery 9")!;
+  assert.deepEqual([node.state, node.detail], ["dead", "2 tries, the last: 500"]);
+});
+
 Deno.test("a circle, which no store can have, ends: nothing is its own cause", () => {
   const graph = buildGraph(START);
   const { event_type } = START;

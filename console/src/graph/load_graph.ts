@@ -123,8 +123,10 @@ async function expand(
         refusal = answer as Refusal;
       }
     }
-    if (refusal !== undefined) break;
-    wanted = builder.graph().unknown;
+    const { unknown, isCut } = builder.graph();
+    // A full graph has no room for what further answers tell.
+    if (refusal !== undefined || isCut) break;
+    wanted = unknown;
   }
   if (refusal === undefined) await addTries(growing, signal);
   const grown = { ...growing, complete, truncated };

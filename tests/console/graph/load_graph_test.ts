@@ -84,6 +84,14 @@ Deno.test("an event that is gone is given up, one that was refused can be asked 
   assert.deepEqual(more.graph.unknown, []);
 });
 
+Deno.test("a full graph asks for nothing more", async () => {
+  const many = Array.from({ length: 1_200 }, (_, n) => `a:${n + 2}`);
+  const { db, asked } = clientOf({ implied: (key) => key === "a:1" ? many : [] });
+  const { graph } = await loadOf(db, "a:1");
+  assert.equal(graph.isCut, true);
+  assert.equal(asked.effects, 1);
+});
+
 Deno.test("without the effects of the event itself there is no graph", async () => {
   const { db } = clientOf({ refused: () => 403 });
   const loaded = await loadGraph(db, at("a:1", 0), SIGNAL);

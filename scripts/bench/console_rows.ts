@@ -46,6 +46,7 @@ export async function measureConsole(isQuick: boolean, add: Add): Promise<void> 
     const watched = await watch(page);
     await measureSlider(watched, count, add);
     await measureFeed(shop, watched, add);
+    await measureRows(watched, add);
   } finally {
     await browser.close();
     await shop.stop();
@@ -235,6 +236,42 @@ async function measureFeed({ db }: ConsoleShop, watched: Watched, add: Add): Pro
     note: `${Math.round(drawn / FEED_SECONDS)} frames/s`,
   });
 }
+
+const MANY_ROWS =
+  "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000) " +
+  "SELECT i, i * 2 AS twice, 'row ' || i AS title, hex(i) AS code FROM n";
+
+/** Scrolls through all rows of an answer, a part of them each frame. */
+async function measureRows(watched: Watched, add: Add): Promise<void> {
+  const { page } = watched;
+  await openView(page, "/projections/sql");
+  await page.getByRole("button", { name: "Add a cell" }).click();
+  const cell = page.getByRole("region", { name: /^Cell/ }).last();
+  await cell.getByRole("textbox").first().fill(MANY_ROWS);
+  await cell.getByRole("textbox").first().press("Control+Enter");
+  await cell.getByText("10,000 rows").waitFor();
+  const work = await workOf(watched, async () => {
+    await page.evaluate(SCROLL_ROWS);
+  });
+  await cell.getByText("row 10000", { exact: true }).waitFor();
+  add({
+    name: "console, scrolling through 10,000 rows of SQL",
+    value: work / SCROLL_FRAMES,
+    unit: "ms of work a frame",
+    target: { below: FRAME_MS },
+    note: `${SCROLL_FRAMES} frames, each with other rows`,
+  });
+}
+
+const SCROLL_FRAMES = 120;
+/** Runs in the page. */
+const SCROLL_ROWS = `(async () => {
+  const rows = [...document.querySelectorAll(".virtual")].at(-1);
+  for (let frame = 1; frame <= ${SCROLL_FRAMES}; frame++) {
+    rows.scrollTop = rows.scrollHeight * frame / ${SCROLL_FRAMES};
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+})()`;
 
 /** Runs in the page: counts its frames from now on. */
 const COUNT_FRAMES = `(() => {

@@ -7,7 +7,7 @@
 import process from "node:process";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import { encodeEvent, encodeMetadata } from "../../src/domain/event.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import { readEpoch } from "../../src/store/streams/audit_cuts.ts";
 import { indexAggregate } from "../../src/store/streams/aggregates.ts";
 import { openStreams } from "../../src/store/streams/streams.ts";

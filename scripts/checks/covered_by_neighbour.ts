@@ -36,11 +36,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "forms, hashes and verdicts, seen through whole bundles",
   },
   {
-    place: "src/domain/stream_key.ts",
-    test: "tests/store/streams/streams_test.ts",
-    reason: "one template string, in the key of every stored event",
-  },
-  {
     place: "src/domain/sha256",
     test: "tests/domain/audit/node_hash_test.ts",
     reason: "the instructions, which are right when the digests are",

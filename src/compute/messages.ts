@@ -5,7 +5,7 @@
  */
 
 import type { Refusal } from "../domain/refusal.ts";
-import type { StreamKey } from "../domain/stream_key.ts";
+import type { StreamKey } from "../domain/identifier.ts";
 import type { AnswerMessage } from "../runners/runner_process.ts";
 
 /**

@@ -8,7 +8,7 @@ import { limits } from "../domain/limits.ts";
 import { compileProjection } from "../domain/projection/compile.ts";
 import type { CompiledProjection } from "../domain/projection/definition.ts";
 import { advanceRow, refuseRow, type RowStep } from "../domain/projection/row.ts";
-import type { StreamKey } from "../domain/stream_key.ts";
+import type { StreamKey } from "../domain/identifier.ts";
 import type { RowHead } from "./messages.ts";
 import type { Work, WorkEnd } from "./job.ts";
 

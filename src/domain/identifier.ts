@@ -1,8 +1,8 @@
 /**
  * Identifiers of aggregates, actors and targets, which all follow one rule.
  *
- * A text is normalized first; the result must be one of the four kinds. See
- * docs/reference/identifiers.md.
+ * A text is normalized first; the result must be one of the four kinds. With its type, the
+ * identifier of an aggregate is the key of its stream. See docs/reference/identifiers.md.
  */
 
 export type IdentifierKind = "uuid" | "tagged_uuid" | "humane_code" | "singleton";
@@ -72,4 +72,23 @@ export function explainIdentifier(text: string): string {
   }
   return "Identifier must be a UUID (version 4 or 5), a UUID with a tag (<uuid>:<tag>), " +
     "a humane code of 9 letters or digits, 'global' or a singleton declared in the spec";
+}
+
+declare const streamKeyBrand: unique symbol;
+
+/** A canonical stream key. Only {@link streamKey} makes one. */
+export type StreamKey = string & { readonly [streamKeyBrand]: "StreamKey" };
+
+/**
+ * `type` is a declared aggregate type, `id` a canonical identifier. A type never contains a
+ * colon.
+ */
+export function streamKey(type: string, id: string): StreamKey {
+  return `${type}:${id}` as StreamKey;
+}
+
+/** Splits a stream key into its two halves. */
+export function splitStreamKey(key: StreamKey): { readonly type: string; readonly id: string } {
+  const colon = key.indexOf(":");
+  return { type: key.slice(0, colon), id: key.slice(colon + 1) };
 }

@@ -8,7 +8,7 @@
 import { parseEventId } from "../domain/event.ts";
 import { limits } from "../domain/limits.ts";
 import type { EndState } from "../domain/listener/delivery.ts";
-import type { StreamKey } from "../domain/stream_key.ts";
+import type { StreamKey } from "../domain/identifier.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";

@@ -4,7 +4,7 @@
  * of events, or of what follows from them, has a remover (`features/erasure/copies.ts`).
  */
 
-import type { StreamKey } from "../domain/stream_key.ts";
+import type { StreamKey } from "../domain/identifier.ts";
 import type { Bytes, KeyRange, KeyValue, Transaction } from "../kv/engine.ts";
 import { keyAfter } from "./keys.ts";
 import { clearLargeValue, wholeBytes } from "./large_value.ts";

@@ -5,7 +5,7 @@
  */
 
 import { isErasureOver, type Tombstone } from "../domain/erasure/tombstone.ts";
-import type { StreamKey } from "../domain/stream_key.ts";
+import type { StreamKey } from "../domain/identifier.ts";
 import type { ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";

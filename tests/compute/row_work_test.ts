@@ -9,7 +9,7 @@ import { limits } from "../../src/domain/limits.ts";
 import { compileProjection } from "../../src/domain/projection/compile.ts";
 import { advanceRow, type RowStep } from "../../src/domain/projection/row.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
-import type { StreamKey } from "../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../src/domain/identifier.ts";
 import { shopSpec } from "../support/projection_shop.ts";
 import { refusalOf, valueOf, withService } from "../support/service_fixture.ts";
 

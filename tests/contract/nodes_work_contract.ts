@@ -6,7 +6,7 @@ import {
   LEASE_RENEWAL_MS,
   LEASE_SKEW_MS,
 } from "../../src/domain/fairness/lease.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";

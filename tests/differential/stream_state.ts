@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { Access } from "../../src/features/access/access_service.ts";
 import { isJsonObject } from "../../src/domain/json.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import { ENVIRONMENTS, type Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/features/service.ts";

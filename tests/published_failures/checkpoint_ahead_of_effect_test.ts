@@ -7,7 +7,7 @@
  */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Bytes, Engine, Transaction } from "../../src/kv/engine.ts";
 import { logCommit } from "../../src/store/feed/commit_log.ts";

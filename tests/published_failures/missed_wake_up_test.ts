@@ -8,7 +8,7 @@
 
 import assert from "node:assert/strict";
 import { FEED_START, type LogPlace } from "../../src/domain/feed/place.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Engine, ReadTransaction, Watch } from "../../src/kv/engine.ts";
 import { lastLogPlace, readLog } from "../../src/store/feed/commit_log.ts";

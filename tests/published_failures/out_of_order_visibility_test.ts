@@ -7,7 +7,7 @@
  */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { logCommit } from "../../src/store/feed/commit_log.ts";
 import { listOutbox, outboxShard } from "../../src/store/reactions/outbox.ts";

@@ -6,7 +6,7 @@
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import { outboxShard } from "../../src/store/reactions/outbox.ts";
 import { poisonedEngine } from "../support/poisoned_engine.ts";
 import { depthsOf, setOff } from "../support/reactive_spec.ts";

@@ -1,7 +1,7 @@
 /** The projections of a world as clients deploy them, and whether their upkeep is done. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import { splitStreamKey } from "../../src/domain/stream_key.ts";
+import { splitStreamKey } from "../../src/domain/identifier.ts";
 import { isRecordSettled } from "../../src/features/projections/projection_sets.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
 import type { LogPosition } from "../../src/store/feed/log_cursor.ts";

@@ -16,7 +16,7 @@ import {
 } from "../../src/store/transfers.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 import type { EmitEntry, OutboxPlace } from "../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { listTenantOutbox } from "../../src/store/reactions/tenant_outbox.ts";

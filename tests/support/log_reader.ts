@@ -4,7 +4,7 @@
  */
 
 import { FEED_START, WHOLE_RECORD } from "../../src/domain/feed/place.ts";
-import { type StreamKey, streamKey } from "../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../src/domain/identifier.ts";
 import type { Bytes, Engine, ReadTransaction, Transaction } from "../../src/kv/engine.ts";
 import { viewOf } from "../../src/kv/slab.ts";
 import {

@@ -12,7 +12,7 @@ import { decodeEvent, type StoredEvent } from "../../src/domain/event.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { OutboxWork } from "../../src/domain/reaction/outbox_entry.ts";
 import type { SagaView } from "../../src/domain/saga/view.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";

@@ -1,6 +1,6 @@
 /** Changes stored heads of streams by hand, for tests of damaged stores. */
 
-import type { StreamKey } from "../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../src/domain/identifier.ts";
 import type { Transaction } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import {

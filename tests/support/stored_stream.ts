@@ -1,7 +1,7 @@
 /** One stream, filled by appends of given sizes. */
 
 import { encodeEvent } from "../../src/domain/event.ts";
-import { streamKey } from "../../src/domain/stream_key.ts";
+import { streamKey } from "../../src/domain/identifier.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { keys } from "../../src/store/keys.ts";
 import { decodeHead, tailCount, tailOf } from "../../src/store/streams/stream_head.ts";

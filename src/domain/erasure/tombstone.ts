@@ -11,7 +11,7 @@
 import type { ListPage } from "../list_page.ts";
 import { limits } from "../limits.ts";
 import { accept, type Outcome, refuse } from "../refusal.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import type { Environment } from "../tenant.ts";
 import type { ErasureReceipt } from "./receipt.ts";
 

@@ -1,6 +1,6 @@
 /** Requests and pages of the feed, independent of HTTP. See docs/reference/feed.md. */
 
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 
 export interface FeedRequest {
   /** `start`, `now` or a cursor, as sent. */

@@ -10,7 +10,7 @@ import { type EncodedEvent, encodeEvent, encodeMetadata } from "../event.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { accept, type Outcome, refuse } from "../refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../spec/compiled.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import { validateWrite } from "../write/validate_write.ts";
 
 /** An event that passed the checks. */

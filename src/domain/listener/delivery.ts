@@ -6,7 +6,7 @@
  */
 
 import { limits } from "../limits.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 
 /** All deliveries of one stream to one listener. They are made in stream order, one at a time. */
 export interface Lane {

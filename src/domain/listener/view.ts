@@ -2,7 +2,7 @@
 
 import type { ListPage } from "../list_page.ts";
 import { eventId } from "../event.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import { allowsTry, type Circuit } from "./circuit.ts";
 import type { Listener } from "./definition.ts";
 import type { Delivery, DeliveryState, DeliveryTry, EndedDelivery } from "./delivery.ts";

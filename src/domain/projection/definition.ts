@@ -6,7 +6,7 @@
 
 import type { Evaluation } from "../handler/evaluation.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import type { Column } from "./ready_projection.ts";
 
 /** Where the value of an alias comes from. `slot` is its index in the bindings of a row. */

@@ -9,12 +9,11 @@ import { type Budget, spend } from "../budget.ts";
 import type { Evaluation } from "../handler/evaluation.ts";
 import { StateTooLarge } from "../handler/handler.ts";
 import { putField, spendValue } from "../handler/value.ts";
-import { parseIdentifier } from "../identifier.ts";
+import { parseIdentifier, splitStreamKey, type StreamKey, streamKey } from "../identifier.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Refusal } from "../refusal.ts";
-import { splitStreamKey, type StreamKey, streamKey } from "../stream_key.ts";
 import type { CompiledProjection, CompiledSource } from "./definition.ts";
 
 /** How far a row can be computed with the states known so far. */

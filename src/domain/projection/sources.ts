@@ -15,7 +15,7 @@ import { limits } from "../limits.ts";
 import { didYouMean } from "../nearest_name.ts";
 import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
-import { type StreamKey, streamKey } from "../stream_key.ts";
+import { type StreamKey, streamKey } from "../identifier.ts";
 import type { CompiledSource, KnownNames, ProjectionOrigin } from "./definition.ts";
 
 export interface CompiledSources {

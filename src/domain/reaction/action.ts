@@ -9,7 +9,7 @@ import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import type { Steps } from "../fairness/pieces.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import type { ModuleAnswers, ModuleQuestion } from "./module_question.ts";
 
 /**

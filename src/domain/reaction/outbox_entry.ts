@@ -7,7 +7,7 @@
 
 import { eventId, type ImpliedBy, type PartyReference } from "../event.ts";
 import { limits } from "../limits.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import type { Emission } from "./action.ts";
 import { type Root, rootOf, type StoredRoot } from "./root.ts";
 

@@ -2,7 +2,7 @@
 
 import { type EmitEntry, entryRoot, type OutboxWork } from "./outbox_entry.ts";
 import { rootKey, rootOf, type StoredRoot } from "./root.ts";
-import { splitStreamKey, type StreamKey } from "../stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../identifier.ts";
 import type { Emission } from "./action.ts";
 
 export const PENDING_KINDS = ["implied", "scheduled", "saga"] as const;

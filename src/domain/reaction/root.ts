@@ -8,7 +8,7 @@
  * has for each hour.
  */
 
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 
 export interface Root {
   /** `<stream key>/<id>`: the id of the root event, or of the write if it has several events. */

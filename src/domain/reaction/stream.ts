@@ -11,10 +11,9 @@
 
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
 import { excerpt } from "../handler/path.ts";
-import { explainIdentifier, parseIdentifier } from "../identifier.ts";
+import { explainIdentifier, parseIdentifier, type StreamKey, streamKey } from "../identifier.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { isTypeName } from "../type_name.ts";
-import { type StreamKey, streamKey } from "../stream_key.ts";
 import { textAt, type TextField } from "./form.ts";
 import { failed, type Resolved, resolvedTo, SKIPPED } from "./resolved.ts";
 import { checkAggregateType, type Terms } from "./terms.ts";

@@ -10,7 +10,7 @@
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import type { Emission } from "../reaction/action.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 
 /**
  * Everything that compiling a definition needs. It is small enough to be stored with the sagas

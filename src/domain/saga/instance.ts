@@ -10,7 +10,7 @@
 
 import { decodeEvent, parseEventId, type StoredEvent } from "../event.ts";
 import type { Emission } from "../reaction/action.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import { ERASED_TYPE, markerOf } from "../erasure/marker.ts";
 
 export const SAGA_STATES = [

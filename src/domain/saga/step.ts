@@ -14,7 +14,7 @@
 
 import type { StoredEvent } from "../event.ts";
 import { limits } from "../limits.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import type { CompiledSaga, CompiledSagaStep, SagaSight } from "./definition.ts";
 import {
   type CompletedStep,

@@ -9,7 +9,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import { isJsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { DataFault } from "../refusal.ts";
-import { splitStreamKey, type StreamKey } from "../stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../identifier.ts";
 
 /** An event that could not be written any more. */
 export interface RefusedExample {

@@ -12,7 +12,7 @@ import type { StoredRoot } from "../reaction/root.ts";
 import type { JsonObject } from "../json.ts";
 import type { KeptSagaDefinition } from "../saga/definition.ts";
 import type { SagaInstance } from "../saga/instance.ts";
-import type { StreamKey } from "../stream_key.ts";
+import type { StreamKey } from "../identifier.ts";
 import type { Tombstone } from "../erasure/tombstone.ts";
 
 /** In the order in which they stand in the file. */

@@ -9,7 +9,7 @@
 import { Buffer } from "node:buffer";
 import { type Budget, newBudget } from "../budget.ts";
 import type { GeoStamp } from "../geo/point.ts";
-import { explainIdentifier, parseIdentifier } from "../identifier.ts";
+import { explainIdentifier, parseIdentifier, type StreamKey, streamKey } from "../identifier.ts";
 import { isJsonObject } from "../json.ts";
 import { nameHint } from "../nearest_name.ts";
 import { limits } from "../limits.ts";
@@ -22,7 +22,6 @@ import {
   type CompiledSpec,
   refuseAggregateType,
 } from "../spec/compiled.ts";
-import { type StreamKey, streamKey } from "../stream_key.ts";
 import type { Environment } from "../tenant.ts";
 import type { RequestedEvent, RequestedTarget, WriteRequest } from "./write.ts";
 

@@ -8,7 +8,7 @@ import { frontierRoot } from "../../domain/audit/frontier.ts";
 import { leafHash } from "../../domain/audit/chain.ts";
 import type { TreeEntry } from "../../domain/audit/tree_blocks.ts";
 import { TILE_NODES } from "../../domain/audit/tree_tiles.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, Engine } from "../../kv/engine.ts";
 import {
   asAtCut,

@@ -27,9 +27,13 @@ import { findBlobs } from "../../store/blobs.ts";
 import { keys } from "../../store/keys.ts";
 import { isCurrentSpec, readCurrentHash, readCurrentSpec } from "../../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
-import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
+import {
+  explainIdentifier,
+  parseIdentifier,
+  type StreamKey,
+  streamKey,
+} from "../../domain/identifier.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
 
 /** Approximate memory of all compiled specs, and the size counted for the smallest one. */
 const SPECS_BYTES_MAX = 128 * 1024 * 1024;

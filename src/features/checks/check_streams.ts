@@ -25,7 +25,7 @@ import { decodeEvent } from "../../domain/event.ts";
 import { centerOf, distanceToCell, type GeoPlace } from "../../domain/geo/cells.ts";
 import type { GeoPoint } from "../../domain/geo/point.ts";
 import { storedPoint } from "../../domain/geo/stored_point.ts";
-import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../domain/identifier.ts";
 import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
 import { FEED_START } from "../../domain/feed/place.ts";
 import { hasLogged, type LogRecord, readLog } from "../../store/feed/commit_log.ts";

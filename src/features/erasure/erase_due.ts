@@ -38,7 +38,7 @@ import { extendChain } from "../../domain/audit/chain.ts";
 import { extendFrontierBy } from "../../domain/audit/frontier.ts";
 import { ERASED_TYPE, markerOf } from "../../domain/erasure/marker.ts";
 import { decodeEvent } from "../../domain/event.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { countRewrite, markChange, readEpoch } from "../../store/streams/audit_cuts.ts";
 import { logRewrite } from "../../store/projections/erased_projections.ts";
 import { movePoint } from "../../store/streams/geo_index.ts";

@@ -18,8 +18,12 @@ import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
-import { parseIdentifier } from "../../domain/identifier.ts";
+import {
+  parseIdentifier,
+  splitStreamKey,
+  type StreamKey,
+  streamKey,
+} from "../../domain/identifier.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { readHead } from "../../store/streams/streams.ts";

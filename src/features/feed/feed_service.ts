@@ -20,7 +20,7 @@ import type { AggregateName, TypesPage, TypesRequest } from "../../domain/readin
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";

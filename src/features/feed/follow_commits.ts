@@ -5,7 +5,7 @@
 
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { lastLogPlace, type LogRecord, readLog } from "../../store/feed/commit_log.ts";

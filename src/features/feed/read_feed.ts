@@ -16,7 +16,7 @@ import {
   WHOLE_RECORD,
 } from "../../domain/feed/place.ts";
 import { limits } from "../../domain/limits.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import {
   hasLogged,

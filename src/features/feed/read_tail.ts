@@ -3,7 +3,7 @@
 import { eventId, parseStart } from "../../domain/event.ts";
 import type { AggregateName } from "../../domain/reading.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { readEvents, withinBytes } from "../../store/streams/stream_events.ts";

@@ -7,7 +7,7 @@ import type { ImportedEvent } from "../../domain/import/check_event.ts";
 import type { FilePlace } from "../../domain/import/progress.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { EVENT_OVERHEAD_BYTES } from "../../store/streams/stream_head.ts";
 
 /** Events of one stream, in file order. */

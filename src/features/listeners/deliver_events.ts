@@ -11,7 +11,7 @@ import { count, type Counters, observe } from "../../domain/measures/counters.ts
 import type { Circuit } from "../../domain/listener/circuit.ts";
 import type { DeliveryEnd, Lane } from "../../domain/listener/delivery.ts";
 import { isOutage } from "../../domain/outage.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
 import {

@@ -14,7 +14,7 @@ import {
   CLOSED_CIRCUIT,
 } from "../../domain/listener/circuit.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 
 /** An instance. Its environments share its limit on tries under way. */
 interface Owner {

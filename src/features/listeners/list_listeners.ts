@@ -26,7 +26,7 @@ import type { SpecCache } from "../base/current_spec.ts";
 import { eventId, parseEventId } from "../../domain/event.ts";
 import { DELIVERY_ID } from "../../domain/listener/delivery_id.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 
 export interface ListListenersRequest {
   readonly limit?: number;

@@ -14,7 +14,7 @@ import { advanceRow, refuseRow, type RowStep } from "../../domain/projection/row
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import { accept, type Outcome, type Refusal } from "../../domain/refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
-import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey, streamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import {

@@ -5,7 +5,7 @@
  */
 
 import { mayShow, ownRowOf } from "../../domain/projection/row.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";

@@ -9,7 +9,7 @@ import { errorTypeOfRow, makeRowError } from "./row_error.ts";
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import type { RowError } from "../../domain/projection/ready_projection.ts";
 import type { Refusal } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { FailedRow, RowOutcome } from "./compute_rows.ts";
 import type { KeptProjection } from "./projection_sets.ts";

@@ -43,7 +43,7 @@ import { listTenantDeliveries } from "../../store/listeners/deliveries.ts";
 import type { Timer } from "../../store/timers.ts";
 import { Buffer } from "node:buffer";
 import { isJsonObject } from "../../domain/json.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 
 /** The state of an environment, and a page of its pending reactions. */
 export interface PendingReactions extends ListPage<PendingView> {

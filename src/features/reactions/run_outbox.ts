@@ -22,7 +22,7 @@ import {
   retryPauseMs,
 } from "../../domain/reaction/outbox_entry.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
 import type { PausedReactions } from "./follow_pauses.ts";

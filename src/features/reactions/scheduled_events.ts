@@ -7,7 +7,7 @@ import { limits } from "../../domain/limits.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { ScheduledPage, ScheduledView } from "../../domain/reaction/scheduled.ts";
-import { splitStreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import {

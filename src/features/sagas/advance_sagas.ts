@@ -18,7 +18,7 @@ import {
 } from "../../domain/reaction/outbox_entry.ts";
 import { isEndState, type SagaNews } from "../../domain/saga/instance.ts";
 import { sagaIdOf } from "../../domain/saga/saga_id.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { EMPTY_SPEC, type SpecCache } from "../base/current_spec.ts";

@@ -22,7 +22,7 @@ import {
   isSameState,
   openDataCheck,
 } from "../../domain/spec/data_check.ts";
-import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../domain/identifier.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { listAggregateIds } from "../../store/streams/aggregates.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";

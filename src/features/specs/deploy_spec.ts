@@ -34,7 +34,7 @@ import { readCurrentHash, readCurrentSpec, type StoredSpec, storeSpec } from "..
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import { joinKey, shorten } from "../../domain/spec/fault_list.ts";
-import { streamKey } from "../../domain/stream_key.ts";
+import { streamKey } from "../../domain/identifier.ts";
 import { listProjections, newestVersion } from "../../store/projections/projections.ts";
 import { readHead } from "../../store/streams/streams.ts";
 

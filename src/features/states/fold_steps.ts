@@ -14,7 +14,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { CallPurpose } from "../../domain/wasm/trace.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 import type { ModuleEvent, ModuleRunner } from "../modules/run_modules.ts";

@@ -10,7 +10,7 @@ import { limits } from "../../domain/limits.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { CallPurpose } from "../../domain/wasm/trace.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";

@@ -4,7 +4,7 @@
  */
 
 import { LRUCache } from "lru-cache";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";

@@ -16,7 +16,7 @@ import type {
 } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { type CompiledAggregateType, refuseAggregateType } from "../../domain/spec/compiled.ts";
-import { streamKey } from "../../domain/stream_key.ts";
+import { streamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";

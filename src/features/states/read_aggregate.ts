@@ -12,7 +12,7 @@ import type { AggregateView, ReadAggregateRequest } from "../../domain/reading.t
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import { accept, ACCEPTED, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";

@@ -12,7 +12,7 @@ import {
   type ReadEventsRequest,
 } from "../../domain/reading.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";

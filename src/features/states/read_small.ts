@@ -10,7 +10,7 @@ import { count, type Counters } from "../../domain/measures/counters.ts";
 import { decodeEvent } from "../../domain/event.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";

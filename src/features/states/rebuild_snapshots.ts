@@ -9,7 +9,7 @@ import { isOutage } from "../../domain/outage.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { splitStreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { type FoldedState, foldInSteps, type FoldTools, type FoldWork } from "./fold_stream.ts";

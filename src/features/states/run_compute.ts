@@ -19,7 +19,7 @@ import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import type { RowStep } from "../../domain/projection/row.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { openInstanceNames } from "../base/instance_of.ts";

@@ -10,7 +10,7 @@ import { LRUCache } from "lru-cache";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import type { AggregateView } from "../../domain/reading.ts";
 import type { Refusal } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { FoldedState } from "./fold_stream.ts";
 
 /** The characters of state text kept in memory, in total and for one entry. */

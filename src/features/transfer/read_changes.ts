@@ -6,7 +6,7 @@
  */
 
 import type { LogPlace } from "../../domain/feed/place.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { type LogRecord, readLog } from "../../store/feed/commit_log.ts";

@@ -11,7 +11,7 @@
 
 import { type ChainHash, extendChain } from "../../domain/audit/chain.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { logEnd } from "../../store/feed/fill.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";

@@ -8,7 +8,7 @@ import { extendFrontierBy } from "../../domain/audit/frontier.ts";
 import { type GeoPlace, geoPlaceOf } from "../../domain/geo/cells.ts";
 import { storedPoint } from "../../domain/geo/stored_point.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { EventItem, FileFault } from "../../domain/transfer/check_file.ts";
 import type { LedgerRecord, StreamRecord } from "../../domain/transfer/record.ts";
 import type { WorkItem } from "../../domain/transfer/work.ts";

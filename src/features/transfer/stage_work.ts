@@ -7,7 +7,7 @@ import { parseEventId } from "../../domain/event.ts";
 import { isErasureOver, type Tombstone } from "../../domain/erasure/tombstone.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
 import { compileKeptSaga } from "../../domain/spec/sagas/saga.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type {
   MovedDelivery,
   MovedEntry,

@@ -16,7 +16,7 @@ import type {
   WaitingEntry,
 } from "../../domain/reaction/outbox_entry.ts";
 import type { Steps } from "../../domain/fairness/pieces.ts";
-import { splitStreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";
 import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
 import { type EventPlace, noteImplied, type ScheduleEnd } from "../../store/effects.ts";

@@ -9,7 +9,7 @@ import type { EncodedEvent } from "../../domain/event.ts";
 import { runAtOnce, runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";

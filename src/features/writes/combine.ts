@@ -10,7 +10,7 @@ import { count, countErrors, type Counters, newCounters } from "../../domain/mea
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Written } from "../../domain/write/write.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";

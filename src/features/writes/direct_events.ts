@@ -11,7 +11,7 @@
 
 import { encodeEvent, encodeMetadata } from "../../domain/event.ts";
 import { impliedStamp, type OutboxPlace } from "../../domain/reaction/outbox_entry.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypes } from "../../store/reactions/watched_types.ts";
 import type { PreparedEntry, PreparedWrite } from "./prepared_write.ts";

@@ -9,7 +9,7 @@ import { limits } from "../../domain/limits.ts";
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import { accept, type FaultPlace, type Outcome, type Refusal } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { beginFold, type HandlerRunners, refuseSlowModules } from "../states/fold_steps.ts";

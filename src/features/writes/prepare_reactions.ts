@@ -23,7 +23,7 @@ import type { Steps } from "../../domain/fairness/pieces.ts";
 import { keptRoot, type Root, rootName, type StoredRoot } from "../../domain/reaction/root.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { ValidEvent } from "../../domain/write/validate_write.ts";
 import { pointBytes } from "../../store/streams/geo_index.ts";

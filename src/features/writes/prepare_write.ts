@@ -36,7 +36,7 @@ import {
   requireAnswers,
 } from "./prepare_reactions.ts";
 import { DELIVERY_ID_RANDOM_BYTES, deliveryId } from "../../domain/listener/delivery_id.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { encodeDelivery } from "../../store/listeners/deliveries.ts";
 
 const MS_PER_SECOND = 1000;

@@ -10,7 +10,7 @@ import type { CancelRule } from "../../domain/reaction/action.ts";
 import type { EmitEntry, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
 import type { Root, StoredRoot } from "../../domain/reaction/root.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";

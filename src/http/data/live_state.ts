@@ -2,7 +2,7 @@
 
 import type { AggregateName, AggregateView } from "../../domain/reading.ts";
 import { accept } from "../../domain/refusal.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Call, Edge } from "../call.ts";
 import { longReadsOf } from "../long_reads.ts";

@@ -6,7 +6,7 @@
 
 import { assert } from "../../domain/assert.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Part } from "../long_answer.ts";
 
 /** How live answers are written. */

@@ -16,7 +16,7 @@
 import { assert } from "../../domain/assert.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
-import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey, streamKey } from "../../domain/identifier.ts";
 import { newBytes, utf8Of } from "../../kv/slab.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keyAfter, keys } from "../keys.ts";

@@ -4,7 +4,7 @@
  */
 
 import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";

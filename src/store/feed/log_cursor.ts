@@ -5,7 +5,7 @@
  */
 
 import { FEED_START, type LogPlace, WHOLE_RECORD } from "../../domain/feed/place.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keys } from "../keys.ts";

@@ -6,7 +6,7 @@
 
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
-import { splitStreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { Delivery, Lane } from "../../domain/listener/delivery.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";

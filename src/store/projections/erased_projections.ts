@@ -7,7 +7,7 @@
 
 import type { JsonObject } from "../../domain/json.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { pack, unpack } from "../../kv/tuple.ts";
 import { logCommit, signalCommits } from "../feed/commit_log.ts";

@@ -10,7 +10,7 @@ import type {
   RowError,
 } from "../../domain/projection/ready_projection.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys } from "../keys.ts";

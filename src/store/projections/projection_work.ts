@@ -6,7 +6,7 @@
  */
 
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { viewOf } from "../../kv/slab.ts";
 import { unpack } from "../../kv/tuple.ts";

@@ -6,7 +6,7 @@
  */
 
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import {
   type Bytes,

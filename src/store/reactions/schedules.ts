@@ -7,7 +7,7 @@
 import { parseEventId } from "../../domain/event.ts";
 import type { CancelRule, Emission } from "../../domain/reaction/action.ts";
 import type { StoredRoot } from "../../domain/reaction/root.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
 import { utf8Of } from "../../kv/slab.ts";
 import { unpack } from "../../kv/tuple.ts";

@@ -17,7 +17,7 @@ import {
 import type { KeptSagaDefinition } from "../../domain/saga/definition.ts";
 import { type SagaSummary, summarizeSaga } from "../../domain/saga/view.ts";
 import type { StoredRoot } from "../../domain/reaction/root.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";

@@ -1,7 +1,7 @@
 /** The index of ids behind the aggregate listing, in byte-wise order of the canonical id. */
 
 import { Buffer } from "node:buffer";
-import { splitStreamKey, type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey, streamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys } from "../keys.ts";

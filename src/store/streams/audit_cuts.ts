@@ -16,7 +16,7 @@ import {
   encodeFrontier,
   type Frontier,
 } from "../../domain/audit/frontier.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, KeyRange, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { viewOf } from "../../kv/slab.ts";
 import { pack, unpack } from "../../kv/tuple.ts";

@@ -9,7 +9,7 @@
 
 import { type GeoPlace, leavesOf } from "../../domain/geo/cells.ts";
 import type { GeoArea, Placed } from "../../domain/geo/search.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { newBytes, viewOf } from "../../kv/slab.ts";
 import { unpack } from "../../kv/tuple.ts";

@@ -1,6 +1,6 @@
 /** Snapshots to rebuild in the background: of single streams, and of whole types after a deploy. */
 
-import { type StreamKey, streamKey } from "../../domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../domain/identifier.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";

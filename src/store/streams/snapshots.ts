@@ -5,7 +5,7 @@
  * as no snapshot.
  */
 
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import {
   type Bytes,
   type Engine,

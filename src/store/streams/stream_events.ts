@@ -4,7 +4,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";

@@ -19,7 +19,7 @@ import { assert } from "../../domain/assert.ts";
 import { type ChainHash, NODE_BYTES, type NodeHash } from "../../domain/audit/chain.ts";
 import { peakCount } from "../../domain/audit/frontier.ts";
 import type { GeoPlace } from "../../domain/geo/cells.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";
 import { newBytes, viewOf } from "../../kv/slab.ts";
 import { decodePlace, PLACE_BYTES, putPlace } from "./geo_place.ts";

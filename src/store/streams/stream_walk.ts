@@ -3,7 +3,7 @@
  * `fsck`, or only the heads, for anchors.
  */
 
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys, streamPart } from "../keys.ts";

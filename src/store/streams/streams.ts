@@ -10,7 +10,7 @@ import type { EncodedEvent } from "../../domain/event.ts";
 import type { Steps } from "../../domain/fairness/pieces.ts";
 import { geoPlaceOf } from "../../domain/geo/cells.ts";
 import type { GeoPoint } from "../../domain/geo/point.ts";
-import { splitStreamKey, type StreamKey } from "../../domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { markChange, readRewrites } from "./audit_cuts.ts";
 import { movePoint } from "./geo_index.ts";

@@ -6,7 +6,7 @@
 
 import { leafHash, NODE_BYTES, type PackedNodes, setNode } from "../../domain/audit/chain.ts";
 import { TILE_NODES, tileHash, type TilePlace } from "../../domain/audit/tree_tiles.ts";
-import type { StreamKey } from "../../domain/stream_key.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";

@@ -10,7 +10,7 @@ import { compileProjection } from "../../../src/domain/projection/compile.ts";
 import type { CompiledProjection } from "../../../src/domain/projection/definition.ts";
 import { advanceRow, hasRow, ownRowOf } from "../../../src/domain/projection/row.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { readGolden } from "../../support/golden_cases.ts";
 import { shopSpec } from "../../support/projection_shop.ts";
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { sagaIdOf, sagaIdsFrom } from "../../../src/domain/saga/saga_id.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 
 const STREAM = streamKey("order", "global");
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { clipExample, isSameState, openDataCheck } from "../../../src/domain/spec/data_check.ts";
-import type { StreamKey } from "../../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
 
 const KEY = "order:a" as StreamKey;
 const MAX = limits.dataCheckExampleCharactersMax;

@@ -5,7 +5,7 @@ import { checkEmission } from "../../../src/domain/write/check_emission.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Emission } from "../../../src/domain/reaction/action.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { exampleSpec } from "../../support/example_spec.ts";
 
 const compiled = compileSpec(exampleSpec);

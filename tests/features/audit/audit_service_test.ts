@@ -5,7 +5,7 @@ import { verifyInstanceAnchor } from "../../../src/domain/audit/anchor.ts";
 import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
 import { leaveCut } from "../../support/anchor_fixtures.ts";

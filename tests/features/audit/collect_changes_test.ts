@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { collectStreams, type LongStream } from "../../../src/features/audit/collect_changes.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { indexAggregate } from "../../../src/store/streams/aggregates.ts";
 import { openStreams } from "../../../src/store/streams/streams.ts";

@@ -1,7 +1,7 @@
 /** `checkStore()` finds nothing in a sound store, and every flipped byte of its evidence. */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { createPlatformAnchorMaker } from "../../../src/features/audit/platform_anchor.ts";
 import type { Bytes, Engine, KeyValue, ReadTransaction } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { geoPlaceOf } from "../../../src/domain/geo/cells.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Transaction } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { movePoint } from "../../../src/store/streams/geo_index.ts";

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { poisonedEngine } from "../../support/poisoned_engine.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { storeErrorRecord } from "../../../src/store/error_records.ts";
 import { listOutbox } from "../../../src/store/reactions/outbox.ts";

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { verifyBundle, verifyPage } from "../../../src/domain/audit/attestation.ts";
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { verifyBundle, verifyPage } from "../../../src/domain/audit/attestation.ts";
 import { verifyReceipt } from "../../../src/domain/erasure/receipt.ts";
 import { decodeEvent } from "../../../src/domain/event.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";

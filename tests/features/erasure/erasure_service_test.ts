@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { followErasures } from "../../../src/features/erasure/erasure_service.ts";
 import { openStateCache } from "../../../src/features/states/state_cache.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";

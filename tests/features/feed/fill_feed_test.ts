@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import type { FeedEntry } from "../../../src/domain/feed/page.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { fillFeeds, prepareFeed } from "../../../src/features/feed/fill_feed.ts";
 import type { Service } from "../../../src/features/service.ts";

@@ -1,7 +1,7 @@
 /** Followers of commits: nothing after their begin is missed, and nothing is left over. */
 
 import assert from "node:assert/strict";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { type Follower, openCommitFollowers } from "../../../src/features/feed/follow_commits.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { logCommit } from "../../../src/store/feed/commit_log.ts";

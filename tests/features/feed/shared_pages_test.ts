@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { FeedPage } from "../../../src/domain/feed/page.ts";
 import { accept, type Outcome } from "../../../src/domain/refusal.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { openSharedPages } from "../../../src/features/feed/feed_service.ts";
 
 const TENANT = 1;

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import type { TypesPage } from "../../../src/domain/reading.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { fillFeeds, prepareFeed } from "../../../src/features/feed/fill_feed.ts";

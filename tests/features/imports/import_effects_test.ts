@@ -5,7 +5,7 @@
  */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
 import { geoSpec, nearbyVans } from "../../support/geo_spec.ts";
 import { fileOf, importRequest, lineOf, makeLines } from "../../support/import_fixtures.ts";

@@ -6,7 +6,7 @@ import {
   openDeliverySettler,
 } from "../../../src/features/listeners/settle_deliveries.ts";
 import type { Delivery, Lane } from "../../../src/domain/listener/delivery.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   encodeDelivery,

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { createAccess } from "../../../src/features/access/access_service.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { listReadyProjections } from "../../../src/store/projections/projections.ts";
 import {
   listRowsOfSource,

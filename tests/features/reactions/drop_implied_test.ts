@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { openDropper } from "../../../src/features/reactions/drop_implied.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import type { EmitEntry, OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import {
   clearEntry,

@@ -9,7 +9,7 @@ import type { EmissionRequest } from "../../../src/features/writes/prepare_write
 import type { Emitted } from "../../../src/features/writes/write_emission.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import type { EmitEntry, OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { EngineUnavailable } from "../../../src/kv/engine.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import {

@@ -21,7 +21,7 @@ import {
 import { ACTOR, refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { openHeldWorks } from "../../../src/features/reactions/run_outbox.ts";
 import type { OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 
 const options = { spec: reactiveSpec, isDirect: false };
 

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
-import type { StreamKey } from "../../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
 import {
   type FoldedState,
   foldStream,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { CompiledAggregateType } from "../../../src/domain/spec/compiled.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import {
   type AggregateReader,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { StreamKey } from "../../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { fillFeeds, prepareFeed } from "../../../src/features/feed/fill_feed.ts";
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { SEGMENT_LIMITS } from "../../../src/features/transfer/read_streams.ts";
-import type { StreamKey } from "../../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";

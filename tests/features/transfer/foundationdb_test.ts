@@ -4,7 +4,7 @@
 
 import assert from "node:assert/strict";
 import { encodeEvent, encodeMetadata } from "../../../src/domain/event.ts";
-import { splitStreamKey, type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { splitStreamKey, type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { indexAggregate, listStreams } from "../../../src/store/streams/aggregates.ts";
 import { readInstance, tenantOf } from "../../../src/store/access/instances.ts";

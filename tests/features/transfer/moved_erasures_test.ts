@@ -8,7 +8,7 @@ import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import {
   drainErasures,
   erase,

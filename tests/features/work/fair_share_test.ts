@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { OUTBOX_TURN, TIMER_WINDOW } from "../../../src/domain/fairness/fair_share.ts";
 import type { OutboxEntry } from "../../../src/domain/reaction/outbox_entry.ts";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine, Transaction } from "../../../src/kv/engine.ts";
 import {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { newTombstone } from "../../../src/domain/erasure/tombstone.ts";
 import type { QueueMeasure } from "../../../src/domain/measures/queue_measure.ts";
 import type { WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import { measureQueues, openStoreMeasures } from "../../../src/features/work/measures.ts";

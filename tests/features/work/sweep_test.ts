@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { WorkShare } from "../../../src/features/base/share_work.ts";
 import { createSweeper } from "../../../src/features/work/sweep.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { countParked, parkEntry } from "../../../src/store/reactions/outbox.ts";

@@ -16,7 +16,7 @@ import { limits } from "../../../src/domain/limits.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import type { Emission } from "../../../src/domain/reaction/action.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Bytes, Engine, KeyRange } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {

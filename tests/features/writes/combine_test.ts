@@ -1,7 +1,7 @@
 /** Concurrent writes to one stream share a transaction, and each gets its own answer. */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable, type Transaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";

@@ -10,7 +10,7 @@ import { reactiveSpec, setOffAll } from "../../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { keepEncoded } from "../../../src/features/writes/prepare_reactions.ts";
 import type { EmitEntry } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 
 const LONG = "a".repeat(64);
 

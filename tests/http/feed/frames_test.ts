@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { FeedPage } from "../../../src/domain/feed/page.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import {
   caughtUpFrame,
   feedPageBody,

@@ -7,7 +7,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { FEED_START, type LogPlace } from "../../../src/domain/feed/place.ts";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   hasLogged,

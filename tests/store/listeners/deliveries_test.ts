@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Delivery, Lane } from "../../../src/domain/listener/delivery.ts";
-import type { StreamKey } from "../../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine, Transaction } from "../../../src/kv/engine.ts";
 import {

@@ -8,7 +8,7 @@ import type {
 } from "../../../src/domain/listener/delivery.ts";
 import { deliveryId } from "../../../src/domain/listener/delivery_id.ts";
 import { limits } from "../../../src/domain/limits.ts";
-import type { StreamKey } from "../../../src/domain/stream_key.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   clearEnded,

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Bytes } from "../../../src/kv/engine.ts";
 import {
   eraseFromProjections,

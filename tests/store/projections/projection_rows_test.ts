@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { ProjectionPlace } from "../../../src/domain/projection/ready_projection.ts";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import type { Bytes, Engine, Transaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { ProjectionPlace } from "../../../src/domain/projection/ready_projection.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   addMissed,

@@ -7,7 +7,7 @@ import type {
   OutboxWork,
   WaitingEntry,
 } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Bytes, Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";

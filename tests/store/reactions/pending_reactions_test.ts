@@ -1,7 +1,7 @@
 /** Pending reactions as they are listed, source after source. */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
 import {
   listPendingReactions,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { OutboxEntry, WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { encodeEntry, findArrival, putEntry } from "../../../src/store/reactions/outbox.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 

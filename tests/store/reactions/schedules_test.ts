@@ -1,7 +1,7 @@
 /** Scheduled events in the store, with their timer and the rules that cancel them. */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";

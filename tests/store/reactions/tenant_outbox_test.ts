@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { OutboxPlace } from "../../../src/domain/reaction/outbox_entry.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
 import { listTenantOutbox } from "../../../src/store/reactions/tenant_outbox.ts";

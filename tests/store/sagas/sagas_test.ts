@@ -9,7 +9,7 @@ import {
   type SagaInstance,
   type SagaState,
 } from "../../../src/domain/saga/instance.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   clearSagaWaits,

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import { splitStreamKey, type StreamKey } from "../../../src/domain/stream_key.ts";
+import { splitStreamKey, type StreamKey } from "../../../src/domain/identifier.ts";
 import {
   indexAggregate,
   isListedAfter,

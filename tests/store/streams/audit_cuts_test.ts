@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   clearChanges,

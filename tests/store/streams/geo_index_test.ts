@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { cellsAround, centerOf, childrenOf, geoPlaceOf } from "../../../src/domain/geo/cells.ts";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   movePoint,

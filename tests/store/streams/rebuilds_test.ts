@@ -1,7 +1,7 @@
 /** The lists of what the background must fold. */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import {
   advanceTypeRebuild,
   enqueueStreamRebuild,

@@ -1,7 +1,7 @@
 /** Snapshots: folded states stored beside their streams. */
 
 import assert from "node:assert/strict";
-import { streamKey } from "../../../src/domain/stream_key.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { encodeEvent } from "../../../src/domain/event.ts";
-import { type StreamKey, streamKey } from "../../../src/domain/stream_key.ts";
+import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import type { Bytes, Engine, KeyRange, RangeOptions } from "../../../src/kv/engine.ts";
 import { listHeads } from "../../../src/store/streams/stream_walk.ts";
 import { openStreams } from "../../../src/store/streams/streams.ts";

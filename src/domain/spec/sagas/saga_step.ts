@@ -8,7 +8,7 @@ import { looksLikePath } from "../../handler/path.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { CompiledAwait, CompiledSagaStep } from "../../saga/definition.ts";
-import { streamKey } from "../../stream_key.ts";
+import { streamKey } from "../../identifier.ts";
 import { type FaultList, joinIndex, shorten } from "../fault_list.ts";
 import {
   checkNames,

@@ -10,13 +10,15 @@ const INSTANCE = "instance";
 
 const fragment = signal(globalThis.location?.hash ?? "");
 
-/** Browsers take their time for each change of the address, and refuse too many of them. */
-const ADDRESS_MS = 250;
+/**
+ * Browsers take milliseconds for each change of the address, and refuse too many of them. What
+ * changes all the time is shown there once it has rested for so long.
+ */
+const REST_MS = 300;
 
-/** The address that is shown soon, for `goTo` has changed it again within {@link ADDRESS_MS}. */
+/** The address that is to be shown, for `goTo` has changed it. */
 let waiting: string | undefined;
-let isScheduled = false;
-let shownAt = -Infinity;
+let resting: ReturnType<typeof setTimeout> | undefined;
 /** What this page has made the address; if it is another one, somebody is going there. */
 let shown = globalThis.location?.hash ?? "";
 
@@ -34,20 +36,11 @@ function showAddress(): void {
   if (href === undefined || location.hash !== shown) return;
   history.replaceState(history.state, "", href);
   shown = location.hash;
-  shownAt = performance.now();
 }
 
-/** Shows the address at once, or later if it was changed just now. */
 function showAddressSoon(): void {
-  const since = performance.now() - shownAt;
-  if (since >= ADDRESS_MS) return showAddress();
-  if (!isScheduled) setTimeout(showScheduled, ADDRESS_MS - since);
-  isScheduled = true;
-}
-
-function showScheduled(): void {
-  isScheduled = false;
-  showAddress();
+  clearTimeout(resting);
+  resting = setTimeout(showAddress, REST_MS);
 }
 
 export const place: ReadonlySignal<Place> = computed(() => parsePlace(fragment.value));

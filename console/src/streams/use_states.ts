@@ -32,8 +32,9 @@ export function useStates(
   base: number,
   shown: number,
 ): readonly [Pair, Timeline | undefined] {
-  const timeline = useTimeline(stream);
   const [asked, setAsked] = useState<Pair>({ base, shown });
+  const hasAnswer = asked.after !== undefined || asked.refusal !== undefined;
+  const timeline = useTimeline(stream, hasAnswer);
   const { db } = connection.value;
   useEffect(() => {
     if (timeline !== undefined) return;
@@ -68,11 +69,17 @@ async function askStates(
   );
 }
 
-/** Undefined until all events are there, and where they cannot be folded here. */
-function useTimeline({ type, length, events }: ShownStream): Timeline | undefined {
+/**
+ * Undefined until all events are there, and where they cannot be folded here. Does not begin before
+ * it `mayLoad`, so that the server has time for what is shown first.
+ */
+function useTimeline(
+  { type, length, events }: ShownStream,
+  mayLoad: boolean,
+): Timeline | undefined {
   const [timeline, setTimeline] = useState<Timeline>();
   useEffect(() => {
-    if (length > EVENTS_FOLDED_MAX) return;
+    if (!mayLoad || length > EVENTS_FOLDED_MAX) return;
     const ending = new AbortController();
     void load(ending.signal);
     return () => ending.abort();
@@ -87,6 +94,6 @@ function useTimeline({ type, length, events }: ShownStream): Timeline | undefine
       await runInSlices(timeline.prepare(), signal);
       if (!signal.aborted) setTimeline(timeline);
     }
-  }, [events, length]);
+  }, [events, length, mayLoad]);
   return timeline;
 }

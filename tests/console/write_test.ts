@@ -38,10 +38,17 @@ test(
     await console.checkAccess();
 
     await page.getByLabel("customer").fill(SCRIPT);
+    // The faults of other fields stay until those have changed.
+    await page.getByText("must be >= 0", { exact: true }).waitFor();
     await page.getByLabel("total", { exact: true }).fill("12.5");
     await page.getByLabel("qty").fill("2");
     await page.getByRole("button", { name: "Check without writing" }).click();
-    await page.getByText("The server would take this event").waitFor();
+    const verdict = page.getByText("The server would take this event");
+    await verdict.waitFor();
+    // It holds for what was checked only.
+    await page.getByLabel("total", { exact: true }).fill("13");
+    await verdict.waitFor({ state: "detached" });
+    await page.getByLabel("total", { exact: true }).fill("12.5");
     assert.equal((await shop.db.order!(id).length().orThrow()).length, 0);
     // Pressed twice, and once more after the answer: the key is the same.
     await page.getByRole("button", { name: "Write", exact: true }).dblclick();
@@ -173,3 +180,23 @@ test("The key of another instance does not write to the stream that is shown", a
   await page.getByText("belongs to another instance").waitFor();
   assert.equal(await page.getByRole("button", { name: "Write", exact: true }).count(), 0);
 });
+
+test("A key that is given below the form does not write what the form holds", async (console) => {
+  const { page, shop } = console;
+  const path = `${shop.base}/stock/global/was_reserved`;
+  let writes = 0;
+  await page.route(path, async (route) => {
+    writes += 1;
+    const json = { ok: false, error_type: "forbidden", error: "This key may not write here" };
+    await route.fulfill({ status: 403, json });
+  });
+  await console.go("/write/stock/global?event=was_reserved");
+  await page.getByLabel("Data", { exact: true }).fill("{}");
+  await page.getByLabel("Id of the actor").fill("global");
+  await page.getByRole("button", { name: "Write", exact: true }).click();
+  await page.getByText("The key of this tab may not write here.").waitFor();
+  await page.getByLabel("API key with the scope write").fill(shop.readKey);
+  await page.getByRole("button", { name: "Use this key" }).click();
+  await page.getByText("The key of this tab has the scope read").waitFor();
+  assert.equal(writes, 1);
+}, { as: "writer" });

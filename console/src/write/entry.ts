@@ -74,3 +74,20 @@ export function faultsOf({ path, error, details }: RefusedWrite): Fault[] {
   }
   return path === undefined ? [] : [{ path, message: error }];
 }
+
+/** Whether the field that a fault names says in two entries the same. */
+export function isUntouched(path: string, one: Entry, other: Entry): boolean {
+  const [part, ...names] = path.split(".");
+  if (part !== "data") return METADATA.every((name) => one[name] === other[name]);
+  if (one.isJson || other.isJson) return one.isJson === other.isJson && one.json === other.json;
+  return draftAt(one.draft, names) === draftAt(other.draft, names);
+}
+
+const METADATA = ["actorType", "actorId", "targetType", "targetId", "expected", "key"] as const;
+
+function draftAt(draft: Draft, names: readonly string[]): Draft {
+  return names.reduce<Draft>((part, name) => {
+    if (part instanceof Map) return part.get(name);
+    return Array.isArray(part) ? part[Number(name)] : undefined;
+  }, draft);
+}

@@ -14,7 +14,7 @@ export interface OutcomeNoteProps {
 }
 
 export function OutcomeNote({ outcome, stream, onExpect, onAnother }: OutcomeNoteProps) {
-  const { faults, refusal, conflict, isFine, isDoubtful = false, written } = outcome;
+  const { faults, refusal, conflict, isFine, isDoubtful = false, written, isOld } = outcome;
   if (written !== undefined) {
     return <WrittenNote stream={stream} written={written} onAnother={onAnother} />;
   }
@@ -36,7 +36,7 @@ export function OutcomeNote({ outcome, stream, onExpect, onAnother }: OutcomeNot
       </>
     );
   }
-  if (faults.length === 0) return null;
+  if (faults.length === 0 || isOld) return null;
   return (
     <p class="note danger" role="alert">
       Nothing was sent, for {faults.length === 1 ? "one field" : `${faults.length} fields`}{" "}

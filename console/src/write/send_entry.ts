@@ -1,7 +1,7 @@
 /** Sends what the form means, or has the server check it, and says what came of it. */
 
 import type { Client, Refusal, Written } from "@daybook/client";
-import { type Entry, faultsOf, NEVER_LENGTH, readEntry } from "./entry.ts";
+import { type Entry, faultsOf, isUntouched, NEVER_LENGTH, readEntry } from "./entry.ts";
 import type { Fault, Part } from "./form_draft.ts";
 
 export interface Stream {
@@ -21,6 +21,25 @@ export interface Outcome {
   readonly isFine?: boolean;
   /** The number of the event that was written. */
   readonly written?: number;
+  /** The form has changed since: only what is still true is left. */
+  readonly isOld?: boolean;
+}
+
+/**
+ * What came of the entry that was sent, as far as it holds for the one that the form has now: that
+ * an event was written or may have been, and the faults of fields that nobody has touched since.
+ */
+export function stillTrue(came: Outcome, sent: Entry, now: Entry): Outcome {
+  if (now === sent) return came;
+  const { written, conflict, isDoubtful, refusal } = came;
+  return {
+    written,
+    conflict: now.expected === sent.expected ? conflict : undefined,
+    isDoubtful,
+    refusal: isDoubtful ? refusal : undefined,
+    faults: came.faults.filter(({ path }) => isUntouched(path, sent, now)),
+    isOld: true,
+  };
 }
 
 export async function sendEntry(

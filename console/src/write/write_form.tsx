@@ -11,7 +11,7 @@ import type { Entry } from "./entry.ts";
 import type { Part } from "./form_draft.ts";
 import { MetadataPart } from "./metadata_part.tsx";
 import { OutcomeNote } from "./outcome_note.tsx";
-import { checkEntry, type Outcome, sendEntry } from "./send_entry.ts";
+import { checkEntry, type Outcome, sendEntry, stillTrue } from "./send_entry.ts";
 import type { WriteForms } from "./write_forms.ts";
 
 export interface WriteFormProps {
@@ -56,22 +56,29 @@ function newEntry({ forms, events }: WriteFormProps, length: number): Entry {
   };
 }
 
-const NOTHING: Outcome = { faults: [] };
+/** What came of the entry that was sent. */
+interface Tried {
+  readonly sent?: Entry;
+  readonly came: Outcome;
+}
+
+const NOTHING: Tried = { came: { faults: [] } };
 
 function Form(props: WriteFormProps & { readonly length: number }) {
   const { forms, events, type, id, length } = props;
   const [entry, setEntry] = useState(() => newEntry(props, length));
-  const [outcome, setOutcome] = useState(NOTHING);
+  const [tried, setTried] = useState(NOTHING);
   const [isBusy, setBusy] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const { writer } = connection.value;
   const schema = events.get(entry.event);
   const part: Part = { root: forms.root, schema, path: "data", isRequired: true, depth: 0 };
+  const outcome = tried.sent ? stillTrue(tried.came, tried.sent, entry) : tried.came;
 
   useEffect(() => {
     if (outcome.faults.length === 0) return;
     form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
-  }, [outcome]);
+  }, [tried]);
 
   function change(some: Partial<Entry>): void {
     setEntry((before) => ({ ...before, ...some }));
@@ -80,12 +87,12 @@ function Form(props: WriteFormProps & { readonly length: number }) {
   async function run(act: typeof sendEntry): Promise<void> {
     if (isBusy) return;
     setBusy(true);
-    setOutcome(await act(writer!, { type, id }, entry, part));
+    setTried({ sent: entry, came: await act(writer!, { type, id }, entry, part) });
     setBusy(false);
   }
 
   async function startAnother(): Promise<void> {
-    setOutcome(NOTHING);
+    setTried(NOTHING);
     const { event, actorType, actorId } = entry;
     setEntry({ ...newEntry(props, outcome.written! + 1), event, actorType, actorId });
     // Reactions may have written to the same stream.
@@ -94,49 +101,52 @@ function Form(props: WriteFormProps & { readonly length: number }) {
   }
 
   return (
-    <form
-      ref={form}
-      class="write"
-      aria-label="Event"
-      aria-busy={isBusy}
-      onSubmit={(event) => {
-        event.preventDefault();
-        void run(sendEntry);
-      }}
-    >
-      <p>
-        <a href={hrefOf(["streams", type, id])}>The stream</a> had {length}{" "}
-        {length === 1 ? "event" : "events"} when you opened this form.
-      </p>
-      <Choice
-        label="Event type"
-        value={entry.event}
-        options={[...events.keys()].map((name) => [name, name])}
-        onChange={(event) => {
-          setQuery({ event });
-          setOutcome(NOTHING);
-          change({ event, draft: undefined, json: "", isJson: false });
+    <>
+      <form
+        ref={form}
+        class="write"
+        aria-label="Event"
+        aria-busy={isBusy}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(sendEntry);
         }}
-      />
-      <DataPart
-        key={entry.event}
-        entry={entry}
-        part={part}
-        faults={outcome.faults}
-        onChange={change}
-      />
-      <MetadataPart entry={entry} forms={forms} faults={outcome.faults} onChange={change} />
+      >
+        <p>
+          <a href={hrefOf(["streams", type, id])}>The stream</a> had {length}{" "}
+          {length === 1 ? "event" : "events"} when you opened this form.
+        </p>
+        <Choice
+          label="Event type"
+          value={entry.event}
+          options={[...events.keys()].map((name) => [name, name])}
+          onChange={(event) => {
+            setQuery({ event });
+            setTried(NOTHING);
+            change({ event, draft: undefined, json: "", isJson: false });
+          }}
+        />
+        <DataPart
+          key={entry.event}
+          entry={entry}
+          part={part}
+          faults={outcome.faults}
+          onChange={change}
+        />
+        <MetadataPart entry={entry} forms={forms} faults={outcome.faults} onChange={change} />
+        <Buttons isBusy={isBusy} onCheck={() => run(checkEntry)} />
+      </form>
+      {/* Outside of the form, for it may hold the form that takes a key. */}
       <OutcomeNote
         outcome={outcome}
         stream={{ type, id }}
         onExpect={(expected) => {
           change({ expected: String(expected) });
-          setOutcome(NOTHING);
+          setTried(NOTHING);
         }}
         onAnother={startAnother}
       />
-      <Buttons isBusy={isBusy} onCheck={() => run(checkEntry)} />
-    </form>
+    </>
   );
 }
 

@@ -1,7 +1,8 @@
 /** The form of an event as a write, and a refusal as faults of its fields. */
 
 import assert from "node:assert/strict";
-import { type Entry, faultsOf, readEntry } from "../../../console/src/write/entry.ts";
+import { type Entry, faultsOf, isUntouched, readEntry } from "../../../console/src/write/entry.ts";
+import type { Draft } from "../../../console/src/write/form_draft.ts";
 
 const PART = {
   root: {},
@@ -58,4 +59,17 @@ Deno.test("A refusal names its faults by details, or by its one path", () => {
   assert.deepEqual(faultsOf({ error: "no", path: "data.a", details }), [details[0]]);
   assert.deepEqual(faultsOf({ error: "no", path: "data.a" }), [{ path: "data.a", message: "no" }]);
   assert.deepEqual(faultsOf({ error: "no" }), []);
+});
+
+Deno.test("A fault holds until its own field has changed", () => {
+  const draftOf = (a: string, sku: string) =>
+    new Map<string, Draft>([["a", a], ["lines", [new Map([["sku", sku]])]]]);
+  const sent = { ...ENTRY, draft: draftOf("1", "A") };
+  const now = { ...ENTRY, draft: draftOf("1", "B"), actorId: "other" };
+  const paths = ["data", "data.a", "data.lines.0.sku", "metadata.actor.id"];
+  assert.deepEqual(paths.filter((path) => isUntouched(path, sent, now)), ["data.a"]);
+  const asJson = { ...sent, isJson: true };
+  assert.ok(!isUntouched("data.a", sent, asJson));
+  assert.ok(isUntouched("data.a", asJson, { ...asJson, actorId: "other" }));
+  assert.ok(!isUntouched("data.a", asJson, { ...asJson, json: "{}" }));
 });

@@ -85,6 +85,20 @@ test("A stream without events says so, and so does an id that is none", async (c
   await page.getByRole("alert").first().waitFor();
 });
 
+test("A type that cannot exist is refused by its name on every page that its address leads to", async (console) => {
+  const { page } = console;
+  for (
+    const place of [
+      "/streams/Order",
+      "/streams/Order/x",
+      "/projections/near?type=Order&lat=52.52&lng=13.405",
+    ]
+  ) {
+    await console.go(place);
+    await page.getByRole("alert").getByText('"Order" is not the name').waitFor();
+  }
+});
+
 test("A reader with a key sees the streams, too", async (console) => {
   const { page } = console;
   await console.go(`/streams/order/${ORDERS.open}?event=0`);

@@ -8,6 +8,7 @@ import { LoadingView } from "../parts/loading_view.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
+import { callsOf } from "../shell/settled.ts";
 
 /** As many as one answer may have. */
 const NEARBY_MAX = 200;
@@ -32,7 +33,15 @@ export function Nearby() {
         <button type="submit" class="primary">Search</button>
       </form>
       {type !== undefined && lat !== undefined && lng !== undefined
-        ? <Found type={type} lat={Number(lat)} lng={Number(lng)} radius={Number(radius)} />
+        ? (
+          <Found
+            key={[type, lat, lng, radius].join(" ")}
+            type={type}
+            lat={Number(lat)}
+            lng={Number(lng)}
+            radius={Number(radius)}
+          />
+        )
         : (
           <p class="quiet">
             Finds the aggregates of a type whose events have a point, each at its newest one.
@@ -52,7 +61,7 @@ interface FoundProps {
 function Found({ type, lat, lng, radius }: FoundProps) {
   const { db } = connection.value;
   const found = useLoaded<NearbyAnswer>(
-    (signal) => db[type]!.near({ lat, lng, radius, limit: NEARBY_MAX, signal }),
+    (signal) => callsOf(db, type).near({ lat, lng, radius, limit: NEARBY_MAX, signal }),
     [db, type, lat, lng, radius],
   );
   return (

@@ -6,6 +6,7 @@ import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { pinnedKeys } from "../shell/pinned_keys.ts";
 import type { PinScope } from "../shell/pins.ts";
+import { callsOf } from "../shell/settled.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 import { type EventChoice, streamMeant } from "./event_choice.ts";
 import { judge } from "./evidence.ts";
@@ -19,7 +20,7 @@ export interface EventProofProps {
 export function EventProof({ choice, scope }: EventProofProps) {
   const { db } = connection.value;
   const { type, id, index } = choice;
-  const bundle = useLoaded((signal) => db[type]!(id).attestation(index, { signal }), [db]);
+  const bundle = useLoaded((signal) => callsOf(db, type)(id).attestation(index, { signal }), [db]);
   return (
     <section class="card" aria-label="Proof">
       <LoadingView of={bundle}>

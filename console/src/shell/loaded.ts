@@ -3,6 +3,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import type { Refusal } from "@daybook/client";
+import { settled } from "./settled.ts";
 
 type Answer = { readonly ok: true };
 
@@ -46,7 +47,7 @@ function createLoader<Value extends Answer>(): Loader<Value> {
     ending.abort();
     const mine = ending = new AbortController();
     now.value = { ...now.peek(), isLoading: true };
-    const answer = await load(mine.signal);
+    const answer = await settled(() => load(mine.signal));
     if (mine.signal.aborted) return;
     now.value = answer.ok
       ? { value: answer, isLoading: false }

@@ -10,6 +10,7 @@ import { TimeText } from "../parts/time_text.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf } from "../shell/router.ts";
+import { callsOf } from "../shell/settled.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 import type { StreamEvents } from "./stream_events.ts";
 
@@ -75,7 +76,7 @@ function clientCallOf(type: string, id: string, index: number): string {
 function Effects({ type, id, index }: Omit<EventDetailProps, "events">) {
   const { db } = connection.value;
   const effects = useLoaded(
-    (signal) => db[type]!(id).effects(index, { depth: 8, signal }),
+    (signal) => callsOf(db, type)(id).effects(index, { depth: 8, signal }),
     [db, index],
   );
   return (

@@ -1,50 +1,28 @@
 /** The streams of one type, in pages, found by how their id begins. */
 
-import { useEffect, useState } from "preact/hooks";
-import type { Refusal } from "@daybook/client";
 import { EmptyState } from "../parts/empty_state.tsx";
 import { Field } from "../parts/field.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { connection } from "../shell/connection.ts";
 import { goTo, hrefOf, place, setQuery } from "../shell/router.ts";
+import { usePaging } from "../shell/paging.ts";
+import { callsOf } from "../shell/settled.ts";
 
 const PAGE_STREAMS = 100;
-
-interface Found {
-  readonly ids: readonly string[];
-  readonly next?: string;
-  readonly refusal?: Refusal;
-  readonly isLoading: boolean;
-}
-
-const NOTHING: Found = { ids: [], isLoading: true };
 
 export function StreamList({ type }: { type: string }) {
   const { db } = connection.value;
   const { prefix = "" } = place.value.query;
-  const [found, setFound] = useState(NOTHING);
-
-  useEffect(() => {
-    const ending = new AbortController();
-    setFound(NOTHING);
-    void load(NOTHING, ending.signal);
-    return () => ending.abort();
-  }, [db, prefix]);
-
-  async function load(known: Found, signal?: AbortSignal): Promise<void> {
-    const answer = await db[type]!.listPage({
-      prefix: prefix || undefined,
-      start: known.next,
-      limit: PAGE_STREAMS,
-      signal,
-    });
-    if (signal?.aborted) return;
-    if (!answer.ok) return setFound({ ...known, refusal: answer as Refusal, isLoading: false });
-    const ids = [...known.ids, ...answer.data as readonly string[]];
-    setFound({ ids, next: answer.truncated ? answer.next_start : undefined, isLoading: false });
-  }
-
-  const { ids, next, refusal, isLoading } = found;
+  const { rows: ids, next, refusal, isLoading, more } = usePaging<string>(
+    (start, signal) =>
+      callsOf(db, type).listPage({
+        prefix: prefix || undefined,
+        start,
+        limit: PAGE_STREAMS,
+        signal,
+      }),
+    [db, prefix],
+  );
   return (
     <>
       <p>
@@ -61,7 +39,7 @@ export function StreamList({ type }: { type: string }) {
           onInput={(value) => setQuery({ prefix: value.trim() || undefined })}
         />
       </form>
-      {refusal !== undefined && <RefusalNote refusal={refusal} />}
+      {refusal !== undefined && <RefusalNote refusal={refusal} onRetry={more} />}
       {ids.length > 0 && (
         <ul class="ids" aria-label={`Streams of ${type}`}>
           {ids.map((id) => (
@@ -78,7 +56,11 @@ export function StreamList({ type }: { type: string }) {
             : `No id of this type begins with ${prefix}.`}
         </EmptyState>
       )}
-      {next !== undefined && <button type="button" onClick={() => load(found)}>Show more</button>}
+      {next !== undefined && refusal === undefined && (
+        <button type="button" disabled={isLoading} onClick={more}>
+          Show more
+        </button>
+      )}
     </>
   );
 }

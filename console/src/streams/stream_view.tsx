@@ -7,6 +7,7 @@ import { RefusalNote } from "../parts/refusal_note.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf, place } from "../shell/router.ts";
+import { callsOf } from "../shell/settled.ts";
 import { CausalGraph } from "../graph/graph_page.tsx";
 import { EventList } from "./event_list.tsx";
 import { openStreamEvents } from "./stream_events.ts";
@@ -22,7 +23,7 @@ const VIEWS = [["events", "Events"], ["states", "Time travel"]] as const;
 export function StreamView({ type, id }: StreamProps) {
   const { db } = connection.value;
   const { view = "events", event = "0" } = place.value.query;
-  const length = useLoaded((signal) => db[type]!(id).length({ signal }), [db]);
+  const length = useLoaded((signal) => callsOf(db, type)(id).length({ signal }), [db]);
   const events = useMemo(() => openStreamEvents(db, type, id), [db]);
   useEffect(() => () => events.stop(), [events]);
   const refusal = events.refusal.value;

@@ -6,6 +6,7 @@ import { LoadingView } from "../parts/loading_view.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { goTo, place, setQuery } from "../shell/router.ts";
+import { callsOf } from "../shell/settled.ts";
 import { HandlerBench } from "./handler_bench.tsx";
 import { SchemaDraft } from "./schema_draft.tsx";
 
@@ -69,7 +70,7 @@ function Chosen({ spec }: { spec: unknown }) {
         <Field key={`${type}:${stream}`} label="Id of a stream" name="stream" value={stream} />
         <button type="submit">Fold it</button>
       </form>
-      <Streams type={type} />
+      <Streams key={type} type={type} />
       <HandlerBench
         key={`${type}.${event}`}
         type={type}
@@ -94,7 +95,7 @@ function openStream(event: SubmitEvent): void {
 function Streams({ type }: { type: string }) {
   const { db } = connection.value;
   const found = useLoaded(
-    (signal) => db[type]!.listPage({ limit: STREAMS_OFFERED, signal }),
+    (signal) => callsOf(db, type).listPage({ limit: STREAMS_OFFERED, signal }),
     [db, type],
   );
   const ids = (found.now.value.value?.data ?? []) as readonly string[];

@@ -171,11 +171,22 @@ test(
     await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByText("No key of this instance and environment is pinned").waitFor();
-    await page.getByLabel("A key that you have from elsewhere").focus();
-    await page.keyboard.insertText(public_key);
+    const pinField = page.getByLabel("A key that you have from elsewhere");
+    await pinField.focus();
+    await page.keyboard.insertText("00".repeat(32));
+    await page.keyboard.press("Enter");
+    await page.getByText("It is no point of the curve, or anybody can sign for it").waitFor();
+    // A pin that proves nothing is joined by another, and removed.
+    await pinField.fill(OTHER_KEY);
+    await page.keyboard.press("Enter");
+    await page.getByText("Not proven").waitFor();
+    await pinField.fill(public_key);
     await page.keyboard.press("Enter");
     await page.getByText("Proven: this event was stored as shown.").waitFor();
     assert.deepEqual(await stepsOf(console), Array(9).fill("holds"));
+    await page.getByRole("button", { name: `Remove the pin of ${OTHER_KEY.slice(0, 8)}` }).click();
+    await page.getByText("Proven: this event was stored as shown.").waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Remove the pin/ }).count(), 1);
     await console.picture("proof_evidence");
     await console.checkAccess();
 

@@ -39,6 +39,12 @@ export function judge(document: EvidenceDocument, options: BundleOptions): Judge
   return { kind: "bundle", verdict: verifyBundle(document, asked), checks };
 }
 
+/** Whether a key may vouch for evidence: a point of the curve that only its owner can sign for. */
+export function isTrustworthyKey(publicKey: string): boolean {
+  const verdict = verifyReceipt({}, { publicKey });
+  return verdict.ok || verdict.step !== "key";
+}
+
 /** The verdict on a document that is no evidence at all; undefined if its form is right. */
 export function judgeForm(document: EvidenceDocument): Judged | undefined {
   const judged = judge(document, { publicKey: ANY_KEY });

@@ -1,11 +1,15 @@
 /** `#/proof/evidence`: verifies a bundle or receipt without asking the server. */
 
 import { useState } from "preact/hooks";
+import { DataTable } from "../parts/data_table.tsx";
+import { ShortText } from "../parts/short_text.tsx";
+import { TimeText } from "../parts/time_text.tsx";
 import { about, connection } from "../shell/connection.ts";
 import { pinnedKeys } from "../shell/pinned_keys.ts";
+import type { Pin, PinScope } from "../shell/pins.ts";
 import { type EvidenceDocument, judge, judgeForm, ownerNamed } from "./evidence.ts";
 import { EvidenceInput } from "./evidence_input.tsx";
-import { PinForm } from "./pin_form.tsx";
+import { PinForm, Unpin } from "./pin_form.tsx";
 import { Verdict } from "./verdict.tsx";
 
 export function OwnEvidence() {
@@ -55,37 +59,66 @@ function Judgement({ document }: { document: EvidenceDocument }) {
   );
 }
 
+/** The document says them, so they may have any length. */
+const NAME_SHOWN = 64;
+
 interface OfOwnerProps {
   readonly document: EvidenceDocument;
-  readonly owner: { readonly instanceId: string; readonly environment: string };
+  readonly owner: PinScope;
 }
 
 function OfOwner({ document, owner }: OfOwnerProps) {
-  const publicKey = pinnedKeys(owner).map(({ public_key }) => public_key);
+  const pins = pinnedKeys(owner);
+  const publicKey = pins.map(({ public_key }) => public_key);
   const { instanceId } = connection.value;
   const isHere = owner.environment === about.value?.environment &&
     (instanceId ?? owner.instanceId) === owner.instanceId;
   return (
     <>
       <p>
-        It says that it is of the instance <code class="wrap">{owner.instanceId}</code>, environment
+        It says that it is of the instance{" "}
+        <ShortText text={owner.instanceId} what="the instance" shown={NAME_SHOWN} />, environment
         {" "}
-        <strong>{owner.environment}</strong>.
+        <ShortText text={owner.environment} what="the environment" shown={NAME_SHOWN} />.
       </p>
       {!isHere && (
         <p class="note warning">
           That is not the instance and environment of this page.
         </p>
       )}
-      {publicKey.length > 0 ? <Verdict judged={judge(document, { publicKey, ...owner })} /> : (
-        <>
+      {pins.length > 0
+        ? <Verdict judged={judge(document, { publicKey, ...owner })} />
+        : (
           <p class="note warning">
             No key of this instance and environment is pinned in this browser. Pin one that you have
             from elsewhere; the key inside the evidence proves nothing.
           </p>
-          <PinForm scope={owner} />
-        </>
+        )}
+      <PinsOf scope={owner} pins={pins} />
+    </>
+  );
+}
+
+/** The page of another instance may be out of reach, so its pins can be changed here. */
+function PinsOf({ scope, pins }: { scope: PinScope; pins: readonly Pin[] }) {
+  return (
+    <>
+      {pins.length > 0 && (
+        <DataTable<Pin>
+          caption="Keys that are pinned for it"
+          rows={pins}
+          keyOf={({ public_key }) => public_key}
+          columns={[
+            {
+              title: "Key",
+              cell: ({ public_key }) => <ShortText text={public_key} what="the key" />,
+            },
+            { title: "Pinned", cell: ({ pinned_at }) => <TimeText at={pinned_at} /> },
+            { title: "", cell: ({ public_key }) => <Unpin scope={scope} publicKey={public_key} /> },
+          ]}
+        />
       )}
+      <PinForm scope={scope} />
     </>
   );
 }

@@ -1,9 +1,13 @@
-/** Pins a key that comes from elsewhere: the one to trust, so the server is not asked for it. */
+/**
+ * Pins a key that comes from elsewhere: the one to trust, so the server is not asked for it. And
+ * removes a pin.
+ */
 
 import { useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
-import { pinKey } from "../shell/pinned_keys.ts";
+import { pinKey, unpinKey } from "../shell/pinned_keys.ts";
 import { type PinScope, publicKeyIn } from "../shell/pins.ts";
+import { isTrustworthyKey } from "./evidence.ts";
 
 export function PinForm({ scope }: { scope: PinScope }) {
   const [text, setText] = useState("");
@@ -14,6 +18,9 @@ export function PinForm({ scope }: { scope: PinScope }) {
     const key = publicKeyIn(text);
     if (key === undefined) {
       return setFault("A public key is 64 hex characters: 0 to 9 and a to f");
+    }
+    if (!isTrustworthyKey(key)) {
+      return setFault("It is no point of the curve, or anybody can sign for it");
     }
     pinKey(scope, key);
     setFault(undefined);
@@ -30,5 +37,23 @@ export function PinForm({ scope }: { scope: PinScope }) {
       />
       <button type="submit">Pin it</button>
     </form>
+  );
+}
+
+export interface UnpinProps {
+  readonly scope: PinScope;
+  readonly publicKey: string;
+}
+
+export function Unpin({ scope, publicKey }: UnpinProps) {
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={`Remove the pin of ${publicKey.slice(0, 8)}`}
+      onClick={() => unpinKey(scope, publicKey)}
+    >
+      Remove the pin
+    </button>
   );
 }

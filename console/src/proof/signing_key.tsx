@@ -4,10 +4,11 @@ import { CopyButton } from "../parts/copy_button.tsx";
 import { DataTable } from "../parts/data_table.tsx";
 import { ShortText } from "../parts/short_text.tsx";
 import { TimeText } from "../parts/time_text.tsx";
-import { pinKey, pinnedKeys, unpinKey } from "../shell/pinned_keys.ts";
+import { pinKey, pinnedKeys } from "../shell/pinned_keys.ts";
 import type { PinScope } from "../shell/pins.ts";
+import { isTrustworthyKey } from "./evidence.ts";
 import { type KeyRow, keyRows, type SigningKeys } from "./key_rows.ts";
-import { PinForm } from "./pin_form.tsx";
+import { PinForm, Unpin } from "./pin_form.tsx";
 
 export interface SigningKeyViewProps {
   /** What the server says. */
@@ -50,31 +51,26 @@ export function SigningKeyView({ signing, scope }: SigningKeyViewProps) {
 }
 
 function Actions({ row: { public_key, pinned_at }, scope }: { row: KeyRow; scope: PinScope }) {
-  const short = public_key.slice(0, 8);
   return (
     <>
       {pinned_at === undefined
-        ? (
-          <button
-            type="button"
-            class="small"
-            aria-label={`Pin the key ${short}`}
-            onClick={() => pinKey(scope, public_key)}
-          >
-            Pin
-          </button>
-        )
-        : (
-          <button
-            type="button"
-            class="small"
-            aria-label={`Remove the pin of ${short}`}
-            onClick={() => unpinKey(scope, public_key)}
-          >
-            Remove the pin
-          </button>
-        )} <CopyButton text={public_key} />
+        ? <PinButton scope={scope} publicKey={public_key} />
+        : <Unpin scope={scope} publicKey={public_key} />} <CopyButton text={public_key} />
     </>
+  );
+}
+
+function PinButton({ scope, publicKey }: { scope: PinScope; publicKey: string }) {
+  if (!isTrustworthyKey(publicKey)) return <>Anybody can sign for it</>;
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={`Pin the key ${publicKey.slice(0, 8)}`}
+      onClick={() => pinKey(scope, publicKey)}
+    >
+      Pin
+    </button>
   );
 }
 

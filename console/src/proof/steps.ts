@@ -3,8 +3,11 @@
 import type { VerifyStep } from "@daybook/client/verify";
 import type { Judged } from "./evidence.ts";
 
-/** `not asked`: nobody has said what is meant, so there was nothing to compare. */
-export type StepState = "holds" | "does not hold" | "not reached" | "not asked";
+/**
+ * `not asked`: nobody has said what is meant, so there was nothing to compare. `asked in part`: what
+ * was compared is the same, but something that the step names was not said.
+ */
+export type StepState = "holds" | "does not hold" | "not reached" | "asked in part" | "not asked";
 
 type Steps = readonly (readonly [step: VerifyStep, shows: string])[];
 
@@ -38,24 +41,25 @@ export interface StepRow {
   readonly state: StepState;
 }
 
-/** Steps that compare with what the reader means, and with nothing else. */
-const ASKED: Readonly<Record<Judged["kind"], ReadonlySet<VerifyStep>>> = {
-  bundle: new Set<VerifyStep>(["anchor"]),
-  receipt: new Set<VerifyStep>(["event", "anchor"]),
+/** Steps that compare with what the reader means, and with nothing else: how many things each. */
+const MEANT: Readonly<Record<Judged["kind"], Readonly<Partial<Record<VerifyStep, number>>>>> = {
+  bundle: { anchor: 2 },
+  receipt: { event: 1, anchor: 2 },
 };
 
 export function stepRows({ kind, verdict, checks }: Judged): readonly StepRow[] {
   const steps = STEPS[kind];
   const failed = verdict.ok ? steps.length : steps.findIndex(([step]) => step === verdict.step);
   return steps.map(([step, shows], at) => {
-    const isAsked = !ASKED[kind].has(step) || checks.some((check) => check.step === step);
-    return { step, shows, state: stateOf(at - failed, isAsked) };
+    if (at > failed) return { step, shows, state: "not reached" };
+    if (at === failed) return { step, shows, state: "does not hold" };
+    const made = checks.filter((check) => check.step === step).length;
+    return { step, shows, state: stateOf(made, MEANT[kind][step] ?? 0) };
   });
 }
 
-/** `distance`: from the step that failed, below 0 before it. */
-function stateOf(distance: number, isAsked: boolean): StepState {
-  if (distance > 0) return "not reached";
-  if (distance === 0) return "does not hold";
-  return isAsked ? "holds" : "not asked";
+/** The state of a step in which nothing failed, by the comparisons that it made and could make. */
+function stateOf(made: number, meant: number): StepState {
+  if (made >= meant) return "holds";
+  return made > 0 ? "asked in part" : "not asked";
 }

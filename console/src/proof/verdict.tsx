@@ -11,6 +11,7 @@ const TONES: Readonly<Record<StepState, Tone>> = {
   "holds": "good",
   "does not hold": "danger",
   "not reached": "neutral",
+  "asked in part": "neutral",
   "not asked": "neutral",
 };
 

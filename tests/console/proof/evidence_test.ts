@@ -1,7 +1,12 @@
 /** What a document is taken for, whose it says it is, and how far its verification came. */
 
 import assert from "node:assert/strict";
-import { judge, judgeForm, ownerNamed } from "../../../console/src/proof/evidence.ts";
+import {
+  isTrustworthyKey,
+  judge,
+  judgeForm,
+  ownerNamed,
+} from "../../../console/src/proof/evidence.ts";
 import { stepRows } from "../../../console/src/proof/steps.ts";
 import golden from "../../golden/audit/bundles.json" with { type: "json" };
 
@@ -48,5 +53,24 @@ Deno.test("each refused bundle shows the step that failed, with no comparison be
     }
     const later = rows.slice(failed + 1).map(({ step }) => step);
     assert.ok(later.every((step) => judged.checks.every((check) => check.step !== step)));
+  }
+});
+
+Deno.test("the step of what is meant holds only if the instance and the environment were said", () => {
+  const { instance_id: instanceId, environment } = bundle.anchor;
+  const anchorStep = (meant: { instanceId?: string; environment?: string }) =>
+    stepRows(judge(bundle, { publicKey, ...meant })).find(({ step }) => step === "anchor")!.state;
+  assert.equal(anchorStep({}), "not asked");
+  assert.equal(anchorStep({ environment }), "asked in part");
+  assert.equal(anchorStep({ instanceId }), "asked in part");
+  assert.equal(anchorStep({ instanceId, environment }), "holds");
+  assert.equal(anchorStep({ environment: `not ${environment}` }), "does not hold");
+});
+
+Deno.test("a key that is no point of the curve, or that anybody can sign for, is not trusted", () => {
+  assert.ok(isTrustworthyKey(publicKey));
+  // The neutral point; a point of order 4; y = 2, for which the equation of the curve has no x.
+  for (const key of [`01${"00".repeat(31)}`, "00".repeat(32), `02${"00".repeat(31)}`]) {
+    assert.ok(!isTrustworthyKey(key), key);
   }
 });

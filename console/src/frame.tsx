@@ -125,7 +125,7 @@ function useInstances(): Instances {
     void listInstances(ending.signal).then((answer) => {
       if (ending.signal.aborted) return;
       setInstances(answer);
-      chooseInstance(answer.found?.[0]?.id);
+      chooseInstance(token, answer.found?.[0]?.id);
     });
     return () => ending.abort();
   }, [token, instancesChanged.value]);

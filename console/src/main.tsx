@@ -4,7 +4,7 @@ import { render } from "preact";
 import { signal } from "@preact/signals";
 import { about, readAbout } from "./shell/connection.ts";
 import { Frame } from "./frame.tsx";
-import { credentials, isSignedIn, restoreSession } from "./shell/session.ts";
+import { credentials, isSignedIn, restoreSession, sessionOf } from "./shell/session.ts";
 import { SignIn } from "./sign_in.tsx";
 import { applyTheme } from "./shell/theme.ts";
 
@@ -21,7 +21,10 @@ function App() {
     );
   }
   if (about.value === undefined) return <p class="quiet" role="status">Loading</p>;
-  return isSignedIn(credentials.value) ? <Frame about={about.value} /> : <SignIn />;
+  const now = credentials.value;
+  if (!isSignedIn(now)) return <SignIn />;
+  // Nothing that one session has loaded is shown to the next.
+  return <Frame key={sessionOf(now)} about={about.value} />;
 }
 
 async function ask(): Promise<void> {

@@ -25,6 +25,37 @@ test("Nobody sees anything before signing in", async (console) => {
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
 }, { as: "nobody" });
 
+test("Another credential in the address begins another session, which the one before cannot end", async (console) => {
+  const { page, shop } = console;
+  // An answer to the token that comes after the token is used no more.
+  const held = Promise.withResolvers<void>();
+  await page.route("**/*", async (route) => {
+    if (route.request().method() !== "POST") return await route.fallback();
+    await held.promise;
+    await route.fulfill({ status: 401, json: { ok: false, error: "unauthorized" } });
+  });
+  await console.go("/proof");
+  const sent = page.waitForRequest((request) => request.method() === "POST");
+  await page.getByRole("button", { name: "Make one now" }).click();
+  await sent;
+  await page.evaluate(`sessionStorage.setItem("daybook.spec_draft.x", "a draft");
+    document.querySelector(".frame").dataset.mark = "the first session"`);
+  await page.evaluate((hash) => location.hash = hash, `token=${shop.readKey}`);
+  await page.getByRole("link", { name: "Instances" }).waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "order", exact: true }).waitFor();
+  assert.equal(await page.locator("[data-mark]").count(), 0);
+  assert.deepEqual(
+    await page.evaluate(() => Object.entries(sessionStorage)),
+    [["daybook.credentials", JSON.stringify({ key: shop.readKey })]],
+  );
+  const answered = page.waitForResponse((response) => response.status() === 401);
+  held.resolve();
+  await answered;
+  await page.waitForTimeout(300);
+  assert.equal(await page.getByText("no longer accepts").count(), 0);
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+});
+
 test("A key that the server does not know gives a sentence that says so", async ({ page }) => {
   await page.getByLabel("API key or operator token").fill("dbk_0_test_nobodyKnowsIt");
   await page.getByRole("button", { name: "Open" }).click();

@@ -4,10 +4,15 @@ import type { VerifyStep } from "@daybook/client/verify";
 import type { Judged } from "./evidence.ts";
 
 /**
- * `not asked`: nobody has said what is meant, so there was nothing to compare. `asked in part`: what
- * was compared is the same, but something that the step names was not said.
+ * `not asked`: nobody has said what is meant, so there was nothing to compare. `asked in part`:
+ * what was compared is the same, but something that the step names was not said.
  */
-export type StepState = "holds" | "does not hold" | "not reached" | "asked in part" | "not asked";
+export type StepState =
+  | "holds"
+  | "does not hold"
+  | "not reached"
+  | "asked in part"
+  | "not asked";
 
 type Steps = readonly (readonly [step: VerifyStep, shows: string])[];
 

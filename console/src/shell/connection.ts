@@ -7,7 +7,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "@daybook/client";
 import { type Admin, createAdmin } from "@daybook/client/admin";
 import { instanceInPlace } from "./router.ts";
-import { credentials, dropKey, signOut } from "./session.ts";
+import { credentials, refuseKey, refuseToken } from "./session.ts";
 
 export interface Connection {
   /** Reads data, with the key or with the token and the chosen instance. */
@@ -30,11 +30,15 @@ export interface About {
 /** A page waits no longer for an answer that may not come: a person can try again. */
 const OPTIONS = { timeoutMs: 20_000, retries: 2 } as const;
 
-const chosen = signal<string | undefined>(undefined);
+const chosen = signal<{ readonly token?: string; readonly instanceId?: string }>({});
 
 /** The only instance of a token, or the first one: the choice where the address names none. */
-export function chooseInstance(instanceId: string | undefined): void {
-  chosen.value = instanceId;
+export function chooseInstance(token: string, instanceId: string | undefined): void {
+  chosen.value = { token, instanceId };
+}
+
+function chosenFor(token: string): string | undefined {
+  return chosen.value.token === token ? chosen.value.instanceId : undefined;
 }
 
 /** Counts the times that this page has created or changed an instance. */
@@ -42,19 +46,20 @@ export const instancesChanged = signal(0);
 
 export const connection: ReadonlySignal<Connection> = computed(() => {
   const { token, key } = credentials.value;
-  const instanceId = token === undefined ? undefined : instanceInPlace.value ?? chosen.value;
+  const instanceId = token === undefined ? undefined : instanceInPlace.value ?? chosenFor(token);
   const url = location.origin;
   const withKey = key === undefined ? undefined : createClient({
     ...OPTIONS,
     url,
     key,
-    fetch: watchedKey,
+    fetch: watched((reason) => refuseKey(key, reason)),
   });
   if (token === undefined) return { db: withKey ?? createClient({ url }), writer: withKey };
+  const fetch = watched((reason) => refuseToken(token, reason));
   return {
-    db: createClient({ ...OPTIONS, url, key: token, instanceId, fetch: watched }),
+    db: createClient({ ...OPTIONS, url, key: token, instanceId, fetch }),
     writer: withKey,
-    admin: createAdmin({ ...OPTIONS, url, token, instanceId, fetch: watched }),
+    admin: createAdmin({ ...OPTIONS, url, token, instanceId, fetch }),
     instanceId,
   };
 });
@@ -62,18 +67,14 @@ export const connection: ReadonlySignal<Connection> = computed(() => {
 const REFUSED =
   "The server no longer accepts this token or key. It may have expired or been revoked.";
 
-/** A credential that the server no longer accepts ends the session, and the user is told why. */
-async function watched(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
-  if (response.status === 401) signOut(REFUSED);
-  return response;
-}
-
-/** The session of an operator goes on without the key. */
-async function watchedKey(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
-  if (response.status === 401) dropKey(REFUSED);
-  return response;
+/** A credential that the server no longer accepts is used no more, and the user is told why. */
+function watched(refuse: (reason: string) => void): typeof fetch {
+  async function ask(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    const response = await fetch(input, init);
+    if (response.status === 401) refuse(REFUSED);
+    return response;
+  }
+  return ask;
 }
 
 const known = signal<About | undefined>(undefined);

@@ -33,6 +33,11 @@ export function isSignedIn({ token, key }: Credentials): boolean {
   return token !== undefined || key !== undefined;
 }
 
+/** What a session stands for: an operator who adds or loses a key goes on with the same one. */
+export function sessionOf({ token, key }: Credentials): string | undefined {
+  return token ?? key;
+}
+
 /** An API key begins with `dbk_`; everything else is taken for an operator token. */
 export function credentialsOf(text: string): Credentials {
   const bare = text.trim();
@@ -52,9 +57,15 @@ export function addKey(key: string): void {
   signIn({ ...kept.peek(), key });
 }
 
-/** Ends the use of a key that the server refuses: with a token, the session goes on. */
-export function dropKey(reason: string): void {
-  const { token } = kept.peek();
+/** The server no longer accepts a token. An answer to an earlier token ends no session. */
+export function refuseToken(refused: string, reason: string): void {
+  if (kept.peek().token === refused) signOut(reason);
+}
+
+/** The server no longer accepts a key, if it is still the one in use. With a token, all goes on. */
+export function refuseKey(refused: string, reason: string): void {
+  const { token, key } = kept.peek();
+  if (key !== refused) return;
   if (token === undefined) return signOut(reason);
   signIn({ token });
   keyRefused.value = true;
@@ -76,9 +87,15 @@ export function restoreSession(): void {
   addEventListener("hashchange", signInFromFragment);
 }
 
+/** Another credential begins another session: nothing of the one before is left to it. */
 function signInFromFragment(): void {
-  const token = takeFromFragment("token");
-  if (token !== undefined) signIn(credentialsOf(token));
+  const text = takeFromFragment("token");
+  if (text === undefined) return;
+  const given = credentialsOf(text);
+  const now = kept.peek();
+  if (!isSignedIn(given) || sessionOf(given) === sessionOf(now)) return;
+  if (isSignedIn(now)) signOut();
+  signIn(given);
 }
 
 function parseCredentials(text: string | null): Credentials {

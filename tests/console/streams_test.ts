@@ -85,6 +85,22 @@ test("A stream without events says so, and so does an id that is none", async (c
   await page.getByRole("alert").first().waitFor();
 });
 
+test("An event that came after the page is shown, and one that does not exist is named", async (console) => {
+  const { page, shop } = console;
+  const id = "GR0WN0001";
+  await shop.db.order!(id).was_noted!({ at: 0 }).orThrow();
+  await console.go(`/streams/order/${id}?event=0`);
+  await page.getByRole("region", { name: "Event 0" }).waitFor();
+  await shop.db.order!(id).was_noted!({ at: 1 }).orThrow();
+  await console.go(`/streams/order/${id}?event=1`);
+  await page.getByRole("region", { name: "Event 1" }).getByText("Chain hash").waitFor();
+  for (const event of ["abc", "1.5", "99999", "-1"]) {
+    await console.go(`/streams/order/${id}?event=${event}`);
+    await page.getByRole("alert").getByText(`There is no event ${event}.`).waitFor();
+  }
+  await console.checkAccess();
+});
+
 test("A type that cannot exist is refused by its name on every page that its address leads to", async (console) => {
   const { page } = console;
   for (

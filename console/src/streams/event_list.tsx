@@ -5,6 +5,7 @@ import { TimeText } from "../parts/time_text.tsx";
 import { VirtualList } from "../parts/virtual_list.tsx";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { EventDetail } from "./event_detail.tsx";
+import { eventIndexOf } from "./event_index.ts";
 import type { StreamEvents } from "./stream_events.ts";
 
 export interface ShownStream {
@@ -16,9 +17,15 @@ export interface ShownStream {
 
 const ROW_PX = 40;
 
-export function EventList({ type, id, length, events }: ShownStream) {
+export interface EventListProps extends ShownStream {
+  /** The length is being read again, so an event that is missing may be there soon. */
+  readonly isReading: boolean;
+}
+
+export function EventList({ type, id, length, events, isReading }: EventListProps) {
   const { order = "oldest", event } = place.value.query;
-  const chosen = event === undefined ? undefined : Number(event);
+  const asked = event === undefined ? undefined : eventIndexOf(event);
+  const chosen = asked !== undefined && asked < length ? asked : undefined;
   const isNewest = order === "newest";
   const indexOf = (row: number) => isNewest ? length - 1 - row : row;
 
@@ -57,8 +64,26 @@ export function EventList({ type, id, length, events }: ShownStream) {
         {chosen !== undefined && (
           <EventDetail key={chosen} type={type} id={id} index={chosen} events={events} />
         )}
+        {event !== undefined && chosen === undefined && (
+          <NoSuchEvent event={event} length={length} isReading={isReading} />
+        )}
       </div>
     </>
+  );
+}
+
+export interface NoSuchEventProps extends Pick<EventListProps, "length" | "isReading"> {
+  readonly event: string;
+}
+
+export function NoSuchEvent({ event, length, isReading }: NoSuchEventProps) {
+  if (isReading) return <p class="quiet" role="status">Loading</p>;
+  return (
+    <p class="note warning" role="alert">
+      There is no event{" "}
+      <bdi class="wrap">{event}</bdi>. The events of this stream are numbered from 0 to{" "}
+      {length - 1}.
+    </p>
   );
 }
 

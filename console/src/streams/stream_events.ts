@@ -2,6 +2,7 @@
 
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { AnyTypes, Client, EventEntry, Refusal } from "@daybook/client";
+import { callsOf } from "../shell/settled.ts";
 
 export type Entry = EventEntry<AnyTypes["aggregates"][string]["events"]>;
 
@@ -28,9 +29,14 @@ export function idOfEvent(index: number): string {
   return String(index).padStart(12, "0");
 }
 
+/** How many of the first `count` events of a stream stand in the page. */
+function countIn(page: number, count: number): number {
+  return Math.min(PAGE_EVENTS, count - page * PAGE_EVENTS);
+}
+
 export function openStreamEvents(db: Client, type: string, id: string): StreamEvents {
   const pages = new Map<number, readonly Entry[]>();
-  const underWay = new Map<number, Promise<boolean>>();
+  const underWay = new Map<number, Promise<void>>();
   /** Of the JSON of all pages. */
   let characters = 0;
   /** Rises with every page that has come. */
@@ -38,38 +44,44 @@ export function openStreamEvents(db: Client, type: string, id: string): StreamEv
   const refusal = signal<Refusal | undefined>(undefined);
   const ending = new AbortController();
 
-  function load(page: number): Promise<boolean> {
-    if (pages.has(page)) return Promise.resolve(true);
-    const known = underWay.get(page);
-    if (known !== undefined) return known;
-    const loading = loadPage(page).finally(() => underWay.delete(page));
-    underWay.set(page, loading);
-    return loading;
+  function loaded(page: number): readonly Entry[] {
+    return pages.get(page) ?? [];
   }
 
-  async function loadPage(page: number): Promise<boolean> {
+  /** Resolves to whether the first `count` events of the page are there. */
+  async function load(page: number, count: number): Promise<boolean> {
+    // The last page of a stream grows, so what was all of it once may be too little now.
+    if (loaded(page).length >= count) return true;
+    const loading = underWay.get(page) ?? loadPage(page).finally(() => underWay.delete(page));
+    underWay.set(page, loading);
+    await loading;
+    return loaded(page).length >= count;
+  }
+
+  async function loadPage(page: number): Promise<void> {
     const first = page * PAGE_EVENTS;
-    const events: Entry[] = [];
+    const before = loaded(page);
+    const events: Entry[] = [...before];
     // The server ends a page early where its bytes would be too many.
     while (events.length < PAGE_EVENTS) {
-      const before = first + events.length - 1;
-      const answer = await db[type]!(id).eventsPage({
-        start: before < 0 ? undefined : idOfEvent(before),
+      const last = first + events.length - 1;
+      const answer = await callsOf(db, type)(id).eventsPage({
+        start: last < 0 ? undefined : idOfEvent(last),
         count: PAGE_EVENTS - events.length,
         signal: ending.signal,
       });
-      if (ending.signal.aborted) return false;
+      if (ending.signal.aborted) return;
       if (!answer.ok) {
         refusal.value = answer as Refusal;
-        return false;
+        return;
       }
       events.push(...answer.data);
       if (!answer.truncated || answer.data.length === 0) break;
     }
     pages.set(page, events);
-    characters += JSON.stringify(events).length;
+    characters += JSON.stringify(events.slice(before.length)).length;
+    refusal.value = undefined;
     version.value++;
-    return true;
   }
 
   return {
@@ -80,12 +92,17 @@ export function openStreamEvents(db: Client, type: string, id: string): StreamEv
     },
     need(first, last) {
       const to = Math.floor(last / PAGE_EVENTS);
-      for (let page = Math.floor(first / PAGE_EVENTS); page <= to; page++) void load(page);
+      for (let page = Math.floor(first / PAGE_EVENTS); page <= to; page++) {
+        void load(page, countIn(page, last + 1));
+      }
     },
     async loadFirst(count, charactersMax) {
       for (let page = 0; page * PAGE_EVENTS < count; page += PAGES_AT_ONCE) {
         const last = Math.min(page + PAGES_AT_ONCE, Math.ceil(count / PAGE_EVENTS));
-        const wanted = Array.from({ length: last - page }, (_, index) => load(page + index));
+        const wanted = Array.from(
+          { length: last - page },
+          (_, index) => load(page + index, countIn(page + index, count)),
+        );
         if ((await Promise.all(wanted)).includes(false) || characters > charactersMax) return false;
       }
       return true;

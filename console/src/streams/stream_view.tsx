@@ -9,7 +9,8 @@ import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf, place } from "../shell/router.ts";
 import { callsOf } from "../shell/settled.ts";
 import { CausalGraph } from "../graph/graph_page.tsx";
-import { EventList } from "./event_list.tsx";
+import { EventList, NoSuchEvent } from "./event_list.tsx";
+import { eventIndexOf } from "./event_index.ts";
 import { openStreamEvents } from "./stream_events.ts";
 import { TimeTravel } from "./time_travel.tsx";
 
@@ -23,9 +24,16 @@ const VIEWS = [["events", "Events"], ["states", "Time travel"]] as const;
 export function StreamView({ type, id }: StreamProps) {
   const { db } = connection.value;
   const { view = "events", event = "0" } = place.value.query;
+  const asked = eventIndexOf(event);
   const length = useLoaded((signal) => callsOf(db, type)(id).length({ signal }), [db]);
   const events = useMemo(() => openStreamEvents(db, type, id), [db]);
   useEffect(() => () => events.stop(), [events]);
+  useEffect(() => {
+    // The stream may have grown since its length was read.
+    const count = length.now.peek().value?.length;
+    if (count !== undefined && asked !== undefined && asked >= count) length.reload();
+  }, [asked]);
+  const isReading = length.now.value.isLoading;
   const refusal = events.refusal.value;
   return (
     <>
@@ -56,8 +64,10 @@ export function StreamView({ type, id }: StreamProps) {
             );
           }
           if (view === "causes") {
-            const index = Math.min(count - 1, Math.max(0, Math.trunc(Number(event)) || 0));
-            return <CausalGraph key={index} type={type} id={id} index={index} />;
+            if (asked === undefined || asked >= count) {
+              return <NoSuchEvent event={event} length={count} isReading={isReading} />;
+            }
+            return <CausalGraph key={asked} type={type} id={id} index={asked} />;
           }
           const shown = { type, id, length: count, events };
           return (
@@ -65,7 +75,9 @@ export function StreamView({ type, id }: StreamProps) {
               <p>
                 <a href={hrefOf(["write", type, id], { length: count })}>Write an event</a>
               </p>
-              {view === "states" ? <TimeTravel {...shown} /> : <EventList {...shown} />}
+              {view === "states"
+                ? <TimeTravel {...shown} />
+                : <EventList {...shown} isReading={isReading} />}
             </>
           );
         }}

@@ -30,12 +30,12 @@ test("An order leads to what it has set off: events, its timer, its saga step by
     lines,
     new RegExp(`^wrote had_order customer:${CUSTOMER}`),
     /^wrote was_booked ledger:main/,
-    /^scheduled timer was_declined order:DEC11NED1 /,
-    /^started saga fulfilment .*compensated/,
+    /^scheduled timer: was_declined order:DEC11NED1 /,
+    /^started saga: fulfilment .*compensated/,
     /^step reserve was_reserved stock:main/,
     /^step charge was_requested payment:DEC11NED1/,
     /was_released stock:main/,
-    /^is sent to delivery billing .*delivered 1 try, the last: 200$/,
+    /^is sent to delivery: billing .*delivered 1 try, the last: 200$/,
   );
   const list = page.getByRole("list", { name: "Causes and effects" });
   assert.equal(await list.getByRole("listitem").nth(2).getAttribute("aria-level"), "3");
@@ -93,7 +93,7 @@ test("An effect leads up to its causes, by the keyboard alone", async (console) 
 
 test("A timer says which event has cancelled it", async (console) => {
   await console.go(`/streams/order/${ORDERS.paid}?event=0&view=causes`);
-  has(await linesOf(console), /timer was_declined .*cancelled.*cancelled by was_paid/);
+  has(await linesOf(console), /timer: was_declined .*cancelled.*cancelled by was_paid/);
 });
 
 test(

@@ -130,6 +130,16 @@ test(
   { as: "reader" },
 );
 
+test("An event behind the last anchor is proven by an anchor that is made for it", async (console) => {
+  const { page, shop } = console;
+  await shop.db.order!("F0110WED1").was_noted!({}).orThrow();
+  await console.go("/proof/order/F0110WED1/0");
+  await page.getByRole("button", { name: "Make an anchor now, and prove it" }).click();
+  await page.getByText("Give it to an auditor with").waitFor();
+  await pin(console);
+  await page.getByText("Proven: this event was stored as shown.").waitFor();
+});
+
 test("An event is asked for as people write it, and what is missing is said", async (console) => {
   const { page } = console;
   await console.go("/proof");

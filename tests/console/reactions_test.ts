@@ -20,6 +20,13 @@ test("What will be written later is listed with its cause", async (console) => {
   const { data } = await shop.db.$scheduled.listPage().orThrow();
   assert.equal(await rows.count(), data.length + 1);
   await page.getByText("Cancelling needs an API key").waitFor();
+  const deadline = page.getByRole("table", { name: "Deadlines of sagas" }).getByRole("row")
+    .filter({ hasText: `payment:${ORDERS.open}` });
+  assert.match(
+    (await deadline.textContent())!,
+    /was_captured or was_refused to payment:.*fulfilment fails in the step charge/,
+  );
+  await deadline.getByRole("link", { name: "fulfilment" }).waitFor();
   await console.picture("scheduled");
   await console.checkAccess();
 });
@@ -30,7 +37,8 @@ test("A timer is cancelled once the user has confirmed it", async (console) => {
     (await shop.db.$scheduled.listPage().orThrow()).data
       .filter(({ key }) => key === `order:${DOOMED}`).length;
   await console.go("/reactions/scheduled");
-  const row = page.getByRole("row").filter({ hasText: `order:${DOOMED}` });
+  const row = page.getByRole("table", { name: "Scheduled events" }).getByRole("row")
+    .filter({ hasText: `order:${DOOMED}` });
   await row.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Keep it" }).click();
   assert.equal(await timersOf(), 1);

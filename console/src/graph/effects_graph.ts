@@ -213,7 +213,12 @@ function addSaga(draft: Draft, from: string, saga: Saga): void {
   const label = saga.started ? "started" : "moved on";
   const { name: title, state, saga_id: sagaId } = saga;
   if (!add(draft, from, label, { id, kind: "saga", title, key: "", state, sagaId })) return;
+  // What a saga had done before the event came is no effect of it.
+  const known = saga.started ? -1 : saga.steps.findIndex(({ event }) => {
+    return event !== undefined && idOfEvent(event) === from;
+  });
   for (const [at, { step, outcome, event, reason }] of saga.steps.entries()) {
+    if (at <= known) continue;
     const node: GraphNode = event === undefined
       ? { id: `step ${at} ${saga.saga_id}`, kind: "step", title: step, key: "", state: outcome }
       : { ...eventNode({ ...event, event_type: step }), state: outcome };

@@ -128,12 +128,13 @@ function Node({ node, spot, isStart }: NodeProps) {
   const { kind, title, key, state, detail } = node;
   const href = hrefOfNode(node);
   const tone = state === undefined ? "" : toneOf(state);
-  const second = [kind === "event" ? "" : kind, state ?? "", key].filter((part) => part !== "");
+  const named = kind === "event" ? title : `${kind}: ${title}`;
+  const second = [state ?? "", key].filter((part) => part !== "");
   const contents = (
     <>
       <title>{[title, ...second, detail ?? ""].filter((part) => part !== "").join(" · ")}</title>
       <rect width={NODE_WIDTH} height={NODE_HEIGHT} rx={6} />
-      <text class="title" x={10} y={18}>{shortened(title, TITLE_SHOWN)}</text>
+      <text class="title" x={10} y={18}>{shortened(named, TITLE_SHOWN)}</text>
       <text class="second" x={10} y={35}>{shortened(second.join(" "), KEY_SHOWN)}</text>
     </>
   );

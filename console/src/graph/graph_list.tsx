@@ -28,7 +28,7 @@ export function GraphList({ graph, root, start }: DrawingProps) {
           <Name node={node} isStart={node.id === start} />
           {further.get(node.id)?.map(({ to, label }) => (
             <span key={to} class="quiet">
-              ; it also {label} <bdi>{graph.nodes.get(to)!.title}</bdi>
+              ; {label} <bdi>{graph.nodes.get(to)!.title}</bdi>
             </span>
           ))}
         </li>
@@ -56,7 +56,7 @@ function Name({ node, isStart }: { node: GraphNode; isStart: boolean }) {
   const href = hrefOfNode(node);
   return (
     <>
-      {kind !== "event" && `${kind} `}
+      {kind !== "event" && `${kind}: `}
       {href === undefined
         ? (
           <strong>
@@ -70,7 +70,7 @@ function Name({ node, isStart }: { node: GraphNode; isStart: boolean }) {
         )} {key !== "" && <code>{key}</code>} {state !== undefined && <StatusChip state={state} />}
       {" "}
       {detail}
-      {isStart && <span class="quiet">(this event)</span>}
+      {isStart && <span class="quiet">{` (this event)`}</span>}
     </>
   );
 }

@@ -58,7 +58,7 @@ function Growing({ first, start }: { first: LoadedGraph; start: string }) {
   const root = useMemo(() => rootOf(graph, start), [graph]);
   return (
     <>
-      <Legend graph={graph} />
+      <Legend graph={graph} root={root} start={start} />
       <GraphDrawing graph={graph} root={root} start={start} />
       {graph.isCut && (
         <p class="note">
@@ -82,13 +82,20 @@ function Growing({ first, start }: { first: LoadedGraph; start: string }) {
   );
 }
 
-function Legend({ graph }: { graph: EffectsGraph }) {
+interface Shown {
+  readonly graph: EffectsGraph;
+  readonly root: string;
+  readonly start: string;
+}
+
+function Legend({ graph, root, start }: Shown) {
   const count = graph.nodes.size;
   return (
     <p role="status">
       {count === 1
         ? "It has no cause in Daybook and has set nothing off."
-        : `${count.toLocaleString("en")} things: causes on the left, effects on the right.`}
+        : `${count.toLocaleString("en")} things: causes on the left, effects on the right.`}{" "}
+      {count > 1 && root === start && "No event has caused this one: it was written directly."}
     </p>
   );
 }

@@ -1,6 +1,10 @@
 /** The bundle of one event: fetched, verified in the page by the pinned keys, kept as a file. */
 
+import { useState } from "preact/hooks";
+import type { Refusal } from "@daybook/client";
+import type { Admin } from "@daybook/client/admin";
 import { LoadingView } from "../parts/loading_view.tsx";
+import { RefusalNote } from "../parts/refusal_note.tsx";
 import { saveFile } from "../parts/save_file.ts";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
@@ -18,15 +22,41 @@ export interface EventProofProps {
 }
 
 export function EventProof({ choice, scope }: EventProofProps) {
-  const { db } = connection.value;
+  const { db, admin } = connection.value;
   const { type, id, index } = choice;
   const bundle = useLoaded((signal) => callsOf(db, type)(id).attestation(index, { signal }), [db]);
   return (
     <section class="card" aria-label="Proof">
+      {bundle.now.value.refusal !== undefined && admin !== undefined && (
+        <MakeAnchor admin={admin} onMade={bundle.reload} />
+      )}
       <LoadingView of={bundle}>
         {(value) => <BundleView bundle={value} choice={choice} scope={scope} />}
       </LoadingView>
     </section>
+  );
+}
+
+/** An event is proven by an anchor that was made after it. */
+function MakeAnchor({ admin, onMade }: { admin: Admin; onMade: () => void }) {
+  const [isMaking, setMaking] = useState(false);
+  const [refusal, setRefusal] = useState<Refusal>();
+
+  async function make(): Promise<void> {
+    setMaking(true);
+    const answer = await admin.anchors.make();
+    setMaking(false);
+    setRefusal(answer.ok ? undefined : answer as Refusal);
+    if (answer.ok) onMade();
+  }
+
+  return (
+    <>
+      <button type="button" class="primary" disabled={isMaking} onClick={make}>
+        Make an anchor now, and prove it
+      </button>
+      {refusal !== undefined && <RefusalNote refusal={refusal} />}
+    </>
   );
 }
 
@@ -55,6 +85,11 @@ function BundleView({ bundle, choice, scope }: EventProofProps & { bundle: objec
         ? <p class="note warning">Pin the signing key first: see above.</p>
         : <Verdict judged={judge(bundle, { publicKey, ...scope, stream, index })} />}
       <button type="button" onClick={save}>Download the bundle</button>
+      <p class="quiet">
+        Give it to an auditor with{" "}
+        <a href="verify.html" download>verify.html</a>, which checks it without a server, and tell
+        them the public key by another way.
+      </p>
     </>
   );
 }

@@ -6,6 +6,7 @@ import { credentials } from "../shell/session.ts";
 import { Errors } from "./errors.tsx";
 import { Listeners, ListenerView } from "./listeners.tsx";
 import { Pending } from "./pending.tsx";
+import { SagaDeadlines } from "./saga_deadlines.tsx";
 import { Sagas, SagaView } from "./sagas.tsx";
 import { Timers } from "./timers.tsx";
 
@@ -19,12 +20,22 @@ interface Tab {
 }
 
 const TABS: readonly Tab[] = [
-  { name: "scheduled", title: "Scheduled", list: Timers },
+  { name: "scheduled", title: "Scheduled", list: Scheduled },
   { name: "sagas", title: "Sagas", list: Sagas, one: SagaView },
   { name: "listeners", title: "Listeners", list: Listeners, one: ListenerView },
   { name: "errors", title: "Errors", list: Errors },
   { name: "pending", title: "Pending", list: Pending, operatorOnly: true },
 ];
+
+/** All that will happen by itself at a time. */
+function Scheduled() {
+  return (
+    <>
+      <Timers />
+      <SagaDeadlines />
+    </>
+  );
+}
 
 export function ReactionsPage() {
   const [, name = TABS[0]!.name, id] = place.value.path;

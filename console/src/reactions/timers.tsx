@@ -53,7 +53,7 @@ export function Timers() {
         reasons={[db, version]}
         empty={<NoTimers />}
         columns={[
-          { title: "When", cell: ({ fire_at }) => <TimeText at={fire_at} /> },
+          { title: "When", cell: ({ fire_at }) => <TimeText at={fire_at} isLong /> },
           { title: "Event", cell: ({ event_type }) => <strong>{event_type}</strong> },
           { title: "Stream", cell: ({ key }) => <a href={hrefOfStream(key)}>{key}</a> },
           {

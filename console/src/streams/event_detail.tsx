@@ -33,6 +33,7 @@ export function EventDetail({ type, id, index, events }: EventDetailProps) {
         <TimeText at={event.metadata.timestamp} /> by {event.metadata.actor?.type ?? "nobody"}{" "}
         <code>{event.metadata.actor?.id}</code>
       </p>
+      <CausedBy metadata={event.metadata as Metadata} />
       <h3>Data</h3>
       <JsonView value={event.data} />
       <h3>Metadata</h3>
@@ -56,6 +57,35 @@ export function EventDetail({ type, id, index, events }: EventDetailProps) {
       </div>
       <Effects type={type} id={id} index={index} />
     </section>
+  );
+}
+
+interface Metadata {
+  readonly implied_by?: {
+    readonly key: string;
+    readonly stream_id: string;
+    readonly event_type?: string;
+  };
+  readonly saga?: { readonly name: string };
+  readonly scheduled?: object;
+}
+
+/** The event behind one that the service itself has written. */
+function CausedBy({ metadata: { implied_by: cause, saga, scheduled } }: { metadata: Metadata }) {
+  if (cause === undefined) return null;
+  const by = saga !== undefined
+    ? ` by the saga ${saga.name}`
+    : scheduled !== undefined
+    ? ", when its time had come"
+    : "";
+  return (
+    <p>
+      Written because of{" "}
+      <a href={hrefOfStream(cause.key, cause.stream_id)}>
+        {cause.event_type ?? "an event"} of {cause.key}
+      </a>
+      {by}.
+    </p>
   );
 }
 

@@ -132,6 +132,27 @@ Deno.test("a delivery tells its tries, and one that is not in the graph tells no
   assert.deepEqual([node.state, node.detail], ["dead", "2 tries, the last: 500"]);
 });
 
+Deno.test("what a saga had done before an event moved it on is no effect of that event", () => {
+  const graph = buildGraph(START);
+  graph.addEffects([effects("order:A", 0, {
+    sagas: [{
+      saga_id: "s1",
+      name: "fulfilment",
+      state: "compensated",
+      started: false,
+      steps: [
+        { at: 0, step: "reserve", outcome: "emitted", event: at("stock:main", 0) },
+        { at: 1, step: "charge", outcome: "failed", event: at("order:A", 0) },
+        { at: 2, step: "reserve", outcome: "compensated", event: at("stock:main", 1) },
+      ],
+    }],
+  })]);
+  assert.deepEqual(linesOf(graph.graph()), [
+    "event was_seen moved on saga fulfilment",
+    "saga fulfilment step reserve event reserve",
+  ]);
+});
+
 Deno.test("a circle, which no store can have, ends: nothing is its own cause", () => {
   const graph = buildGraph(START);
   const { event_type } = START;

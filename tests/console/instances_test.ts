@@ -17,7 +17,8 @@ const test = consoleTests(async ({ db }) => {
 async function createKey({ page }: OpenConsole, name: string): Promise<string> {
   await page.getByLabel("Name of the new key").fill(name);
   await page.getByLabel("It may").selectOption("write");
-  await page.getByRole("button", { name: /^Create a key for/ }).click();
+  // Pressed twice, it creates one.
+  await page.getByRole("button", { name: /^Create a key for/ }).dblclick();
   const text = page.locator("code").filter({ hasText: /^dbk_/ });
   await text.waitFor();
   return await text.textContent() as string;

@@ -1,6 +1,7 @@
 /** Reactions in the console: timers, sagas, deliveries, and what waits. */
 
 import assert from "node:assert/strict";
+import { createAdmin } from "@daybook/client/admin";
 import { ORDERS } from "./shop/console_shop.ts";
 import { consoleTests } from "./shop/open_page.ts";
 
@@ -99,8 +100,26 @@ test("A listener shows its deliveries with their tries, and sends one again", as
   const row = page.getByRole("row").filter({ hasText: `order:${ORDERS.paid}, event 0` });
   await row.locator("summary").click();
   await row.getByText(/200 after \d+ ms/).waitFor();
+  let calls = 0;
+  await page.route(`${shop.base}/_listeners/billing/replay`, async (route) => {
+    calls += 1;
+    // A proxy has lost the first answer: it is not known what was sent, so nothing is sent again.
+    if (calls > 1) return await route.continue();
+    await route.fulfill({ status: 502, body: "lost" });
+  });
+  await row.getByRole("button", { name: "Send again" }).dblclick();
+  await page.getByRole("alert").waitFor();
+  assert.equal(calls, 1);
   await row.getByRole("button", { name: "Send again" }).click();
   await page.getByText("One delivery is sent again.").waitFor();
+  await page.getByLabel("Send again all since").fill("2000-01-01T00:00");
+  await page.locator("form").getByRole("button", { name: "Send again", exact: true }).click();
+  await page.getByRole("dialog").getByRole("heading").waitFor();
+  assert.equal(calls, 2);
+  await console.checkAccess();
+  await page.getByRole("button", { name: "Send them again" }).click();
+  await page.getByText(/deliveries are sent again/).waitFor();
+  assert.equal(calls, 3);
   const { data } = await shop.db.$listeners.listPage().orThrow();
   assert.equal(data[0]!.name, "billing");
 }, { as: "writer" });
@@ -123,4 +142,26 @@ test("Without errors the page says where they would come from", async (console) 
   await console.go("/reactions/errors");
   await console.page.getByRole("heading", { name: "No errors" }).waitFor();
   await console.checkAccess();
+});
+
+// The last one, for its second instance is what the others would see.
+test("With the key of another instance nothing is cancelled or sent again", async (console) => {
+  const { page, shop } = console;
+  const other = await shop.admin.instances.create({ slug: "other" }).orThrow();
+  const { key } = await createAdmin({ url: shop.base, token: shop.token, instanceId: other.id })
+    .keys.issue({ name: "other", scope: "write" }, { environment: "test" }).orThrow();
+  const keep = (text: string) => sessionStorage.setItem("daybook.credentials", text);
+  await page.evaluate(keep, JSON.stringify({ token: shop.token, key }));
+  await page.reload();
+  await console.go(`/reactions/scheduled?instance=${shop.instanceId}`);
+  await page.getByText("the key of this tab belongs to another one").waitFor();
+  await page.getByRole("row").nth(1).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Cancel" }).count(), 0);
+  await console.go(`/reactions/listeners/billing?instance=${shop.instanceId}`);
+  await page.getByText("the key of this tab belongs to another one").waitFor();
+  await page.getByRole("row").nth(1).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Send again" }).count(), 0);
+  await page.evaluate(keep, JSON.stringify({ token: shop.token, key: shop.writeKey }));
+  await page.reload();
+  await page.getByRole("button", { name: "Send again" }).first().waitFor();
 });

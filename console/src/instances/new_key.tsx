@@ -19,10 +19,14 @@ export function NewKey({ environment, onIssued }: NewKeyProps) {
   const [name, setName] = useState("");
   const [scope, setScope] = useState<ApiKey["scope"]>("read");
   const [refusal, setRefusal] = useState<Refusal>();
+  const [isBusy, setBusy] = useState(false);
 
   async function create(event: SubmitEvent): Promise<void> {
     event.preventDefault();
+    if (isBusy) return;
+    setBusy(true);
     const answer = await admin!.keys.issue({ name: name.trim(), scope }, { environment });
+    setBusy(false);
     if (!answer.ok) return setRefusal(answer as Refusal);
     setRefusal(undefined);
     setName("");
@@ -46,7 +50,7 @@ export function NewKey({ environment, onIssued }: NewKeyProps) {
           options={[["read", "read"], ["write", "read and write"]]}
           onChange={(value) => setScope(value as ApiKey["scope"])}
         />
-        <button type="submit">Create a key for {environment}</button>
+        <button type="submit" aria-disabled={isBusy}>Create a key for {environment}</button>
       </div>
       {refusal !== undefined && <RefusalNote refusal={refusal} />}
     </form>

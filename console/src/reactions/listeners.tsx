@@ -3,14 +3,17 @@
 import { useState } from "preact/hooks";
 import type { Delivery, Listener, Refusal } from "@daybook/client";
 import { EmptyState } from "../parts/empty_state.tsx";
-import { Choice, Field } from "../parts/field.tsx";
+import { Choice } from "../parts/field.tsx";
 import { PagedTable } from "../parts/paged_table.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { StatusChip } from "../parts/status_chip.tsx";
 import { TimeText } from "../parts/time_text.tsx";
 import { connection } from "../shell/connection.ts";
+import { useOwnWriter } from "../shell/own_writer.ts";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
+import { replay, type Replayed, ReplaySince, toldOf } from "./replay.tsx";
+import { WriterNote } from "./writer_note.tsx";
 
 const STATES = ["pending", "delivered", "dead", "dropped"] as const;
 type State = typeof STATES[number];
@@ -64,19 +67,23 @@ export function Listeners() {
 }
 
 export function ListenerView({ id: name }: { id: string }) {
-  const { db, writer } = connection.value;
   const { state } = place.value.query;
+  const own = useOwnWriter();
+  const { writer } = own;
   const [version, setVersion] = useState(0);
   const [told, setTold] = useState<string | Refusal>();
+  const [isBusy, setBusy] = useState(false);
 
-  async function replay(which: { delivery_id: string } | { since: string }): Promise<void> {
-    const answer = await writer!.$request<{ ok: true; replayed: number; truncated?: boolean }>({
-      method: "POST",
-      path: `/_listeners/${encodeURIComponent(name)}/replay`,
-      body: which,
-    });
+  function show(answer: Replayed | Refusal): void {
     setTold(answer.ok ? toldOf(answer) : answer as Refusal);
-    setVersion(version + 1);
+    setVersion((before) => before + 1);
+  }
+
+  async function sendAgain(deliveryId: string): Promise<void> {
+    if (isBusy || writer === undefined) return;
+    setBusy(true);
+    show(await replay(writer, name, { delivery_id: deliveryId }));
+    setBusy(false);
   }
 
   return (
@@ -94,79 +101,65 @@ export function ListenerView({ id: name }: { id: string }) {
         />
         <button type="button" onClick={() => setVersion(version + 1)}>Reload</button>
       </div>
-      {writer === undefined && (
-        <p class="quiet">
-          Sending again needs an API key with the scope <code>write</code>.
-        </p>
-      )}
-      {writer !== undefined && <ReplaySince replay={(since) => replay({ since })} />}
+      <WriterNote of={own} act="Sending again" />
+      {writer !== undefined && <ReplaySince writer={writer} name={name} onReplayed={show} />}
       {typeof told === "string" && <p class="note good" role="status">{told}</p>}
       {typeof told === "object" && <RefusalNote refusal={told} />}
-      <PagedTable<Delivery>
-        caption={`Deliveries to ${name}`}
-        keyOf={({ delivery_id }) => delivery_id}
-        load={(start, signal) =>
-          db.$listeners.deliveriesPage(name, { start, limit: 100, state: state as State, signal })}
-        reasons={[db, state, version]}
-        empty={
-          <EmptyState title="No such delivery">Delivered ones are kept for a while.</EmptyState>
-        }
-        columns={[
-          {
-            title: "Event",
-            cell: ({ event: { key, stream_id } }) => (
-              <a href={hrefOfStream(key, stream_id)}>{key}, event {Number(stream_id)}</a>
-            ),
-          },
-          { title: "State", cell: (delivery) => <StatusChip state={delivery.state} /> },
-          { title: "Tries", cell: (delivery) => <Tries delivery={delivery} /> },
-          {
-            title: "Action",
-            cell: ({ delivery_id, state }) =>
-              writer && state !== "pending" && (
-                <button
-                  type="button"
-                  class="small"
-                  onClick={() => replay({ delivery_id })}
-                >
-                  Send again
-                </button>
-              ),
-          },
-        ]}
+      <Deliveries
+        name={name}
+        version={version}
+        isBusy={isBusy}
+        onSendAgain={writer && sendAgain}
       />
     </>
   );
 }
 
-function toldOf({ replayed, truncated }: { replayed: number; truncated?: boolean }): string {
-  const sent = replayed === 1
-    ? "One delivery is"
-    : `${replayed.toLocaleString("en")} deliveries are`;
-  return `${sent} sent again.${
-    truncated ? " There are more: choose the time of the last one." : ""
-  }`;
+interface DeliveriesProps {
+  readonly name: string;
+  /** Another one asks the server again. */
+  readonly version: number;
+  readonly isBusy: boolean;
+  /** Absent if nothing may be sent again. */
+  readonly onSendAgain?: (deliveryId: string) => void;
 }
 
-function ReplaySince({ replay }: { replay: (since: string) => void }) {
-  const [local, setLocal] = useState("");
+function Deliveries({ name, version, isBusy, onSendAgain }: DeliveriesProps) {
+  const { db } = connection.value;
+  const { state } = place.value.query;
   return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        replay(new Date(local).toISOString());
-      }}
-    >
-      <Field
-        label="Send again all since"
-        type="datetime-local"
-        value={local}
-        required
-        onInput={setLocal}
-      />
-      <button type="submit" disabled={local === ""}>Send again</button>
-    </form>
+    <PagedTable<Delivery>
+      caption={`Deliveries to ${name}`}
+      keyOf={({ delivery_id }) => delivery_id}
+      load={(start, signal) =>
+        db.$listeners.deliveriesPage(name, { start, limit: 100, state: state as State, signal })}
+      reasons={[db, state, version]}
+      empty={<EmptyState title="No such delivery">Delivered ones are kept for a while.</EmptyState>}
+      columns={[
+        {
+          title: "Event",
+          cell: ({ event: { key, stream_id } }) => (
+            <a href={hrefOfStream(key, stream_id)}>{key}, event {Number(stream_id)}</a>
+          ),
+        },
+        { title: "State", cell: (delivery) => <StatusChip state={delivery.state} /> },
+        { title: "Tries", cell: (delivery) => <Tries delivery={delivery} /> },
+        {
+          title: "Action",
+          cell: ({ delivery_id, state }) =>
+            onSendAgain && state !== "pending" && (
+              <button
+                type="button"
+                class="small"
+                aria-disabled={isBusy}
+                onClick={() => onSendAgain(delivery_id)}
+              >
+                Send again
+              </button>
+            ),
+        },
+      ]}
+    />
   );
 }
 

@@ -8,7 +8,9 @@ import { PagedTable } from "../parts/paged_table.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { TimeText } from "../parts/time_text.tsx";
 import { connection } from "../shell/connection.ts";
+import { useOwnWriter } from "../shell/own_writer.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
+import { WriterNote } from "./writer_note.tsx";
 
 /** A scheduled event as the server lists it. */
 interface Timer extends Scheduled {
@@ -23,25 +25,24 @@ interface Timer extends Scheduled {
 }
 
 export function Timers() {
-  const { db, writer } = connection.value;
+  const { db } = connection.value;
+  const own = useOwnWriter();
+  const { writer } = own;
   const [version, setVersion] = useState(0);
   const [asked, setAsked] = useState<Timer>();
   const [refusal, setRefusal] = useState<Refusal>();
 
   async function cancel(timer: Timer): Promise<void> {
     setAsked(undefined);
-    const answer = await writer!.$scheduled.cancel(timer.scheduled_id);
+    if (writer === undefined) return;
+    const answer = await writer.$scheduled.cancel(timer.scheduled_id);
     setRefusal(answer.ok ? undefined : answer as Refusal);
     setVersion(version + 1);
   }
 
   return (
     <>
-      {writer === undefined && (
-        <p class="quiet">
-          Cancelling needs an API key with the scope <code>write</code>.
-        </p>
-      )}
+      <WriterNote of={own} act="Cancelling" />
       {refusal !== undefined && <RefusalNote refusal={refusal} />}
       <PagedTable<Timer>
         caption="Scheduled events"
@@ -72,7 +73,7 @@ export function Timers() {
       />
       <Dialog
         title="Cancel this event?"
-        isOpen={asked !== undefined}
+        isOpen={asked !== undefined && writer !== undefined}
         onClose={() => setAsked(undefined)}
       >
         <p>

@@ -5,8 +5,10 @@ import type { Refusal } from "@daybook/client";
 import { EmptyState } from "../parts/empty_state.tsx";
 import { Choice, Field } from "../parts/field.tsx";
 import { LoadingView } from "../parts/loading_view.tsx";
+import { RefusalNote } from "../parts/refusal_note.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
+import { useOwnWriter } from "../shell/own_writer.ts";
 import { goTo, hrefOf, place } from "../shell/router.ts";
 import { credentials } from "../shell/session.ts";
 import { NeedKey } from "./need_key.tsx";
@@ -18,35 +20,35 @@ export function WritePage() {
   return (
     <>
       <h1>{id === undefined ? "Write an event" : `Write to ${type}:${id}`}</h1>
-      {connection.value.writer === undefined
-        ? <NeedKey why="An operator token reads and administers, but no token writes events." />
-        : <Checked />}
+      <WithWriter />
     </>
   );
 }
 
 /** Writes go to the instance of the key, which must be the one that the page shows. */
-function Checked() {
-  const { db, writer } = connection.value;
-  const both = useLoaded(async (signal) => {
-    const [shown, written, mayWrite] = await Promise.all([
-      db.$audit.signingKey({ signal }),
-      writer!.$audit.signingKey({ signal }),
-      isWriteKey(signal),
-    ]);
-    if (!shown.ok) return shown;
-    if (!written.ok) return written;
-    return { ok: true as const, isSame: shown.public_key === written.public_key, mayWrite };
-  }, [db, writer]);
+function WithWriter() {
+  const { writer, lack, refusal, retry } = useOwnWriter();
+  if (refusal !== undefined) return <RefusalNote refusal={refusal} onRetry={retry} />;
+  if (lack !== undefined) return <NeedKey why={WHY[lack]} />;
+  if (writer === undefined) return <p class="quiet" role="status">Loading</p>;
+  // What was found out about one key says nothing about another one.
+  return <WithScope key={credentials.value.key} />;
+}
+
+const WHY = {
+  no_key: "An operator token reads and administers, but no token writes events.",
+  other_instance: "The key of this tab belongs to another instance than the one you see.",
+} as const;
+
+function WithScope() {
+  const scope = useLoaded(
+    async (signal) => ({ ok: true as const, mayWrite: await isWriteKey(signal) }),
+    [],
+  );
   return (
-    <LoadingView of={both}>
-      {({ isSame, mayWrite }) => {
-        if (!mayWrite) return <NeedKey why="The key of this tab has the scope read." />;
-        if (isSame) return <Forms />;
-        return (
-          <NeedKey why="The key of this tab belongs to another instance than the one you see." />
-        );
-      }}
+    <LoadingView of={scope}>
+      {({ mayWrite }) =>
+        mayWrite ? <Forms /> : <NeedKey why="The key of this tab has the scope read." />}
     </LoadingView>
   );
 }

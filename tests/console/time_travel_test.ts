@@ -62,6 +62,20 @@ test(
     await console.go(`/streams/order/${ORDERS.declined}?view=states`);
     await page.getByText('"declined"', { exact: true }).first().waitFor();
     assert.ok(asked.includes("?at_length=2"), asked.join(" "));
+
+    // Names of fields are data: they pass for nothing else, however they are made.
+    await page.route("**/*at_length=2", async (route) => {
+      const answer = await (await route.fetch()).json();
+      const data = { ...answer.data, "note.\u202e: <b>": 1, ["x".repeat(100_000)]: 2 };
+      await route.fulfill({ json: { ...answer, data } });
+    });
+    await page.reload();
+    const changes = page.getByRole("region", { name: "Changes" });
+    await changes.getByText('"note.\\u202e: <b>"', { exact: true }).waitFor();
+    const state = page.getByRole("region", { name: "State", exact: true });
+    await state.locator("bdi").getByText('"note.\\u202e: <b>"', { exact: true }).waitFor();
+    assert.ok((await page.locator("main").innerText()).length < 5_000);
+    await console.checkAccess();
   },
   { as: "reader" },
 );

@@ -5,6 +5,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { shownName } from "./shown_path.ts";
 
 export type JsonPath = readonly (string | number)[];
 
@@ -49,7 +50,7 @@ function Node(props: NodeProps) {
 }
 
 function DrawnNode({ name, value, before, path, tree }: NodeProps) {
-  const label = name === undefined ? null : <span class="json-name">{name}</span>;
+  const label = name === undefined ? null : <bdi class="json-name">{shownName(name)}</bdi>;
   const mark = isMarked(value, before) ? "changed" : undefined;
   if (typeof value !== "object" || value === null) {
     return (

@@ -1,6 +1,7 @@
 /** What the stored data says to a new spec: events that it would refuse, states that it changes. */
 
 import type { DataCheck } from "@daybook/client/admin";
+import { shownPath } from "../parts/shown_path.ts";
 import { type Change, changesBetween } from "../shell/state_changes.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 
@@ -70,9 +71,7 @@ function ChangedState({ example }: { example: ChangedExample }) {
     <li>
       <a href={hrefOfStream(key)}>{key}</a> {error && <bdi class="fault">{error}</bdi>}
       <ul>
-        {changes.slice(0, FIELDS_SHOWN).map((change) => (
-          <ChangedField key={change.path.join("/")} {...change} />
-        ))}
+        {changes.slice(0, FIELDS_SHOWN).map((change, at) => <ChangedField key={at} {...change} />)}
       </ul>
       {more > 0 && <p class="quiet">And {more} more.</p>}
     </li>
@@ -82,8 +81,9 @@ function ChangedState({ example }: { example: ChangedExample }) {
 function ChangedField({ path, before, after }: Change) {
   return (
     <li>
-      <bdi class="mono">{path.length === 0 ? "the state" : path.join(".")}</bdi>:{" "}
-      <bdi class="mono">{shortText(before)}</bdi> becomes <bdi class="mono">{shortText(after)}</bdi>
+      <bdi class="mono wrap">{shownPath(path)}</bdi>: <bdi class="mono">{shortText(before)}</bdi>
+      {" "}
+      becomes <bdi class="mono">{shortText(after)}</bdi>
     </li>
   );
 }

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { type JsonPath, JsonView } from "../parts/json_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
+import { shownPath } from "../parts/shown_path.ts";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { runInSlices } from "../shell/slices.ts";
 import { type Change, changesBetween, lastToChange } from "../shell/state_changes.ts";
@@ -112,7 +113,9 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
         <p class="note" role="status" hidden={blamed === undefined}>
           {blamed !== undefined && (
             <>
-              <code>{blamed.path.join(".")}</code>{" "}
+              <code class="wrap">
+                <bdi>{shownPath(blamed.path)}</bdi>
+              </code>{" "}
               {blamed.isLooking ? "…" : blamed.index === undefined ? "has never been changed." : (
                 <>
                   was last set by{" "}
@@ -133,7 +136,7 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
           ? <p>None.</p>
           : (
             <ul class="changes">
-              {changes.map((change) => <ChangeLine key={change.path.join("/")} {...change} />)}
+              {changes.map((change, at) => <ChangeLine key={at} {...change} />)}
             </ul>
           )}
       </section>
@@ -152,7 +155,7 @@ function AskBlame({ path, askBlame }: AskBlameProps) {
     <button
       type="button"
       class="small blame"
-      aria-label={`Which event set ${path.join(".")}`}
+      aria-label={`Which event set ${shownPath(path)}`}
       onClick={(event) => {
         event.preventDefault();
         askBlame(path);
@@ -193,7 +196,9 @@ function useBlame(
 function ChangeLine({ path, before, after }: Change) {
   return (
     <li>
-      <code>{path.join(".") || "the state"}</code>
+      <code class="wrap">
+        <bdi>{shownPath(path)}</bdi>
+      </code>
       <div class="json-line">
         {before === undefined ? <span class="quiet">nothing</span> : <Short value={before} />}
         {" → "}

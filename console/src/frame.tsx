@@ -7,9 +7,15 @@ import type { Instance } from "@daybook/client/admin";
 import { EmptyState } from "./parts/empty_state.tsx";
 import { Choice } from "./parts/field.tsx";
 import { RefusalNote } from "./parts/refusal_note.tsx";
-import { type About, chooseInstance, connection, instancesChanged } from "./shell/connection.ts";
+import {
+  type About,
+  chooseInstance,
+  connection,
+  instancesChanged,
+  nameInstance,
+} from "./shell/connection.ts";
 import { type PageRow, PAGES } from "./pages.ts";
-import { goTo, hrefOf, place } from "./shell/router.ts";
+import { goTo, hrefOf, instanceInPlace, place, setQuery } from "./shell/router.ts";
 import { credentials, signOut } from "./shell/session.ts";
 import { type Theme, theme, THEMES } from "./shell/theme.ts";
 
@@ -32,7 +38,7 @@ export function Frame({ about }: { about: About }) {
         <InstanceChoice instances={instances.found} />
         <span class="grow" />
         <ThemeChoice />
-        <button type="button" onClick={() => signOut()}>Sign out</button>
+        <button type="button" onClick={leave}>Sign out</button>
       </header>
       <nav aria-label="Pages">
         {PAGES.filter(isUsable).map((row) => (
@@ -52,6 +58,12 @@ export function Frame({ about }: { about: About }) {
       </main>
     </div>
   );
+}
+
+/** Whoever signs in next may see other instances. */
+function leave(): void {
+  signOut();
+  setQuery({ instance: undefined });
 }
 
 function isUsable({ operatorOnly }: PageRow): boolean {
@@ -125,10 +137,14 @@ function useInstances(): Instances {
     void listInstances(ending.signal).then((answer) => {
       if (ending.signal.aborted) return;
       setInstances(answer);
-      chooseInstance(token, answer.found?.[0]?.id);
+      chooseInstance(token, answer.found ?? []);
     });
     return () => ending.abort();
   }, [token, instancesChanged.value]);
+  const { found } = instances;
+  useEffect(() => {
+    if (found !== undefined && found.length > 0) nameInstance();
+  }, [found, instanceInPlace.value]);
   return instances;
 }
 

@@ -10,6 +10,8 @@ test("An operator's token in the address opens the console and leaves the addres
   await page.getByRole("link", { name: "order", exact: true }).waitFor();
   assert.ok(!page.url().includes(shop.token));
   assert.equal(await page.locator(".environment").textContent(), "test");
+  // An address that is shared means the same instance to everybody.
+  await page.waitForFunction((id) => location.hash.includes(`instance=${id}`), shop.instanceId);
   await console.picture("home");
   await console.checkAccess();
 });
@@ -23,6 +25,12 @@ test("Nobody sees anything before signing in", async (console) => {
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("API key or operator token").waitFor();
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  await page.getByLabel("API key or operator token").fill(shop.token);
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.waitForFunction((id) => location.hash.includes(`instance=${id}`), shop.instanceId);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key or operator token").waitFor();
+  assert.ok(!page.url().includes("instance="));
 }, { as: "nobody" });
 
 test("Another credential in the address begins another session, which the one before cannot end", async (console) => {

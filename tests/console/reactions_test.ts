@@ -129,6 +129,7 @@ test("An operator pauses reactions after a question, and resumes them", async (c
   const isPaused = async () => (await shop.admin.reactions.pending().orThrow()).paused;
   await console.go("/reactions/pending");
   await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByRole("dialog").getByText("the instance default in test").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByText(/Paused/).waitFor();
   assert.equal(await isPaused(), true);

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ErasureRequest } from "@daybook/client/admin";
 import { Confirm } from "../parts/confirm.tsx";
 import { Field } from "../parts/field.tsx";
-import { about, connection } from "../shell/connection.ts";
+import { about, changedPlace, connection } from "../shell/connection.ts";
 import { goTo } from "../shell/router.ts";
 import { readChoice } from "./event_choice.ts";
 
@@ -80,8 +80,8 @@ function Ask({ request, onClose }: { request: ErasureRequest; onClose: () => voi
       onClose={onClose}
     >
       <p>
-        All events of <code class="wrap">{request.key}</code> in {environment}{" "}
-        are replaced by markers in {request.grace_hours}{" "}
+        All events of <code class="wrap">{request.key}</code> in{" "}
+        <strong>{changedPlace.value}</strong> are replaced by markers in {request.grace_hours}{" "}
         hours, with those written until then. Nobody can bring them back. What other streams hold of
         them is not touched.
       </p>

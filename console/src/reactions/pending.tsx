@@ -7,7 +7,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { TimeText } from "../parts/time_text.tsx";
-import { connection } from "../shell/connection.ts";
+import { changedPlace, connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 
@@ -85,8 +85,8 @@ export function Pending() {
       </LoadingView>
       <Dialog title="Pause reactions?" isOpen={isAsked} onClose={() => setAsked(false)}>
         <p>
-          Implied events, timers, sagas and deliveries of this environment wait until they are
-          resumed. Nothing is lost.
+          Implied events, timers, sagas and deliveries of <strong>{changedPlace.value}</strong>{" "}
+          wait until they are resumed. Nothing is lost.
         </p>
         <div class="row">
           <button type="button" class="danger" onClick={() => setPaused(true)}>Pause</button>

@@ -5,8 +5,8 @@
 
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type Client, createClient } from "@daybook/client";
-import { type Admin, createAdmin } from "@daybook/client/admin";
-import { instanceInPlace } from "./router.ts";
+import { type Admin, createAdmin, type Instance } from "@daybook/client/admin";
+import { instanceInPlace, setQuery } from "./router.ts";
 import { credentials, refuseKey, refuseToken } from "./session.ts";
 
 export interface Connection {
@@ -32,14 +32,34 @@ const OPTIONS = { timeoutMs: 20_000, retries: 2 } as const;
 
 const chosen = signal<{ readonly token?: string; readonly instanceId?: string }>({});
 
-/** The only instance of a token, or the first one: the choice where the address names none. */
-export function chooseInstance(token: string, instanceId: string | undefined): void {
-  chosen.value = { token, instanceId };
+/** The instances of the token, as far as they are known. */
+const covered = signal<readonly Instance[]>([]);
+
+/** Where the address names no instance, the one of before is meant, else the first one. */
+export function chooseInstance(token: string, instances: readonly Instance[]): void {
+  covered.value = instances;
+  const before = instanceInPlace.peek() ?? chosen.peek().instanceId;
+  const isCovered = instances.some(({ id }) => id === before);
+  chosen.value = { token, instanceId: isCovered ? before : instances[0]?.id };
 }
 
 function chosenFor(token: string): string | undefined {
   return chosen.value.token === token ? chosen.value.instanceId : undefined;
 }
+
+/** Puts the instance that is looked at into the address, so that it means the same to everybody. */
+export function nameInstance(): void {
+  const { instanceId } = connection.peek();
+  if (instanceInPlace.peek() === undefined) setQuery({ instance: instanceId });
+  else chosen.value = { token: credentials.peek().token, instanceId };
+}
+
+/** What is changed, for a question before it: the instance and the environment by their names. */
+export const changedPlace: ReadonlySignal<string> = computed(() => {
+  const { instanceId } = connection.value;
+  const name = covered.value.find(({ id }) => id === instanceId)?.slug ?? instanceId;
+  return `the instance ${name} in ${known.value?.environment}`;
+});
 
 /** Counts the times that this page has created or changed an instance. */
 export const instancesChanged = signal(0);

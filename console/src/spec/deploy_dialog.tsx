@@ -6,7 +6,7 @@ import type { Admin } from "@daybook/client/admin";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
-import { about } from "../shell/connection.ts";
+import { about, changedPlace } from "../shell/connection.ts";
 import { type Preview, readBase } from "./preview.ts";
 
 export interface DeployDialogProps {
@@ -53,7 +53,7 @@ function Question({ admin, preview, onClose, onDeployed }: DeployDialogProps) {
   return (
     <form onSubmit={deploy}>
       <p>
-        {preview.base.version === 0
+        This deploys to <strong>{changedPlace.value}</strong>. {preview.base.version === 0
           ? "This is the first spec here."
           : `Version ${preview.base.version} is replaced.`}{" "}
         Writes follow the new spec at once, and states are computed by its handlers.

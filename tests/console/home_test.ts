@@ -93,6 +93,27 @@ test("Events appear as they come, and those of a pause appear after it", async (
   );
 });
 
+test("What could not be checked is not said to be right, and a projection far behind is told", async (console) => {
+  const { page } = console;
+  await page.getByText("Nothing is wrong.").waitFor();
+  await page.route("**/_sagas?*", (route) =>
+    route.fulfill({
+      status: 403,
+      json: { ok: false, error_type: "forbidden", error: "Not for you" },
+    }));
+  await page.route("**/projections?*", async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    answer.data[0].lag = 1_000;
+    await route.fulfill({ response, json: answer });
+  });
+  await page.reload();
+  await page.getByText("sagas: Not for you").waitFor();
+  await page.getByText("The projection orders is 1,000 or more commits behind.").waitFor();
+  assert.equal(await page.getByText("Nothing is wrong.").count(), 0);
+  await console.checkAccess();
+});
+
 test("What is wrong comes first, with a link to where one acts", async (console) => {
   const { page, shop } = console;
   await page.getByText("Nothing is wrong.").waitFor();

@@ -1,5 +1,6 @@
 /** What is wrong in the environment, as far as the credential may see it, and where to act. */
 
+import type { Refusal } from "@daybook/client";
 import type { Connection } from "../shell/connection.ts";
 
 export interface Trouble {
@@ -13,33 +14,64 @@ export interface Trouble {
 export interface Troubles {
   readonly ok: true;
   readonly found: readonly Trouble[];
+  /** What could not be looked at, and why. */
+  readonly unchecked: readonly Unchecked[];
+}
+
+export interface Unchecked {
+  /** What the look is about, in words. */
+  readonly what: string;
+  readonly refusal: Refusal;
 }
 
 const DAY_MS = 86_400_000;
-/** So many commits behind, a projection is worth a look. */
-const LAG_MAX = 1_000;
+/** So many commits behind, a projection is worth a look. The server counts no further. */
+const LAG_COUNTED = 1_000;
 const PAGE = 100;
 
-type Look = (at: Connection, signal: AbortSignal, nowMs: number) => Promise<readonly Trouble[]>;
+interface Look {
+  readonly what: string;
+  readonly find: (
+    at: Connection,
+    signal: AbortSignal,
+    nowMs: number,
+  ) => Promise<readonly Trouble[] | Refusal>;
+}
 
-const LOOKS: readonly Look[] = [lookAtListeners, lookAtSagas, lookAtErrors];
+const LOOKS: readonly Look[] = [
+  { what: "listeners", find: lookAtListeners },
+  { what: "sagas", find: lookAtSagas },
+  { what: "errors", find: lookAtErrors },
+];
 /** For operators alone: no API key may make these calls. */
-const OPERATOR_LOOKS: readonly Look[] = [lookAtProjections, lookAtReactions];
+const OPERATOR_LOOKS: readonly Look[] = [
+  { what: "projections", find: lookAtProjections },
+  { what: "whether reactions are paused", find: lookAtReactions },
+];
 
-/** A look that the server refuses finds nothing; its own page says why. */
+/** Looks at everything at once. A look that is refused does not hold up the others. */
 export async function findTroubles(
   at: Connection,
   signal: AbortSignal,
   nowMs: number,
 ): Promise<Troubles> {
   const looks = at.admin === undefined ? LOOKS : [...LOOKS, ...OPERATOR_LOOKS];
-  const found = await Promise.all(looks.map((look) => look(at, signal, nowMs)));
-  return { ok: true, found: found.flat() };
+  const found: Trouble[] = [];
+  const unchecked: Unchecked[] = [];
+  const answers = await Promise.all(looks.map(({ find }) => find(at, signal, nowMs)));
+  for (const [index, answer] of answers.entries()) {
+    if ("ok" in answer) unchecked.push({ what: looks[index]!.what, refusal: answer });
+    else found.push(...answer);
+  }
+  return { ok: true, found, unchecked };
 }
 
-async function lookAtListeners({ db }: Connection, signal: AbortSignal): Promise<Trouble[]> {
+async function lookAtListeners(
+  { db }: Connection,
+  signal: AbortSignal,
+): Promise<Trouble[] | Refusal> {
   const page = await db.$listeners.listPage({ limit: PAGE, signal });
-  if (!page.ok) return [];
+  if (!page.ok) return page as Refusal;
   return page.data.flatMap(({ name, deliveries, circuit }) => {
     const path = ["reactions", "listeners", name];
     const troubles: Trouble[] = [];
@@ -56,9 +88,10 @@ async function lookAtListeners({ db }: Connection, signal: AbortSignal): Promise
   });
 }
 
-async function lookAtSagas({ db }: Connection, signal: AbortSignal): Promise<Trouble[]> {
+async function lookAtSagas({ db }: Connection, signal: AbortSignal): Promise<Trouble[] | Refusal> {
   const page = await db.$sagas.listPage({ state: "failed", limit: PAGE, signal });
-  if (!page.ok || page.data.length === 0) return [];
+  if (!page.ok) return page as Refusal;
+  if (page.data.length === 0) return [];
   const says = `${counted(page.data.length, "saga", "sagas", page.truncated)} failed.`;
   return [{ says, path: ["reactions", "sagas"], query: { state: "failed" } }];
 }
@@ -67,9 +100,9 @@ async function lookAtErrors(
   { db }: Connection,
   signal: AbortSignal,
   nowMs: number,
-): Promise<Trouble[]> {
+): Promise<Trouble[] | Refusal> {
   const page = await db.$errors.listPage({ limit: PAGE, signal });
-  if (!page.ok) return [];
+  if (!page.ok) return page as Refusal;
   const recent = page.data.filter(({ occurred_at }) => nowMs - Date.parse(occurred_at) < DAY_MS);
   if (recent.length === 0) return [];
   const isMore = page.truncated && recent.length === page.data.length;
@@ -77,23 +110,30 @@ async function lookAtErrors(
   return [{ says, path: ["reactions", "errors"] }];
 }
 
-async function lookAtProjections({ admin }: Connection, signal: AbortSignal): Promise<Trouble[]> {
+async function lookAtProjections(
+  { admin }: Connection,
+  signal: AbortSignal,
+): Promise<Trouble[] | Refusal> {
   const page = await admin!.projections.listPage({ limit: PAGE, signal });
-  if (!page.ok) return [];
+  if (!page.ok) return page as Refusal;
   return page.data.flatMap(({ name, state, lag }) => {
     const path = ["projections", "tables", name];
     if (state === "broken") return [{ says: `The projection ${name} is broken.`, path }];
-    if (lag <= LAG_MAX) return [];
+    if (lag < LAG_COUNTED) return [];
     return [{
-      says: `The projection ${name} is ${lag.toLocaleString("en")} commits behind.`,
+      says: `The projection ${name} is ${lag.toLocaleString("en")} or more commits behind.`,
       path,
     }];
   });
 }
 
-async function lookAtReactions({ admin }: Connection, signal: AbortSignal): Promise<Trouble[]> {
+async function lookAtReactions(
+  { admin }: Connection,
+  signal: AbortSignal,
+): Promise<Trouble[] | Refusal> {
   const page = await admin!.reactions.pending({ limit: 1, signal });
-  if (!page.ok || !page.paused) return [];
+  if (!page.ok) return page as Refusal;
+  if (!page.paused) return [];
   return [{ says: "Reactions are paused.", path: ["reactions", "pending"] }];
 }
 

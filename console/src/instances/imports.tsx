@@ -1,6 +1,6 @@
 /** Imports of past events: their progress, and a new one from a file. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Environment, Import } from "@daybook/client/admin";
 import { EmptyState } from "../parts/empty_state.tsx";
 import { PagedTable } from "../parts/paged_table.tsx";
@@ -8,11 +8,14 @@ import { StatusChip } from "../parts/status_chip.tsx";
 import { TimeText } from "../parts/time_text.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
+import { useLookAgain } from "../shell/look_again.ts";
 import { EnvironmentChoice, shownEnvironment } from "./environments.tsx";
 import { NewImport } from "./new_import.tsx";
 import { number } from "./usage_meter.tsx";
 
-const LOOK_AGAIN_MS = 2_000;
+/** How long after an answer the next look is, while events come and while none do. */
+const MOVING_MS = 2_000;
+const STILL_MS = 60_000;
 /** An import of which nothing has come for so long waits for its file to be sent again. */
 const STALLED_MS = 60_000;
 
@@ -60,22 +63,23 @@ function ImportsOf({ environment }: { environment: Environment }) {
 /** Looks again as long as the import is running. */
 function Progress({ one, environment }: { one: Import; environment: Environment }) {
   const { admin } = connection.value;
-  const [looks, setLooks] = useState(0);
+  const shown = useRef<Import | undefined>(undefined);
   const newest = useLoaded(
     async (signal) => {
-      if (looks === 0) return { ok: true as const, import: one };
-      return await admin!.imports.get(one.import_id, { environment, signal });
+      if (shown.current === one) {
+        return await admin!.imports.get(one.import_id, { environment, signal });
+      }
+      shown.current = one;
+      return { ok: true as const, import: one };
     },
-    [looks, one],
+    [one],
   );
-  const { state, written, lines, bytes, updated_at } = newest.now.value.value?.import ?? one;
+  const { value, refusal } = newest.now.value;
+  const { state, written, lines, bytes, updated_at } = value?.import ?? one;
   const isRunning = state === "running";
-  useEffect(() => {
-    if (!isRunning) return;
-    const timer = setInterval(() => setLooks((count) => count + 1), LOOK_AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [isRunning]);
   const isStalled = isRunning && Date.now() - Date.parse(updated_at) > STALLED_MS;
+  const isMoving = isRunning && !isStalled && refusal === undefined;
+  useLookAgain(newest, isMoving ? MOVING_MS : isRunning ? STILL_MS : undefined);
   return (
     <>
       <StatusChip state={isStalled ? "waiting" : state} /> {number(written)} events of{" "}

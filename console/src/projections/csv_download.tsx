@@ -1,6 +1,6 @@
 /** All rows of a projection as a CSV file. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Refusal } from "@daybook/client";
 import { Command } from "../parts/empty_state.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
@@ -20,10 +20,12 @@ type State =
 export function CsvDownload({ name, isStale }: { name: string; isStale: boolean }) {
   const { db, instanceId } = connection.value;
   const [state, setState] = useState<State>({ kind: "idle" });
+  const running = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
 
   async function load(): Promise<void> {
     setState({ kind: "running", bytes: 0 });
-    const ending = new AbortController();
+    const ending = running.current = new AbortController();
     const { signal } = ending;
     const answer = await db.$projections.csv(name, {
       formulas: "text",
@@ -31,6 +33,7 @@ export function CsvDownload({ name, isStale }: { name: string; isStale: boolean 
       signal,
       timeoutMs: CSV_MS_MAX,
     });
+    if (signal.aborted) return;
     if (!answer.ok) return setState({ kind: "refused", refusal: answer as Refusal });
     const parts: Uint8Array<ArrayBuffer>[] = [];
     let bytes = 0;
@@ -45,10 +48,13 @@ export function CsvDownload({ name, isStale }: { name: string; isStale: boolean 
         }
       }
     } catch (cause) {
+      if (signal.aborted) return;
       const error = `The export broke off after ${bytes} bytes: ${(cause as Error).message}`;
       const refusal: Refusal = { ok: false, error_type: "unreachable", error, status: 0 };
       return setState({ kind: "refused", refusal });
     }
+    // Who has left the page wants no file.
+    if (signal.aborted) return;
     saveFile(`${name}.csv`, new Blob(parts, { type: "text/csv" }));
     setState({ kind: "idle" });
   }

@@ -2,12 +2,14 @@
 
 import { signal } from "@preact/signals";
 import { Field } from "./parts/field.tsx";
+import { keptHere } from "./shell/kept_here.ts";
 import { credentialsOf, signIn, signOutReason } from "./shell/session.ts";
 
 const fault = signal<string | undefined>(undefined);
 const isAsking = signal(false);
 
 export function SignIn() {
+  const kept = keptHere();
   return (
     <main class="sign-in" id="main">
       <h1>Daybook</h1>
@@ -37,6 +39,13 @@ export function SignIn() {
           <button type="submit" disabled={isAsking.value}>Log in</button>
         </form>
       </details>
+      {kept.length > 0 && (
+        <p class="quiet">
+          This browser keeps {kept.join(" and ")}{" "}
+          of earlier sessions, also after signing out. To delete them, clear what it keeps of this
+          site.
+        </p>
+      )}
     </main>
   );
 }

@@ -131,3 +131,26 @@ test("A filtered table opens as a cell that gives the same rows", async (console
   await cell.getByText("1 row.").waitFor();
   assert.ok(!page.url().includes("SELECT"));
 }, { as: "reader" });
+
+test(
+  "A key sees the notebook of its own instance, and what stays after signing out is said",
+  async (console) => {
+    const { page, shop } = console;
+    const cell = await runCell(console, "SELECT 'of the first' AS kept");
+    await cell.getByRole("table").waitFor();
+    assert.deepEqual(
+      await page.evaluate(() => Object.keys(localStorage).filter((name) => /notebook/.test(name))),
+      [`daybook.notebook.${shop.instanceId}.test`],
+    );
+    await page.route("**/_audit/signing-key*", async (route) => {
+      const answer = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...answer, instance_id: crypto.randomUUID() } });
+    });
+    await page.reload();
+    await page.getByText("The notebook is empty.").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("This browser keeps SQL notebooks of earlier sessions").waitFor();
+    await console.checkAccess();
+  },
+  { as: "reader" },
+);

@@ -4,8 +4,10 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { saveFile } from "../parts/save_file.ts";
+import { scopeOf } from "../proof/key_rows.ts";
 import { about, connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
+import type { PinScope } from "../shell/pins.ts";
 import { place, setQuery } from "../shell/router.ts";
 import { NotebookCell } from "./notebook_cell.tsx";
 import { formatNotebook, NOTEBOOK_LIMITS } from "./notebook_file.ts";
@@ -15,9 +17,33 @@ import { quoted } from "./table_query.ts";
 /** Answers may have 8 MiB each. */
 const ANSWERS_KEPT_MAX = 10;
 
+/** Each environment of each instance has its notebook. The server says which a key belongs to. */
 export function NotebookView() {
-  const { instanceId = "own" } = connection.value;
+  const { db, instanceId } = connection.value;
   const { environment } = about.value!;
+  const owner = useLoaded(async (signal) => {
+    if (instanceId !== undefined) {
+      return { ok: true as const, scope: { instanceId, environment } };
+    }
+    const signing = await db.$audit.signingKey({ signal });
+    return signing.ok ? { ok: true as const, scope: scopeOf(signing, { environment }) } : signing;
+  }, [db, instanceId, environment]);
+  return (
+    <LoadingView of={owner}>
+      {({ scope }) => scope === undefined ? <NoOwner /> : <NotebookOf {...scope} />}
+    </LoadingView>
+  );
+}
+
+function NoOwner() {
+  return (
+    <p class="note danger" role="alert">
+      The server does not say which instance the key belongs to, so it has no notebook.
+    </p>
+  );
+}
+
+function NotebookOf({ instanceId, environment }: PinScope) {
   const notebook = useMemo(
     () => openNotebook(`daybook.notebook.${instanceId}.${environment}`),
     [instanceId, environment],
@@ -91,7 +117,8 @@ function Actions({ notebook }: { notebook: Notebook }) {
   return (
     <div class="row">
       <p class="quiet grow">
-        Kept in this browser only. <kbd>Ctrl</kbd>+<kbd>Enter</kbd> runs a cell.
+        Kept in this browser only, also after you sign out. <kbd>Ctrl</kbd>+<kbd>Enter</kbd>{" "}
+        runs a cell.
       </p>
       <button
         type="button"

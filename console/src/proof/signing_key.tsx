@@ -24,7 +24,8 @@ export function SigningKeyView({ signing, scope }: SigningKeyViewProps) {
       <h2>Signing keys</h2>
       <p class="quiet">
         Of the instance <code class="wrap">{scope.instanceId}</code>, environment{" "}
-        {scope.environment}. A pinned key vouches for nothing else.
+        {scope.environment}. A pinned key vouches for nothing else. Pins stay in this browser after
+        you sign out.
       </p>
       <Advice signing={signing} pinned={pins.map(({ public_key }) => public_key)} />
       <DataTable<KeyRow>

@@ -76,7 +76,8 @@ export function signOut(reason?: string): void {
   keyRefused.value = false;
   kept.value = {};
   sessionStorage.removeItem(KEPT_UNDER);
-  // Whoever signs out leaves nothing behind; whose session has expired goes on where they were.
+  // Whoever signs out leaves nothing behind in the tab; whose session has expired goes on where
+  // they were. What the browser keeps for all sessions stays, and the page to sign in says so.
   if (reason === undefined) sessionStorage.clear();
 }
 

@@ -2,6 +2,7 @@
 
 import type { DataCheck } from "@daybook/client/admin";
 import { shownPath } from "../parts/shown_path.ts";
+import { shortJson } from "../parts/short_json.ts";
 import { type Change, changesBetween } from "../shell/state_changes.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 
@@ -89,9 +90,7 @@ function ChangedField({ path, before, after }: Change) {
 }
 
 function shortText(value: unknown): string {
-  if (value === undefined) return "nothing";
-  const text = JSON.stringify(value);
-  return text.length <= VALUE_CHARACTERS_MAX ? text : `${text.slice(0, VALUE_CHARACTERS_MAX)}…`;
+  return value === undefined ? "nothing" : shortJson(value, VALUE_CHARACTERS_MAX);
 }
 
 /** `1 event`, `2 events`. */

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
 import { type JsonPath, JsonView } from "../parts/json_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
+import { shortJson } from "../parts/short_json.ts";
 import { shownPath } from "../parts/shown_path.ts";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { runInSlices } from "../shell/slices.ts";
@@ -211,7 +212,5 @@ function ChangeLine({ path, before, after }: Change) {
 const CHARACTERS_SHOWN = 120;
 
 function Short({ value }: { value: unknown }) {
-  const text = JSON.stringify(value);
-  const shown = text.length > CHARACTERS_SHOWN ? `${text.slice(0, CHARACTERS_SHOWN)}…` : text;
-  return <bdi class="mono">{shown}</bdi>;
+  return <bdi class="mono">{shortJson(value, CHARACTERS_SHOWN)}</bdi>;
 }

@@ -177,6 +177,43 @@ test("A file is imported, its progress is shown, and a bad line is named", async
   await console.checkAccess();
 });
 
+test("An import of which nothing comes is asked about once a minute, and only while it is seen", async (console) => {
+  const { page } = console;
+  const [began, asked] = [new Date(Date.now() - 300_000).toISOString(), [] as string[]];
+  const stalled = {
+    import_id: "stalled",
+    form: "import_jsonl",
+    state: "running",
+    written: 1,
+    lines: 2,
+    bytes: 3,
+    started_at: began,
+    updated_at: began,
+  };
+  await page.route(
+    "**/_admin/imports?*",
+    (route) => route.fulfill({ json: { ok: true, data: [stalled], truncated: false } }),
+  );
+  await page.route("**/_admin/imports/stalled?*", (route) => {
+    asked.push(route.request().url());
+    return route.fulfill({ json: { ok: true, import: stalled } });
+  });
+  await page.clock.install();
+  await console.go("/instances?view=imports");
+  await page.getByRole("cell", { name: /Send the same file under the same name/ }).waitFor();
+  await page.clock.runFor(50_000);
+  assert.equal(asked.length, 0);
+  await page.evaluate('Object.defineProperty(document, "hidden", { value: true, writable: true })');
+  await page.clock.runFor(60_000);
+  assert.equal(asked.length, 0);
+  const answered = page.waitForResponse("**/_admin/imports/stalled?*");
+  await page.evaluate(
+    'document.hidden = false; document.dispatchEvent(new Event("visibilitychange"))',
+  );
+  await answered;
+  assert.equal(asked.length, 1);
+});
+
 test("With an API key, the page says for whom it is", async (console) => {
   await console.go("/instances");
   await console.page.getByRole("heading", { name: "For operators" }).waitFor();

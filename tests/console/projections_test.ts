@@ -129,6 +129,20 @@ test("The CSV file has every row, as the server exports it", async (console) => 
   assert.ok(text.includes(ORDERS.paid));
 });
 
+test("An export that runs ends when its page is left", async (console) => {
+  const { page } = console;
+  await console.go("/projections/tables/orders");
+  await page.route("**/export.csv?*", () => {});
+  const ended = page.waitForEvent(
+    "requestfailed",
+    (request) => request.url().includes("/export.csv?"),
+  );
+  await page.getByRole("button", { name: "Download CSV" }).click();
+  await page.getByRole("button", { name: "Loading: 0 bytes" }).waitFor();
+  await console.go("/streams");
+  await ended;
+});
+
 test("A broken projection says why, and shows its last good rows on demand", async (console) => {
   const { page, shop } = console;
   const { spec } = await shop.admin.specs.current().orThrow();
@@ -176,4 +190,9 @@ test("A type without points says so where one searches near a point", async (con
   await page.getByRole("alert").getByText("not_found").waitFor();
   assert.match(page.url(), /type=customer/);
   await console.checkAccess();
+  // What was found near one point is not shown under another.
+  await page.route(/[?&]lat=3\b/, () => {});
+  await page.getByLabel("Latitude").fill("3");
+  await page.getByRole("button", { name: "Search" }).click();
+  await page.getByRole("alert").waitFor({ state: "detached" });
 });

@@ -256,7 +256,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "numbers that a double does not hold are taken",
-    path: "src/http/decode/json_fault.ts",
+    path: "src/domain/json.ts",
     find: `if (isSame(sent, kept) || isSmallFraction(sent)) return undefined;`,
     put: `if (sent.digits !== "" || isSmallFraction(kept)) return undefined;`,
     suite: "tests/fuzz/json_fuzz_test.ts",

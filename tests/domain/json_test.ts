@@ -1,7 +1,11 @@
-/** What counts as a JSON object, and the names of the kinds of values. */
+/**
+ * What counts as a JSON object, the names of the kinds of values, and which numbers survive a
+ * double unchanged. The oracle of the latter: fractions of BigInts.
+ */
 
 import assert from "node:assert/strict";
-import { describeKind, isJsonObject } from "../../src/domain/json.ts";
+import fc from "fast-check";
+import { describeKind, findNumberFault, isJsonObject } from "../../src/domain/json.ts";
 
 Deno.test("isJsonObject() is true for objects, false for null, arrays and scalars", () => {
   for (const object of [{}, { a: 1 }, Object.create(null)]) {
@@ -18,3 +22,102 @@ Deno.test("describeKind() names each kind of value as a sentence needs it", () =
     ...["null", "nothing", "an array", "an object", "a string", "a number", "a boolean"],
   ]);
 });
+
+const TAKEN = [
+  ...["0", "-0", "0e999", "0.0e-999", "1.0", "1.5e3", "100000e-5", "9007199254740992", "1e22"],
+  ...["-9007199254740991", "0.1", "0.1234567890123456789", "1e-300", "5e-324", "1e15"],
+  ...["10000000000000000", "1.7976931348623157e308", "123456789012345678e-20"],
+  // What other JSON writers send for their values.
+  ...["1e23", "6.02e23", "-6.02E+23", "18446744073709552000", JSON.stringify(2 ** 64)],
+  ...["100000000000000000000000", "9007199254740992.0", "0.00000000000000000000000000000001e55"],
+  // Fractions below 2^53 are rounded, down to zero too.
+  ...["9007199254740991.7", "4503599627370496.3", "1e-324", "-2e-400", "1e-99999999999999999999"],
+];
+const CHANGED: readonly (readonly [string, string])[] = [
+  ["9007199254740993", "9007199254740992"],
+  ["-9007199254740993", "-9007199254740992"],
+  ["9007199254740993.0", "9007199254740992"],
+  ["90071992547409930e-1", "9007199254740992"],
+  ["9007199254740992.5", "9007199254740992"],
+  ["12345678901234567890.5", "12345678901234567000"],
+  ["12345678901234567890", "12345678901234567000"],
+  // A double holds this number exactly, yet it would be stored as the other.
+  ["18446744073709551616", "18446744073709552000"],
+  ["123456789012345678e-1", "12345678901234568"],
+  ["9.9999999999999999999e22", "1e+23"],
+];
+
+for (const literal of TAKEN) {
+  Deno.test(`findNumberFault() passes ${literal}`, () => {
+    assert.equal(findNumberFault(literal), undefined);
+  });
+}
+
+for (const [literal, nearest] of CHANGED) {
+  Deno.test(`findNumberFault() refuses ${literal} and names ${nearest}`, () => {
+    const fault = `Number cannot be held by a double, the nearest is ${nearest}: ` +
+      "send that, or a string";
+    assert.equal(findNumberFault(literal), fault);
+    assert.equal(findNumberFault(nearest), undefined, "the nearest one passes");
+  });
+}
+
+Deno.test("findNumberFault() refuses what overflows", () => {
+  for (const literal of ["1e309", "-1e400", "1" + "0".repeat(400), "1e99999999999999999999"]) {
+    assert.match(findNumberFault(literal) ?? "", /beyond the range/);
+  }
+});
+
+Deno.test("findNumberFault() refuses a number of more than 1,024 characters", () => {
+  assert.equal(findNumberFault("0." + "1".repeat(1_022)), undefined);
+  assert.match(findNumberFault("0." + "1".repeat(1_023)) ?? "", /more than 1024 characters/);
+});
+
+/** Numbers as people and machines write them, around the places where doubles get coarse. */
+const digits = fc.stringMatching(/^(0|[1-9][0-9]{0,24})$/);
+const literals = fc.oneof(
+  fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String),
+  fc.bigInt({ min: 2n ** 53n - 50n, max: 2n ** 53n + 50n }).map(String),
+  fc.tuple(fc.bigInt({ min: 2n ** 53n - 5n, max: 2n ** 53n + 5n }), fc.nat(999))
+    .map(([whole, fraction]) => `${whole}.${fraction}`),
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc.tuple(fc.constantFrom("", "-"), digits, fc.stringMatching(/^(\.[0-9]{1,20})?$/))
+    .chain(([sign, whole, fraction]) =>
+      fc.oneof(fc.constant(""), fc.integer({ min: -60, max: 60 }).map((power) => `e${power}`))
+        .map((exponent) => sign + whole + fraction + exponent)
+    ),
+);
+
+Deno.test("findNumberFault() refuses exactly what its definition in fractions refuses", () => {
+  let refused = 0;
+  fc.assert(
+    fc.property(literals, (literal) => {
+      const fault = findNumberFault(literal);
+      assert.equal(fault === undefined, isTakenExactly(literal), literal);
+      if (fault !== undefined) refused++;
+    }),
+    { numRuns: 20_000 },
+  );
+  assert.ok(refused > 1_000 && refused < 15_000, `${refused} of 20000 refused`);
+});
+
+/** A fraction of two BigInts, the second one positive. */
+type Ratio = readonly [bigint, bigint];
+
+function isTakenExactly(literal: string): boolean {
+  const [top, bottom] = ratioOf(literal);
+  const [otherTop, otherBottom] = ratioOf(JSON.stringify(Number(literal)));
+  if (top * otherBottom === otherTop * bottom) return true;
+  const size = top < 0n ? -top : top;
+  return top % bottom !== 0n && size < 2n ** 53n * bottom;
+}
+
+function ratioOf(literal: string): Ratio {
+  const [mantissa = "", power = "0"] = literal.toLowerCase().split("e");
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const top = BigInt(whole + fraction);
+
+  const exponent = Number(power) - fraction.length;
+  const scale = 10n ** BigInt(Math.abs(exponent));
+  return exponent < 0 ? [top, scale] : [top * scale, 1n];
+}

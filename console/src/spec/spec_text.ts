@@ -10,7 +10,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import { isJsonObject, type JsonObject } from "../../../src/domain/json.ts";
+import { findNumberFault, isJsonObject, type JsonObject } from "../../../src/domain/json.ts";
 import { stepsOf } from "../../../src/domain/spec/fault_list.ts";
 
 /** A part of the text; offsets in characters. */
@@ -57,7 +57,25 @@ export function readSpecText(text: string): SpecText {
   }
   if (!isJsonObject(spec) || tree === undefined) return faultAt(0, 0, "A spec is an object.");
   const root = tree;
+  const fault = numberFault(text, root);
+  if (fault !== undefined) return { ok: false, fault };
   return { ok: true, spec, locate: (path) => rangeOf(root, path) };
+}
+
+/** The first number that would be another one as a double: the server would not see what it was. */
+function numberFault(text: string, root: Node): TextFault | undefined {
+  const open = [root];
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    // The last one is looked at first.
+    for (const child of node.children?.toReversed() ?? []) open.push(child);
+    if (node.type !== "number") continue;
+    const { offset, length } = node;
+    const message = findNumberFault(text.slice(offset, offset + length));
+    if (message !== undefined) {
+      return { from: offset, to: offset + Math.min(length, MARKED_MAX), message };
+    }
+  }
+  return undefined;
 }
 
 function faultAt(from: number, to: number, message: string): SpecText {

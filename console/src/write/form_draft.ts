@@ -1,5 +1,6 @@
 /** What somebody has typed into a form, and the data that it means. */
 
+import { findNumberFault } from "../../../src/domain/json.ts";
 import { type Shape, shapeOf } from "./form_schema.ts";
 
 /**
@@ -106,9 +107,7 @@ function readText(part: Part, kind: Shape["kind"], text: string, faults: Fault[]
     case "text":
       return text;
     case "number":
-      if (NUMBER.test(text.trim())) return Number(text);
-      faults.push({ path: part.path, message: "must be a number, such as 12.5" });
-      return undefined;
+      return readNumber(part.path, text.trim(), faults);
     case "boolean":
       return text === "true";
     default:
@@ -116,13 +115,33 @@ function readText(part: Part, kind: Shape["kind"], text: string, faults: Fault[]
   }
 }
 
+function readNumber(path: string, text: string, faults: Fault[]): number | undefined {
+  const message = NUMBER.test(text) ? findNumberFault(text) : "must be a number, such as 12.5";
+  if (message === undefined) return Number(text);
+  faults.push({ path, message });
+  return undefined;
+}
+
 export function readJson(path: string, text: string, faults: Fault[]): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    faults.push({ path, message: `is no JSON: ${(error as Error).message}` });
-    return undefined;
+  let message: string | undefined;
+  // Sent on, a number that no double holds would be another one. Browsers that do not give its
+  // text still show what is beyond all numbers.
+  function check(key: string, value: unknown, context?: { readonly source?: string }): unknown {
+    if (typeof value === "number" && message === undefined) {
+      const fault = findNumberFault(context?.source ?? String(value));
+      message = fault && (key === "" ? fault : `${key}: ${fault}`);
+    }
+    return value;
   }
+  let value: unknown;
+  try {
+    value = JSON.parse(text, check);
+  } catch (error) {
+    message = `is no JSON: ${(error as Error).message}`;
+  }
+  if (message === undefined) return value;
+  faults.push({ path, message });
+  return undefined;
 }
 
 /** The draft that means `value`; undefined if the form has no place for all of it. */

@@ -9,6 +9,7 @@
 
 import { type JSONVisitor, printParseErrorCode, visit } from "jsonc-parser";
 import { limits } from "../../domain/limits.ts";
+import { findNumberFault } from "../../domain/json.ts";
 
 export interface JsonFault {
   readonly message: string;
@@ -140,62 +141,4 @@ function stringFault(text: string, start: number): [at: number, reason: string] 
     at,
     text[at] === "\\" ? "unknown escape sequence" : "a control character must be escaped",
   ];
-}
-
-/** A number of JSON: its sign, digits, fraction and exponent. */
-const LITERAL = /^(-?)([0-9]+)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
-/** From here on, doubles have no fractions. */
-const FRACTIONS_END = 2 ** 53;
-const ZERO = 0x30;
-
-/**
- * The value of a decimal text: `digits` (without leading or trailing zeros) times 10 to
- * `exponent`.
- */
-interface Decimal {
-  readonly sign: string;
-  readonly digits: string;
-  readonly exponent: number;
-}
-
-/**
- * The reason why `literal`, a well-formed JSON number, would change as a double; undefined if
- * it would not. Its value must equal that of the text that `JSON.stringify` writes for it.
- * Numbers below 2^53 with a fraction are exempt, since every JSON reader rounds them.
- */
-export function findNumberFault(literal: string): string | undefined {
-  const limit = limits.jsonNumberCharactersMax;
-  if (literal.length > limit) return `Number has more than ${limit} characters`;
-  const value = Number(literal);
-  if (!Number.isFinite(value)) return "Number is beyond the range of a double";
-  const sent = decimalOf(literal);
-  const kept = decimalOf(String(value));
-  if (isSame(sent, kept) || isSmallFraction(sent)) return undefined;
-  return `Number cannot be held by a double, the nearest is ${value}: send that, or a string`;
-}
-
-function decimalOf(literal: string): Decimal {
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = LITERAL.exec(literal) ?? [];
-  const { digits, trailingZeros } = trimZeros(whole + fraction);
-  if (digits === "") return { sign: "", digits, exponent: 0 };
-  return { sign, digits, exponent: Number(exponent) - fraction.length + trailingZeros };
-}
-
-function isSame(one: Decimal, other: Decimal): boolean {
-  return one.digits === other.digits && one.exponent === other.exponent && one.sign === other.sign;
-}
-
-function isSmallFraction({ digits, exponent }: Decimal): boolean {
-  if (exponent >= 0) return false;
-  // Rounding the integer part cannot move it across 2^53, which is itself a double.
-  return Number(digits.slice(0, Math.max(0, digits.length + exponent))) < FRACTIONS_END;
-}
-
-/** By hand: a regular expression for trailing zeros takes quadratic time on hostile digits. */
-function trimZeros(text: string): { digits: string; trailingZeros: number } {
-  let start = 0;
-  while (text.charCodeAt(start) === ZERO) start++;
-  let end = text.length;
-  while (end > start && text.charCodeAt(end - 1) === ZERO) end--;
-  return { digits: text.slice(start, end), trailingZeros: text.length - end };
 }

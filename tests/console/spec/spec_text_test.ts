@@ -43,6 +43,17 @@ Deno.test("a text that is no JSON is refused at its fault", () => {
   assert.match(read.fault.message, /^This is not JSON: /);
 });
 
+Deno.test("the first number that would change is refused at its place", () => {
+  const text = '{"a": [1.5, {"b": 9007199254740993}], "c": 1e999}';
+  const read = readSpecText(text);
+  assert.ok(!read.ok);
+  const { from, to, message } = read.fault;
+  assert.equal(text.slice(from, to), "9007199254740993");
+  assert.match(message, /the nearest is 9007199254740992/);
+  assert.equal(readSpecText('{"a": 1e999}').ok, false);
+  assert.ok(readSpecText('{"a": [0.1, 1e22, -5]}').ok);
+});
+
 Deno.test("comments, other values, and texts too deep or too long are no specs", () => {
   const texts = ["", "[]", "7", "{} // note", "[".repeat(100_000), " ".repeat(4_000_001)];
   for (const text of texts) assert.equal(readSpecText(text).ok, false);

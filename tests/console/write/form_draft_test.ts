@@ -89,6 +89,21 @@ Deno.test("What is no number and no JSON is a fault at its place", () => {
   ]);
 });
 
+Deno.test("A number that would be sent as another one is a fault at its place", () => {
+  const draft = new Map<string, Draft>([
+    ["total", "1e999"],
+    ["lines", [new Map([["sku", "A-1"], ["qty", "9007199254740993"]])]],
+    ["free", '{"a":[1.5,{"b":9007199254740993}]}'],
+  ]);
+  const { faults } = read(draft);
+  assert.deepEqual(faults.map(({ path }) => path), ["data.total", "data.lines.0.qty", "data.free"]);
+  assert.match(faults[0]!.message, /beyond the range/);
+  assert.match(faults[1]!.message, /the nearest is 9007199254740992/);
+  assert.match(faults[2]!.message, /^b: .*the nearest is 9007199254740992/);
+  const exact = '{"__proto__":9007199254740992,"c":1e22,"d":0.1}';
+  assert.deepEqual(read(new Map([["free", exact]])).faults, []);
+});
+
 Deno.test("Data becomes the draft that means it", () => {
   const value = {
     name: "Ada",

@@ -8,6 +8,7 @@ import { hrefOfNode } from "./node_address.ts";
 
 /** Deeper lists are not indented any further: a chain may be as long as the graph. */
 const LEVELS_MAX = 12;
+const INDENT_REM = 1.25;
 
 interface Line {
   readonly node: GraphNode;
@@ -23,7 +24,7 @@ export function GraphList({ graph, root, start }: DrawingProps) {
     <ul class="graph-list" aria-label="Causes and effects">
       {lines.map(({ node, edge, level }) => (
         // The lines are not nested, for a chain may be as long as the graph; each tells its level.
-        <li key={node.id} aria-level={level} class={`level-${Math.min(level, LEVELS_MAX)}`}>
+        <li key={node.id} aria-level={level} style={{ marginLeft: indentOf(level) }}>
           {edge !== undefined && <span class="quiet">{`${edge.label} `}</span>}
           <Name node={node} isStart={node.id === start} />
           {further.get(node.id)?.map(({ to, label }) => (
@@ -35,6 +36,10 @@ export function GraphList({ graph, root, start }: DrawingProps) {
       ))}
     </ul>
   );
+}
+
+function indentOf(level: number): string {
+  return `${INDENT_REM * (Math.min(level, LEVELS_MAX) - 1)}rem`;
 }
 
 /** From a cause down to all that it has set off, before what came after it. */

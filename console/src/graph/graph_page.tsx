@@ -5,6 +5,7 @@ import type { Refusal } from "@daybook/client";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { connection } from "../shell/connection.ts";
+import { eventId } from "../shell/event_id.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf } from "../shell/router.ts";
 import { type EffectsGraph, idOfEvent, NODES_MAX } from "./effects_graph.ts";
@@ -23,7 +24,7 @@ export interface GraphProps {
 export function CausalGraph({ type, id, index }: GraphProps) {
   const { db } = connection.value;
   const start = useMemo(
-    () => ({ key: `${type}:${id}`, stream_id: String(index).padStart(12, "0") }),
+    () => ({ key: `${type}:${id}`, stream_id: eventId(index) }),
     [type, id, index],
   );
   const loaded = useLoaded((signal) => loadGraph(db, start, signal), [db, start]);

@@ -1,6 +1,7 @@
 /** Asks the server for what caused an event, and for what it has set off, step by step. */
 
 import type { Client, Delivery, Refusal } from "@daybook/client";
+import { startBefore } from "../shell/event_id.ts";
 import {
   buildGraph,
   type EffectsGraph,
@@ -65,8 +66,7 @@ function labelOf({ scheduled, saga }: Metadata): string {
 }
 
 async function readEvent(db: Client, { key, stream_id }: EventPlace, signal: AbortSignal) {
-  const index = Number(stream_id);
-  const start = index === 0 ? undefined : String(index - 1).padStart(12, "0");
+  const start = startBefore(Number(stream_id));
   const answer = await handleOf(db, key).eventsPage({ start, count: 1, signal });
   if (!answer.ok) return answer as Refusal;
   const [entry] = answer.data;

@@ -1,33 +1,25 @@
 /** The anchors of the environment, newest first, and making one now. */
 
 import { useState } from "preact/hooks";
-import type { Anchor, Refusal } from "@daybook/client";
+import type { Anchor } from "@daybook/client";
 import { CopyButton } from "../parts/copy_button.tsx";
 import { EmptyState } from "../parts/empty_state.tsx";
 import { PagedTable } from "../parts/paged_table.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { TimeText } from "../parts/time_text.tsx";
 import { connection } from "../shell/connection.ts";
+import { useMakeAnchor } from "./use_make_anchor.ts";
 
 export function Anchors() {
-  const { db, admin } = connection.value;
+  const { db } = connection.value;
   const [version, setVersion] = useState(0);
-  const [refusal, setRefusal] = useState<Refusal>();
-  const [isMaking, setMaking] = useState(false);
-
-  async function make(): Promise<void> {
-    setMaking(true);
-    const answer = await admin!.anchors.make();
-    setMaking(false);
-    setRefusal(answer.ok ? undefined : answer as Refusal);
-    setVersion(version + 1);
-  }
+  const { make, isMaking, refusal } = useMakeAnchor(() => setVersion(version + 1));
 
   return (
     <section aria-label="Anchors">
       <div class="row">
         <h2>Anchors</h2>
-        {admin !== undefined && (
+        {make !== undefined && (
           <button type="button" disabled={isMaking} onClick={make}>Make one now</button>
         )}
       </div>

@@ -1,8 +1,5 @@
 /** The bundle of one event: fetched, verified in the page by the pinned keys, kept as a file. */
 
-import { useState } from "preact/hooks";
-import type { Refusal } from "@daybook/client";
-import type { Admin } from "@daybook/client/admin";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
 import { saveFile } from "../parts/save_file.ts";
@@ -14,6 +11,7 @@ import { callsOf } from "../shell/settled.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
 import { type EventChoice, streamMeant } from "./event_choice.ts";
 import { judge } from "./evidence.ts";
+import { useMakeAnchor } from "./use_make_anchor.ts";
 import { Verdict } from "./verdict.tsx";
 
 export interface EventProofProps {
@@ -22,14 +20,12 @@ export interface EventProofProps {
 }
 
 export function EventProof({ choice, scope }: EventProofProps) {
-  const { db, admin } = connection.value;
+  const { db } = connection.value;
   const { type, id, index } = choice;
   const bundle = useLoaded((signal) => callsOf(db, type)(id).attestation(index, { signal }), [db]);
   return (
     <section class="card" aria-label="Proof">
-      {bundle.now.value.refusal !== undefined && admin !== undefined && (
-        <MakeAnchor admin={admin} onMade={bundle.reload} />
-      )}
+      {bundle.now.value.refusal !== undefined && <MakeAnchor onMade={bundle.reload} />}
       <LoadingView of={bundle}>
         {(value) => <BundleView bundle={value} choice={choice} scope={scope} />}
       </LoadingView>
@@ -38,18 +34,9 @@ export function EventProof({ choice, scope }: EventProofProps) {
 }
 
 /** An event is proven by an anchor that was made after it. */
-function MakeAnchor({ admin, onMade }: { admin: Admin; onMade: () => void }) {
-  const [isMaking, setMaking] = useState(false);
-  const [refusal, setRefusal] = useState<Refusal>();
-
-  async function make(): Promise<void> {
-    setMaking(true);
-    const answer = await admin.anchors.make();
-    setMaking(false);
-    setRefusal(answer.ok ? undefined : answer as Refusal);
-    if (answer.ok) onMade();
-  }
-
+function MakeAnchor({ onMade }: { onMade: () => void }) {
+  const { make, isMaking, refusal } = useMakeAnchor(onMade);
+  if (make === undefined) return null;
   return (
     <>
       <button type="button" class="primary" disabled={isMaking} onClick={make}>

@@ -1,5 +1,8 @@
 /** What differs between two states, and which event made a field what it is. */
 
+import { equalValues } from "../../../src/domain/handler/value.ts";
+import type { JsonValue } from "../../../src/domain/json.ts";
+import { ownMember } from "./own_member.ts";
 import type { Timeline } from "./stream_fold.ts";
 
 export type Path = readonly (string | number)[];
@@ -34,11 +37,11 @@ function collect(before: unknown, after: unknown, path: Path, changes: Change[])
     }
   } else {
     for (const name of Object.keys(before)) {
-      collect(ownOf(before, name), ownOf(after, name), [...path, name], changes);
+      collect(ownMember(before, name), ownMember(after, name), [...path, name], changes);
     }
     for (const name of Object.keys(after)) {
       if (Object.hasOwn(before, name)) continue;
-      collect(undefined, ownOf(after, name), [...path, name], changes);
+      collect(undefined, ownMember(after, name), [...path, name], changes);
     }
   }
 }
@@ -47,14 +50,9 @@ function isBranch(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-function ownOf(value: unknown, name: string | number): unknown {
-  if (!isBranch(value) || !Object.hasOwn(value, name)) return undefined;
-  return (value as Record<string, unknown>)[name];
-}
-
 /** The value at a path; undefined if there is none. */
 export function valueAt(state: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, step) => ownOf(value, step), state);
+  return path.reduce<unknown>((value, step) => ownMember(value, step), state);
 }
 
 /**
@@ -91,11 +89,17 @@ function isUntouched(a: unknown, b: unknown, path: Path): boolean {
   let [one, other] = [a, b];
   for (const step of path) {
     if (isBranch(one) && one === other) return true;
-    [one, other] = [ownOf(one, step), ownOf(other, step)];
+    [one, other] = [ownMember(one, step), ownMember(other, step)];
   }
   return isBranch(one) && one === other;
 }
 
 function isSameAt(a: unknown, b: unknown, path: Path): boolean {
-  return changesBetween(valueAt(a, path), valueAt(b, path)).length === 0;
+  return isSame(valueAt(a, path), valueAt(b, path));
+}
+
+/** Whether both have the same values; the order of keys is no difference. */
+export function isSame(one: unknown, other: unknown): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return equalValues(one as JsonValue, other as JsonValue, { left: Infinity });
 }

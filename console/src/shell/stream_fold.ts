@@ -10,6 +10,7 @@ import { compileHandler } from "../../../src/domain/handler/compile_handler.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
 import type { Handler } from "../../../src/domain/handler/handler.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
+import { ownMember } from "./own_member.ts";
 
 export type Handlers = ReadonlyMap<string, Handler>;
 
@@ -30,22 +31,17 @@ export interface Timeline {
 
 /** The handlers of an aggregate type of a spec; undefined if one is a module, or not a handler. */
 export function compileHandlers(aggregateType: unknown): Handlers | undefined {
-  const events = memberOf(aggregateType, "events");
+  const events = ownMember(aggregateType, "events");
   if (typeof events !== "object" || events === null) return undefined;
   const handlers = new Map<string, Handler>();
   for (const [name, definition] of Object.entries(events)) {
-    const handler = memberOf(definition, "handler");
+    const handler = ownMember(definition, "handler");
     if (handler === undefined) continue;
     const compiled = compileHandler(handler as JsonValue, name);
     if (!compiled.ok) return undefined;
     handlers.set(name, compiled.handler);
   }
   return handlers;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Record<string, unknown>)[name];
 }
 
 /** A state is kept after each so many events, or more where that copies much. */
@@ -152,7 +148,7 @@ function membersBeside(before: unknown, state: unknown): number {
   // Where elements were removed from a list, the others are the same at other places.
   const moved = Array.isArray(state) && Array.isArray(before) ? new Set(before) : undefined;
   return names.reduce((sum, name) => {
-    const member = memberOf(state, name);
-    return moved?.has(member) ? sum : sum + membersBeside(memberOf(before, name), member);
+    const member = ownMember(state, name);
+    return moved?.has(member) ? sum : sum + membersBeside(ownMember(before, name), member);
   }, names.length);
 }

@@ -8,6 +8,7 @@ import { LoadingView } from "../parts/loading_view.tsx";
 import { StatusChip } from "../parts/status_chip.tsx";
 import { TimeText } from "../parts/time_text.tsx";
 import { connection } from "../shell/connection.ts";
+import { startBefore } from "../shell/event_id.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf } from "../shell/router.ts";
 import { callsOf } from "../shell/settled.ts";
@@ -91,16 +92,18 @@ function CausedBy({ metadata: { implied_by: cause, saga, scheduled } }: { metada
 
 /** Reads this event; the key stays out of what is copied. */
 function curlOf(type: string, id: string, index: number): string {
-  const start = index === 0 ? "" : `&start=${String(index - 1).padStart(12, "0")}`;
+  const start = startBefore(index);
+  const query = `count=1${start === undefined ? "" : `&start=${start}`}`;
   const path = `${encodeURIComponent(type)}/${encodeURIComponent(id)}`;
-  const url = `${location.origin}/${path}/events?count=1${start}`;
+  const url = `${location.origin}/${path}/events?${query}`;
   return `curl -s -H "Authorization: Bearer $DAYBOOK_KEY" '${url}'`;
 }
 
 function clientCallOf(type: string, id: string, index: number): string {
-  const start = index === 0 ? "" : `, start: "${String(index - 1).padStart(12, "0")}"`;
+  const start = startBefore(index);
+  const from = start === undefined ? "" : `, start: "${start}"`;
   return `const { data: [entry] } = await db.${type}(${JSON.stringify(id)})` +
-    `.eventsPage({ count: 1${start} }).orThrow();`;
+    `.eventsPage({ count: 1${from} }).orThrow();`;
 }
 
 function Effects({ type, id, index }: Omit<EventDetailProps, "events">) {

@@ -3,6 +3,7 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { AnyTypes, Client, EventEntry, Refusal } from "@daybook/client";
 import { callsOf } from "../shell/settled.ts";
+import { startBefore } from "../shell/event_id.ts";
 
 export type Entry = EventEntry<AnyTypes["aggregates"][string]["events"]>;
 
@@ -23,11 +24,6 @@ export interface StreamEvents {
 
 const PAGE_EVENTS = 500;
 const PAGES_AT_ONCE = 4;
-
-/** An event's id is its index in twelve digits. */
-export function idOfEvent(index: number): string {
-  return String(index).padStart(12, "0");
-}
 
 /** How many of the first `count` events of a stream stand in the page. */
 function countIn(page: number, count: number): number {
@@ -64,9 +60,8 @@ export function openStreamEvents(db: Client, type: string, id: string): StreamEv
     const events: Entry[] = [...before];
     // The server ends a page early where its bytes would be too many.
     while (events.length < PAGE_EVENTS) {
-      const last = first + events.length - 1;
       const answer = await callsOf(db, type)(id).eventsPage({
-        start: last < 0 ? undefined : idOfEvent(last),
+        start: startBefore(first + events.length),
         count: PAGE_EVENTS - events.length,
         signal: ending.signal,
       });

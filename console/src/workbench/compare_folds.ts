@@ -6,6 +6,7 @@ import { compileHandler } from "../../../src/domain/handler/compile_handler.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
 import type { Handler } from "../../../src/domain/handler/handler.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
+import { isSame } from "../shell/state_changes.ts";
 import { createTimeline, type Handlers, type State, type Timeline } from "../shell/stream_fold.ts";
 
 export type EditedHandlers =
@@ -99,19 +100,4 @@ function foldOne(handler: Handler, state: JsonObject, event: StoredEvent): State
   ]]);
   const folded = fold(handlers, state, [event], newFoldBudget());
   return folded.ok ? folded.value : undefined;
-}
-
-/** Whether both have the same values; the order of keys is no difference. */
-function isSame(one: unknown, other: unknown): boolean {
-  if (Object.is(one, other)) return true;
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) {
-    return false;
-  }
-  if (Array.isArray(one) !== Array.isArray(other)) return false;
-  const names = Object.keys(one);
-  return names.length === Object.keys(other).length &&
-    names.every((name) =>
-      Object.hasOwn(other, name) &&
-      isSame((one as Record<string, unknown>)[name], (other as Record<string, unknown>)[name])
-    );
 }

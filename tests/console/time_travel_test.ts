@@ -38,6 +38,7 @@ test("Any two lengths are compared", async (console) => {
   await console.go(`/streams/customer/${CUSTOMER}?view=states&base=1`);
   const changes = page.getByRole("region", { name: "Changes" });
   await changes.getByText("Changes since 1 event").waitFor();
+  await changes.getByText("orders", { exact: true }).waitFor();
   assert.equal(length, 4);
   assert.match((await changes.textContent())!, /orders.*nothing → 3/);
 });

@@ -20,6 +20,7 @@ test("The slider shows the state after each event, moved by the keyboard, and ma
   await page.getByText("State after 2 of 2 events").waitFor();
   await page.getByText('"declined"', { exact: true }).first().waitFor();
   assert.match(await lineOf(page, "status"), /"declined"/);
+  await page.locator(".json .changed").nth(1).waitFor();
   assert.equal(await page.locator(".json .changed").count(), 2);
   await console.picture("time_travel");
   await slider.focus();

@@ -61,7 +61,7 @@ test("A handler is edited by the keyboard, and the states of a stream are compar
   // Nothing was written or deployed.
   const { version } = await shop.admin.specs.current().orThrow();
   assert.equal(version, 1);
-  await page.getByRole("button", { name: "Take it into the spec" }).click();
+  await page.getByRole("button", { name: "Copy this change into the spec draft" }).click();
   await page.getByLabel("Spec as JSON").waitFor();
   const draft = await page.evaluate<string>(KEPT_DRAFT);
   assert.deepEqual(JSON.parse(draft).aggregate_types.order.events.was_declined.handler, [
@@ -70,8 +70,37 @@ test("A handler is edited by the keyboard, and the states of a stream are compar
   await page.goBack();
   await page.reload();
   await page.getByText("After 2 of 2 events, 2 fields differ").waitFor();
-  await page.getByRole("button", { name: "Back to the deployed one" }).click();
+  await page.getByRole("button", { name: "Discard the change" }).click();
   await page.getByText("Both handlers give the same states").waitFor();
+});
+
+test("A changed handler stays in the tab until it is discarded, and the page leads back to it", async (console) => {
+  const { page } = console;
+  const EDITED = '[{"set": {"target": "status", "value": "paid up"}}]';
+  await console.go("/workbench/order/was_paid");
+  const editor = page.getByLabel("Handler of order.was_paid");
+  const deployed = await editor.inputValue();
+  const discard = page.getByRole("button", { name: "Discard the change" });
+  assert.equal(await discard.count(), 0);
+  await editor.fill(EDITED);
+  await discard.waitFor();
+  await console.go("/spec");
+  await page.getByRole("heading", { name: "Spec" }).first().waitFor();
+  // By the menu, which names no handler.
+  await console.go("/workbench");
+  await page.getByLabel("Handler of order.was_placed").waitFor();
+  await page.getByRole("link", { name: "order.was_paid" }).click();
+  assert.equal(await editor.inputValue(), EDITED);
+  await page.getByText("The change stays in this tab").waitFor();
+  await console.checkAccess();
+  await editor.fill(" ".repeat(100_001));
+  await page.getByText("This text is too long to stay in the tab").waitFor();
+  await discard.click();
+  assert.equal(await editor.inputValue(), deployed);
+  await discard.waitFor({ state: "detached" });
+  await page.reload();
+  await editor.waitFor();
+  assert.equal(await editor.inputValue(), deployed);
 });
 
 test("A schema is drafted from recent events, and what they hold is shown as text", async (console) => {

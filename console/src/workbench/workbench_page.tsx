@@ -5,9 +5,10 @@ import { Choice, Field } from "../parts/field.tsx";
 import { LoadingView } from "../parts/loading_view.tsx";
 import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
-import { goTo, place, setQuery } from "../shell/router.ts";
+import { goTo, hrefOf, place, setQuery } from "../shell/router.ts";
 import { callsOf } from "../shell/settled.ts";
 import { HandlerBench } from "./handler_bench.tsx";
+import { keptHandlers } from "./kept_handlers.ts";
 import { SchemaDraft } from "./schema_draft.tsx";
 
 const STREAMS_OFFERED = 8;
@@ -71,6 +72,7 @@ function Chosen({ spec }: { spec: unknown }) {
         <button type="submit">Fold it</button>
       </form>
       <Streams key={type} type={type} />
+      <OtherChanges type={type} event={event} />
       <HandlerBench
         key={`${type}.${event}`}
         type={type}
@@ -82,6 +84,23 @@ function Chosen({ spec }: { spec: unknown }) {
       />
       <SchemaDraft key={`schema of ${type}.${event}`} type={type} event={event} />
     </>
+  );
+}
+
+/** The way back to what was changed before, for the page opens with the first handler. */
+function OtherChanges({ type, event }: { type: string; event: string }) {
+  const others = keptHandlers(connection.value.instanceId)
+    .filter((each) => each.type !== type || each.event !== event);
+  if (others.length === 0) return null;
+  return (
+    <p class="note">
+      Also changed in this tab: {others.map((each, at) => (
+        <span key={at}>
+          {at > 0 && ", "}
+          <a href={hrefOf(["workbench", each.type, each.event])}>{each.type}.{each.event}</a>
+        </span>
+      ))}
+    </p>
   );
 }
 

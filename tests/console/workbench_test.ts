@@ -93,6 +93,10 @@ test("A changed handler stays in the tab until it is discarded, and the page lea
   assert.equal(await editor.inputValue(), EDITED);
   await page.getByText("The change stays in this tab").waitFor();
   await console.checkAccess();
+  await editor.fill('[{"set": {"target": "n", "value": 12345678901234567890}}]');
+  const copy = page.getByRole("button", { name: "Copy this change into the spec draft" });
+  await copy.click();
+  await page.getByRole("alert").getByText("the nearest is 12345678901234567000").waitFor();
   await editor.fill(" ".repeat(100_001));
   await page.getByText("This text is too long to stay in the tab").waitFor();
   await discard.click();

@@ -38,32 +38,44 @@ export const TEXT_CHARACTERS_MAX = 4_000_000;
 const MARKED_MAX = 80;
 
 export function readSpecText(text: string): SpecText {
+  const read = readJsonText(text);
+  if (!read.ok) return read;
+  const { value, root } = read;
+  if (!isJsonObject(value)) return faultAt(0, 0, "A spec is an object.");
+  const fault = numberFault(text, root);
+  if (fault !== undefined) return { ok: false, fault };
+  return { ok: true, spec: value, locate: (path) => rangeOf(root, path) };
+}
+
+/** A value in the text, with its place. */
+export type JsonNode = Node;
+
+export type JsonText =
+  | { readonly ok: true; readonly value: unknown; readonly root: JsonNode }
+  | { readonly ok: false; readonly fault: TextFault };
+
+/** What any text is as JSON. Its numbers may be others than those that were typed. */
+export function readJsonText(text: string): JsonText {
   if (text.length > TEXT_CHARACTERS_MAX) return faultAt(0, 0, "The text is too long for a spec.");
   const errors: ParseError[] = [];
-  let tree: Node | undefined;
-  let spec: unknown;
   try {
-    tree = parseTree(text, errors, { disallowComments: true });
+    const root = parseTree(text, errors, { disallowComments: true });
     const [first] = errors;
     if (first !== undefined) {
       const message = `This is not JSON: ${spaced(printParseErrorCode(first.error))}`;
       return faultAt(first.offset, first.offset + first.length, message);
     }
     // Not from the tree: a key such as __proto__ must be an ordinary one.
-    spec = JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return root === undefined ? faultAt(0, 0, "There is no text.") : { ok: true, value, root };
   } catch (error) {
     const reason = error instanceof RangeError ? "it nests too deeply" : (error as Error).message;
     return faultAt(0, 0, `This is not JSON: ${reason}`);
   }
-  if (!isJsonObject(spec) || tree === undefined) return faultAt(0, 0, "A spec is an object.");
-  const root = tree;
-  const fault = numberFault(text, root);
-  if (fault !== undefined) return { ok: false, fault };
-  return { ok: true, spec, locate: (path) => rangeOf(root, path) };
 }
 
 /** The first number that would be another one as a double: the server would not see what it was. */
-function numberFault(text: string, root: Node): TextFault | undefined {
+export function numberFault(text: string, root: Node): TextFault | undefined {
   const open = [root];
   for (let node = open.pop(); node !== undefined; node = open.pop()) {
     // The last one is looked at first.
@@ -78,7 +90,7 @@ function numberFault(text: string, root: Node): TextFault | undefined {
   return undefined;
 }
 
-function faultAt(from: number, to: number, message: string): SpecText {
+function faultAt(from: number, to: number, message: string): { ok: false; fault: TextFault } {
   return { ok: false, fault: { from, to, message } };
 }
 

@@ -5,9 +5,10 @@ import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import { compileHandler } from "../../../src/domain/handler/compile_handler.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
 import type { Handler } from "../../../src/domain/handler/handler.ts";
-import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
+import type { JsonObject } from "../../../src/domain/json.ts";
 import { isSame } from "../shell/state_changes.ts";
 import { createTimeline, type Handlers, type State, type Timeline } from "../shell/stream_fold.ts";
+import { readHandlerText } from "./handler_text.ts";
 
 export type EditedHandlers =
   | { readonly ok: true; readonly handlers: Handlers }
@@ -29,21 +30,11 @@ export interface Comparison {
   readonly firstDifference: number | undefined;
 }
 
-/** As long as a whole spec may be. */
-const TEXT_CHARACTERS_MAX = 1_048_576;
-
 /** The deployed handlers with another one for `eventType`, which `text` has as JSON. */
 export function editHandlers(deployed: Handlers, eventType: string, text: string): EditedHandlers {
-  if (text.length > TEXT_CHARACTERS_MAX) {
-    return { ok: false, faults: [{ path: "", message: "The text is too long for a handler." }] };
-  }
-  let definition: JsonValue;
-  try {
-    definition = JSON.parse(text);
-  } catch (error) {
-    return { ok: false, faults: [{ path: "", message: (error as Error).message }] };
-  }
-  const compiled = compileHandler(definition, "handler");
+  const read = readHandlerText(text);
+  if (!read.ok) return { ok: false, faults: [{ path: "", message: read.error }] };
+  const compiled = compileHandler(read.definition, "handler");
   if (!compiled.ok) return { ok: false, faults: compiled.violations };
   return { ok: true, handlers: new Map(deployed).set(eventType, compiled.handler) };
 }

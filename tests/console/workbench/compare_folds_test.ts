@@ -79,3 +79,13 @@ Deno.test("editHandlers() tells what is wrong, and where", () => {
   const unknown = editHandlers(HANDLERS, "was_added", '[{"sett": {"target": "a"}}]');
   assert.equal(!unknown.ok && unknown.faults[0]!.path, "handler[0].sett");
 });
+
+Deno.test("editHandlers() names a number that would become another one, and takes all others", () => {
+  const large = '[\n  {"set": {"target": "n", "value": 12345678901234567890}}\n]';
+  const refused = editHandlers(HANDLERS, "was_added", large);
+  const [fault] = refused.ok ? [] : refused.faults;
+  assert.match(fault!.message, /^Line 2: .*the nearest is 12345678901234567000/);
+  for (const number of ["1.0", "1e2", "-0.10", "9007199254740992"]) {
+    edited(`{"set": {"target": "n", "value": ${number}}}`);
+  }
+});

@@ -136,7 +136,6 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "preact": ["console/src/parts"],
       "@daybook/client": ["console/src/parts"],
-      "@tanstack/virtual-core": ["console/src/parts/virtual_rows.ts"],
     },
   },
   "console/src": {

@@ -1,12 +1,15 @@
 /** Streams in the console: found by type and id, their events, and what an event has set off. */
 
 import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
 import { CUSTOMER, ORDERS } from "./shop/console_shop.ts";
 import { consoleTests } from "./shop/open_page.ts";
 
 const LONG = "10NG00001";
 const LONG_EVENTS = 1_200;
 const LAST = new RegExp(`^${LONG_EVENTS - 1} was_noted`);
+const ENDLESS = "END1E5500";
+const ENDLESS_EVENTS = 3_000_000;
 const HOSTILE = "H0ST11E01";
 const SCRIPT =
   `<img src=x onerror="globalThis.wasRun = true"><script>globalThis.wasRun = true</script>`;
@@ -62,6 +65,94 @@ test("Of a long stream, what is looked at is loaded: the end as fast as the begi
   assert.ok(pages.length <= 3, `${pages.length} pages were loaded`);
   await page.getByLabel("Order", { exact: true }).selectOption("newest");
   await page.getByRole("link", { name: LAST }).waitFor();
+});
+
+/** No server of a test has the time to write them, so their pages are made up. */
+async function serveEndless(page: Page, base: string): Promise<string[]> {
+  const asked: string[] = [];
+  await page.route(`${base}/order/${ENDLESS}/*`, async (route) => {
+    const url = new URL(route.request().url());
+    if (url.pathname.endsWith("/length")) {
+      return await route.fulfill({ json: { ok: true, length: ENDLESS_EVENTS } });
+    }
+    asked.push(url.search);
+    const start = url.searchParams.get("start");
+    const first = start === null ? 0 : Number(start) + 1;
+    const count = Math.min(Number(url.searchParams.get("count")), ENDLESS_EVENTS - first);
+    const data = Array.from({ length: count }, (_, at) => ({
+      event: {
+        type: "was_noted",
+        data: { at: first + at },
+        metadata: { timestamp: "2026-01-01T00:00:00.000Z" },
+      },
+      hash: "0".repeat(64),
+      stream_id: String(first + at).padStart(12, "0"),
+    }));
+    await route.fulfill({ json: { ok: true, data, truncated: first + count < ENDLESS_EVENTS } });
+  });
+  return asked;
+}
+
+/** Run in the page: the number of the first event that is visible as a whole. */
+const TOP_EVENT = `(() => {
+  const list = document.querySelector(".virtual");
+  const { top } = list.getBoundingClientRect();
+  const row = [...list.querySelectorAll(".virtual-row")]
+    .find((row) => row.getBoundingClientRect().top >= top);
+  return Number(row.getAttribute("aria-posinset")) - 1;
+})()`;
+
+/** Run in the page: as a thumb goes in a moment from the end of a list to its middle. */
+const DRAG_TO_MIDDLE = `(async () => {
+  const list = document.querySelector(".virtual");
+  for (let step = 20; step >= 10; step--) {
+    list.scrollTop = list.scrollHeight * step / 20;
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+})()`;
+
+async function untilTop(page: Page, index: number): Promise<void> {
+  const endsAt = Date.now() + 10_000;
+  for (;;) {
+    const top = await page.evaluate<number>(TOP_EVENT);
+    if (top === index) return;
+    assert.ok(Date.now() < endsAt, `event ${top} is the first, not ${index}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+test("Every event of a stream of millions can be reached, by its scrollbar, wheel and keys", async (console) => {
+  const { page, shop } = console;
+  const asked = await serveEndless(page, shop.base);
+  await console.go(`/streams/order/${ENDLESS}`);
+  const list = page.getByRole("list", { name: `Events of order:${ENDLESS}` });
+  await page.getByRole("link", { name: /^0 was_noted/ }).waitFor();
+  await list.focus();
+  await page.keyboard.press("End");
+  await page.getByRole("link", { name: /^2999999 was_noted/ }).waitFor();
+  await page.keyboard.press("Home");
+  await page.getByRole("link", { name: /^0 was_noted/ }).waitFor();
+  const before = asked.length;
+  await page.evaluate(DRAG_TO_MIDDLE);
+  await page.getByRole("link", { name: /^1[45]\d{5} was_noted/ }).first().waitFor();
+  assert.ok(asked.length - before <= 2, `${asked.length - before} pages were loaded`);
+  const middle = await page.evaluate<number>(TOP_EVENT);
+  assert.ok(Math.abs(middle - ENDLESS_EVENTS / 2) < ENDLESS_EVENTS / 100, `${middle}`);
+  // The wheel turns by 10 rows of 40 px, and what it leads to stays there.
+  await list.hover();
+  for (let turns = 1; turns <= 3; turns++) {
+    await page.mouse.wheel(0, 400);
+    await untilTop(page, middle + turns * 10);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    assert.equal(await page.evaluate<number>(TOP_EVENT), middle + turns * 10);
+  }
+  await page.keyboard.press("ArrowDown");
+  await untilTop(page, middle + 31);
+  assert.ok(await page.locator(".virtual-row").count() < 60);
+  await console.go(`/streams/order/${ENDLESS}?event=2345678`);
+  await page.getByRole("region", { name: "Event 2345678" }).waitFor();
+  await page.getByRole("link", { name: /^2345678 was_noted/ }).waitFor();
+  await console.checkAccess();
 });
 
 test("Whatever an event says is shown as text and runs nothing", async (console) => {

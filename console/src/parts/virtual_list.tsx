@@ -13,18 +13,18 @@ export interface VirtualListProps extends VirtualRowsOptions {
 }
 
 export function VirtualList({ label, row, ...options }: VirtualListProps) {
-  const { scroller, items, totalPx } = useVirtualRows(options);
+  const { scroller, items, spacePx } = useVirtualRows(options);
   return (
     <div class="virtual" ref={scroller} role="list" aria-label={label} tabIndex={0}>
-      <div class="virtual-space" style={{ height: `${totalPx}px` }}>
-        {items.map(({ index, start }) => (
+      <div class="virtual-space" style={{ height: `${spacePx}px` }}>
+        {items.map(({ index, startPx }) => (
           <div
             key={index}
             role="listitem"
             aria-setsize={options.count}
             aria-posinset={index + 1}
             class="virtual-row"
-            style={{ height: `${options.rowPx}px`, transform: `translateY(${start}px)` }}
+            style={{ height: `${options.rowPx}px`, transform: `translateY(${startPx}px)` }}
           >
             {row(index)}
           </div>

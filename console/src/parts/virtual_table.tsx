@@ -31,7 +31,7 @@ const COLUMN_PX = 150;
 const CELL_CHARACTERS_MAX = 200;
 
 export function VirtualTable({ label, columns, rows, lead, sort, onSort }: VirtualTableProps) {
-  const { scroller, items, totalPx } = useVirtualRows({ count: rows.length, rowPx: ROW_PX });
+  const { scroller, items, spacePx } = useVirtualRows({ count: rows.length, rowPx: ROW_PX });
   const shown = columns.slice(0, COLUMNS_SHOWN_MAX);
   const width = `max(100%, ${LEAD_PX + shown.length * COLUMN_PX}px)`;
   return (
@@ -58,14 +58,14 @@ export function VirtualTable({ label, columns, rows, lead, sort, onSort }: Virtu
             ))}
           </div>
         </div>
-        <div role="rowgroup" class="virtual-space" style={{ width, height: `${totalPx}px` }}>
-          {items.map(({ index, start }) => (
+        <div role="rowgroup" class="virtual-space" style={{ width, height: `${spacePx}px` }}>
+          {items.map(({ index, startPx }) => (
             <div
               key={index}
               role="row"
               aria-rowindex={index + 2}
               class="virtual-row grid-row"
-              style={{ height: `${ROW_PX}px`, transform: `translateY(${start}px)` }}
+              style={{ height: `${ROW_PX}px`, transform: `translateY(${startPx}px)` }}
             >
               <span role="rowheader" class="grid-lead">{lead(rows[index]!, index)}</span>
               {shown.map((name) => <Cell key={name} value={rows[index]![name]} />)}

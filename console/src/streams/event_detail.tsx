@@ -1,6 +1,6 @@
 /** One event in full: what it says, who wrote it, its place in the chain, what it has set off. */
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { EventEffects } from "@daybook/client";
 import { CopyButton } from "../parts/copy_button.tsx";
 import { JsonView } from "../parts/json_view.tsx";
@@ -13,7 +13,7 @@ import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf } from "../shell/router.ts";
 import { callsOf } from "../shell/settled.ts";
 import { hrefOfStream } from "../shell/stream_address.ts";
-import type { StreamEvents } from "./stream_events.ts";
+import type { Entry, StreamEvents } from "./stream_events.ts";
 
 export interface EventDetailProps {
   readonly type: string;
@@ -24,7 +24,9 @@ export interface EventDetailProps {
 
 export function EventDetail({ type, id, index, events }: EventDetailProps) {
   useEffect(() => events.need(index, index), [events, index]);
-  const entry = events.at(index);
+  // Its page may be dropped while the list beside it shows others.
+  const kept = useMemo<{ entry?: Entry | undefined }>(() => ({}), [events, index]);
+  const entry = kept.entry ??= events.at(index);
   if (entry === undefined) return <p class="quiet" role="status">Loading</p>;
   const { event, hash } = entry;
   return (

@@ -1,7 +1,7 @@
 /** The workbench: an edited handler beside the deployed one, and a drafted schema. */
 
 import assert from "node:assert/strict";
-import { ORDERS } from "./shop/console_shop.ts";
+import { CUSTOMER, ORDERS } from "./shop/console_shop.ts";
 import { consoleTests } from "./shop/open_page.ts";
 
 const HOSTILE = "0R1SE0001";
@@ -105,6 +105,43 @@ test("A changed handler stays in the tab until it is discarded, and the page lea
   await page.reload();
   await editor.waitFor();
   assert.equal(await editor.inputValue(), deployed);
+});
+
+test("A changed handler is tried on the last streams that have the event, and each leads to its states", async (console) => {
+  const { page, shop } = console;
+  const paid = Array.from({ length: 21 }, (_, at) => `PA1D${String(at).padStart(5, "A")}`);
+  for (const [at, id] of paid.entries()) {
+    await shop.db.order!(id).was_placed!({ customer: CUSTOMER, total: 1 }).orThrow();
+    await shop.db.order!(id).was_paid!({ amount: at }).orThrow();
+  }
+  await console.go("/workbench/order/was_paid");
+  const editor = page.getByLabel("Handler of order.was_paid");
+  const button = page.getByRole("button", { name: "Try it on the last 20 streams" });
+  await editor.waitFor();
+  assert.equal(await button.isDisabled(), true);
+  // Amounts of 15 and more are kept in a member of their own: those of the last six streams.
+  const deployed = JSON.parse(await editor.inputValue());
+  const large = {
+    if: { gte: ["$.data.amount", 15] },
+    then: { set: { target: "large", value: true } },
+  };
+  await editor.fill(JSON.stringify([...deployed, large]));
+  await button.click();
+  await page.getByText("The states of 6 of 20 streams differ.").waitFor();
+  const rows = page.getByRole("table", { name: "Streams that were tried" }).getByRole("row");
+  const texts = (await rows.allInnerTexts()).slice(1);
+  assert.deepEqual(texts.map((text) => text.split("\t")[0]!.trim()), paid.slice(1).reverse());
+  assert.equal(texts.filter((text) => text.includes("same")).length, 14);
+  assert.match(texts[0]!, /differ since event 1, at the end in 1 field/);
+  await console.picture("workbench_streams");
+  await console.checkAccess();
+  await page.getByRole("link", { name: paid[20] }).click();
+  await page.getByText("After 2 of 2 events, 1 field differs").waitFor();
+  await editor.fill("[{");
+  await page.getByText("The handler has changed since. Try it again.").waitFor();
+  await button.click();
+  await page.getByText("This is not a handler yet.").first().waitFor();
+  await page.getByRole("button", { name: "Discard the change" }).click();
 });
 
 test("A schema is drafted from recent events, and what they hold is shown as text", async (console) => {

@@ -6,6 +6,7 @@ import { connection } from "../shell/connection.ts";
 import { goTo } from "../shell/router.ts";
 import { compileHandlers } from "../shell/stream_fold.ts";
 import { keepDraft, readDraft } from "../spec/kept_draft.ts";
+import { ManyStreams } from "./many_streams.tsx";
 import { keepHandler, readHandler } from "./kept_handlers.ts";
 import { putHandler } from "./put_handler.ts";
 import { TriedStream } from "./tried_stream.tsx";
@@ -84,6 +85,7 @@ export function HandlerBench(props: HandlerBenchProps) {
         </button>
       </div>
       {untaken !== undefined && <p class="note danger" role="alert">{untaken}</p>}
+      <ManyStreams {...{ type, event, handlers, text }} isChanged={text !== deployedText} />
       {stream === ""
         ? <p class="quiet" role="status">Choose a stream to see what it becomes.</p>
         : <TriedStream key={stream} {...{ type, event, handlers, text, stream }} />}

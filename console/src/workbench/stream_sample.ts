@@ -24,11 +24,12 @@ export async function readStream(
   type: string,
   id: string,
   signal: AbortSignal,
+  eventsMax = EVENTS_MAX,
 ): Promise<StreamSample | Refusal> {
   const { db } = connection.peek();
   const answer = await db[type]!(id).length({ signal });
   if (!answer.ok) return answer as Refusal;
-  const count = Math.min(answer.length, EVENTS_MAX);
+  const count = Math.min(answer.length, eventsMax);
   const reader = openStreamEvents(db, type, id);
   signal.addEventListener("abort", () => reader.stop());
   await reader.loadFirst(count, CHARACTERS_MAX);

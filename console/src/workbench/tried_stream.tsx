@@ -7,12 +7,12 @@ import { useLoaded } from "../shell/loaded.ts";
 import { runInSlices } from "../shell/slices.ts";
 import type { Handlers } from "../shell/stream_fold.ts";
 import { compareFolds, type Comparison, editHandlers, type HandlerFault } from "./compare_folds.ts";
+import { HandlerFaults } from "./handler_faults.tsx";
 import { readStream, type StreamSample } from "./stream_sample.ts";
 import { TwoStates } from "./two_states.tsx";
 
 /** So long after the last key, what is typed is folded. */
 const PAUSE_MS = 250;
-const FAULTS_SHOWN = 20;
 
 export interface TriedStreamProps {
   readonly type: string;
@@ -55,7 +55,7 @@ function Tried(props: TriedStreamProps & { readonly sample: StreamSample }) {
           events are folded here.
         </p>
       )}
-      {faults !== undefined && <Faults faults={faults} />}
+      {faults !== undefined && <HandlerFaults faults={faults} />}
       {comparison !== undefined && (
         <TwoStates
           comparison={comparison}
@@ -94,22 +94,4 @@ function useComparison(
     }
   }, [handlers, event, text, sample]);
   return { ...tried, isBehind: tried.of !== text };
-}
-
-function Faults({ faults }: { faults: readonly HandlerFault[] }) {
-  return (
-    <div class="note danger" role="alert">
-      <p>
-        <strong>This is not a handler yet.</strong>
-      </p>
-      <ul>
-        {faults.slice(0, FAULTS_SHOWN).map(({ path, message, hint }, index) => (
-          <li key={index}>
-            {path !== "" && <code>{path}</code>} {message}{" "}
-            {hint && <span class="quiet">{hint}</span>}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
 }

@@ -7,6 +7,7 @@ import { consoleTests } from "./shop/open_page.ts";
 const HOSTILE = "0R1SE0001";
 const LONG = "10NG00001";
 const SCRIPT = `<img src=x onerror="globalThis.wasRun = true">`;
+const WIDE = "W1DE00001";
 const LONG_EVENTS = 3_000;
 /** Between two frames, while the page folds a long stream again and again. */
 const FRAME_MS_MAX = 300;
@@ -15,6 +16,10 @@ const test = consoleTests(async ({ db }) => {
   const hostile = JSON.parse(`{"__proto__": {"a": 1}, "\u202ertl": ${JSON.stringify(SCRIPT)}}`);
   const notes = [hostile, { long: "x".repeat(90_000) }];
   await db.order!(HOSTILE).batch(notes.map((data) => ({ type: "was_noted", data }))).orThrow();
+  for (const group of ["a", "b"]) {
+    await db.payment!(WIDE).was_requested!(groupsOf(group)).orThrow();
+  }
+  await db.payment!(WIDE).was_captured!({ a_7: { key_1: 0 } }).orThrow();
   for (let at = 0; at < LONG_EVENTS; at += 500) {
     const events = Array.from({ length: 500 }, (_, index) => ({
       type: "was_noted",
@@ -23,6 +28,12 @@ const test = consoleTests(async ({ db }) => {
     await db.order!(LONG).batch(events).orThrow();
   }
 });
+
+/** Fifty members with a hundred each. */
+function groupsOf(name: string) {
+  const members = Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`key_${at}`, at]));
+  return Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${name}_${at}`, members]));
+}
 
 test("A handler is edited by the keyboard, and the states of a stream are compared", async (console) => {
   const { page, shop } = console;
@@ -161,6 +172,31 @@ test("A schema is drafted from recent events, and what they hold is shown as tex
   await page.getByLabel("Id of a stream").fill("N0NE00001");
   await page.getByRole("button", { name: "Fold it" }).click();
   await page.getByText("order has no stream with this id.").waitFor();
+});
+
+test("Of a state of ten thousand keys as many are drawn as can be read, and what differs is listed", async (console) => {
+  const { page } = console;
+  await console.go(`/workbench/payment/was_captured?stream=${WIDE}`);
+  await page.getByText("Both handlers give the same states, at each of 3 lengths.").waitFor();
+  const edited = page.getByRole("region", { name: "Edited handler" });
+  await edited.getByText("b_49", { exact: true }).waitFor();
+  // The hundred groups of each state, and of what they hold only the one key of the last event.
+  assert.equal(await page.locator(".json summary").count(), 2 * 101);
+  assert.equal(await page.locator(".json-line").count(), 2);
+  await edited.getByText("b_49", { exact: true }).click();
+  await edited.getByText("key_99", { exact: true }).waitFor();
+  assert.equal(await page.locator(".json-line").count(), 102);
+  await page.getByLabel("Handler of payment.was_captured").fill(
+    '{"merge_at": {"target": "a_7", "key": "key_1", "value": "$.data.a_7"}}',
+  );
+  await page.getByText("The states first differ after 3 of 3 events").waitFor();
+  const differs = page.getByRole("region", { name: "What differs" });
+  // The deployed handler puts the one key in the place of the hundred.
+  await differs.getByText("a_7.key_2", { exact: true }).waitFor();
+  await differs.getByText("nothing → 2", { exact: true }).waitFor();
+  assert.equal(await differs.getByRole("listitem").count(), 100);
+  await console.checkAccess();
+  await page.getByRole("button", { name: "Discard the change" }).click();
 });
 
 test("The page goes on drawing while a long stream is folded at each pause of typing", async (console) => {

@@ -22,13 +22,15 @@ export interface JsonViewProps {
 /** So much of a text, and so many members, are shown at once. */
 const CHARACTERS_SHOWN = 400;
 const MEMBERS_SHOWN = 100;
+/** What is inside of others is open at first only as far as all of it has about so many lines. */
+const LINES_OPEN = 300;
 
 export function JsonView({ value, openLevels = 3, comparedWith, after }: JsonViewProps) {
   const tree = useMemo(() => ({ openLevels, after }), [openLevels, after]);
   const before = comparedWith === undefined ? value : comparedWith.before;
   return (
     <div class="json">
-      <Node value={value} before={before} path={[]} tree={tree} />
+      <Node value={value} before={before} path={[]} tree={tree} room={LINES_OPEN} />
     </div>
   );
 }
@@ -41,6 +43,8 @@ interface NodeProps {
   readonly before: unknown;
   readonly path: JsonPath;
   readonly tree: Tree;
+  /** Lines that may be open below it at first. */
+  readonly room: number;
 }
 
 /** Is not drawn again as long as its value, and what that was, are the same objects. */
@@ -49,7 +53,7 @@ function Node(props: NodeProps) {
   return useMemo(() => <DrawnNode {...props} />, [value, before, tree]);
 }
 
-function DrawnNode({ name, value, before, path, tree }: NodeProps) {
+function DrawnNode({ name, value, before, path, tree, room }: NodeProps) {
   const label = name === undefined ? null : <bdi class="json-name">{shownName(name)}</bdi>;
   const mark = isMarked(value, before) ? "changed" : undefined;
   if (typeof value !== "object" || value === null) {
@@ -61,7 +65,7 @@ function DrawnNode({ name, value, before, path, tree }: NodeProps) {
   }
   // Inside of what is new as a whole nothing is marked.
   const inside = mark === undefined ? before : value;
-  return <Branch {...{ label, value, path, tree, mark }} before={inside as object} />;
+  return <Branch {...{ label, value, path, tree, room, mark }} before={inside as object} />;
 }
 
 /** Objects and lists that were already there are marked inside, at what differs. */
@@ -85,13 +89,16 @@ interface BranchProps extends Omit<NodeProps, "name"> {
   readonly mark: string | undefined;
 }
 
-function Branch({ label, value, before, path, tree, mark }: BranchProps) {
-  const [isOpen, setOpen] = useState(path.length < tree.openLevels);
+function Branch({ label, value, before, path, tree, room, mark }: BranchProps) {
   const [shown, setShown] = useState(MEMBERS_SHOWN);
   const isList = Array.isArray(value);
   // A list may be long, and this is drawn again with each change: only what is shown is named.
   const names = isList ? indexesOf(Math.min(value.length, shown)) : Object.keys(value);
   const count = isList ? value.length : names.length;
+  const lines = Math.min(count, MEMBERS_SHOWN);
+  const [isOpen, setOpen] = useState(
+    path.length < tree.openLevels && (path.length === 0 || lines <= room),
+  );
   const summary = isList ? `[${count}]` : `{${count}}`;
   if (count === 0) {
     return (
@@ -117,6 +124,7 @@ function Branch({ label, value, before, path, tree, mark }: BranchProps) {
           before={memberOf(before, name)}
           path={[...path, isList ? Number(name) : name]}
           tree={tree}
+          room={Math.floor((room - lines) / lines)}
         />
       ))}
       {isOpen && count > shown && (

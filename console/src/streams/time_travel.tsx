@@ -1,14 +1,14 @@
 /** The state of a stream after any number of its events: what changed, and since which event. */
 
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { ChangedFields } from "../parts/changed_fields.tsx";
 import { Field } from "../parts/field.tsx";
 import { type JsonPath, JsonView } from "../parts/json_view.tsx";
 import { RefusalNote } from "../parts/refusal_note.tsx";
-import { shortJson } from "../parts/short_json.ts";
 import { shownPath } from "../parts/shown_path.ts";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { runInSlices } from "../shell/slices.ts";
-import { type Change, changesBetween, lastToChange } from "../shell/state_changes.ts";
+import { changesBetween, lastToChange } from "../shell/state_changes.ts";
 import type { Timeline } from "../shell/stream_fold.ts";
 import type { ShownStream } from "./event_list.tsx";
 import { type Pair, useStates } from "./use_states.ts";
@@ -131,15 +131,7 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
       </section>
       <section class="card" aria-label="Changes">
         <h2>Changes since {pair.base} {pair.base === 1 ? "event" : "events"}</h2>
-        {changes === undefined
-          ? <p>…</p>
-          : changes.length === 0
-          ? <p>None.</p>
-          : (
-            <ul class="changes">
-              {changes.map((change, at) => <ChangeLine key={at} {...change} />)}
-            </ul>
-          )}
+        {changes === undefined ? <p>…</p> : <ChangedFields changes={changes} />}
       </section>
     </div>
   );
@@ -192,25 +184,4 @@ function useBlame(
   }, [timeline, path, shown]);
   const ask = useCallback((path: JsonPath) => setBlame({ path, isLooking: true }), []);
   return [blame, ask];
-}
-
-function ChangeLine({ path, before, after }: Change) {
-  return (
-    <li>
-      <code class="wrap">
-        <bdi>{shownPath(path)}</bdi>
-      </code>
-      <div class="json-line">
-        {before === undefined ? <span class="quiet">nothing</span> : <Short value={before} />}
-        {" → "}
-        {after === undefined ? <span class="quiet">nothing</span> : <Short value={after} />}
-      </div>
-    </li>
-  );
-}
-
-const CHARACTERS_SHOWN = 120;
-
-function Short({ value }: { value: unknown }) {
-  return <bdi class="mono">{shortJson(value, CHARACTERS_SHOWN)}</bdi>;
 }

@@ -21,11 +21,15 @@ export interface HandlerFault {
   readonly hint?: string;
 }
 
-export interface Comparison {
+/** All states of a stream, under both handlers. */
+export interface Folded {
   readonly deployed: Timeline;
   readonly edited: Timeline;
   /** How many events were folded. */
   readonly length: number;
+}
+
+export interface Comparison extends Folded {
   /** The first length at which the states differ; undefined if they never do. */
   readonly firstDifference: number | undefined;
 }
@@ -41,20 +45,26 @@ export function editHandlers(deployed: Handlers, eventType: string, text: string
 
 /**
  * `events` begin with the first of the stream. Only the handler of `eventType` differs, so states
- * that are the same can part only behind an event of that type. Works in pieces of one event.
+ * that are the same can part only behind an event of that type. Works in pieces of a few
+ * milliseconds. Gives the states first, for where they part may take long to find.
  */
 export function* compareFolds(
   deployedHandlers: Handlers,
   editedHandlers: Handlers,
   events: readonly StoredEvent[],
   eventType: string,
-): Generator<void, Comparison> {
+): Generator<Folded | void, Comparison> {
   const deployed = createTimeline(deployedHandlers, events);
-  const edited = createTimeline(editedHandlers, events);
   yield* deployed.prepare();
+  const length = events.length;
+  if (deployedHandlers.get(eventType) === editedHandlers.get(eventType)) {
+    return { deployed, edited: deployed, length, firstDifference: undefined };
+  }
+  const edited = createTimeline(editedHandlers, events);
   yield* edited.prepare();
+  yield { deployed, edited, length };
   const firstDifference = yield* findFirst(deployed, editedHandlers, events, eventType);
-  return { deployed, edited, length: events.length, firstDifference };
+  return { deployed, edited, length, firstDifference };
 }
 
 /**
@@ -68,16 +78,13 @@ function* findFirst(
   eventType: string,
 ): Generator<void, number | undefined> {
   const edited = editedHandlers.get(eventType)!;
-  const states = deployed.statesBetween(0, events.length);
-  let before = states.next().value as State;
-  for (const [index, event] of events.entries()) {
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index]!;
+    if (event.type !== eventType) continue;
+    const before = deployed.stateAt(index);
     // Both would be refused, also with all further events.
     if (before === undefined) return undefined;
-    const state = states.next().value as State;
-    if (event.type === eventType) {
-      if (!isSame(state, foldOne(edited, before, event))) return index + 1;
-    }
-    before = state;
+    if (!isSame(deployed.stateAt(index + 1), foldOne(edited, before, event))) return index + 1;
     yield;
   }
   return undefined;

@@ -41,6 +41,7 @@ export function HandlerBench(props: HandlerBenchProps) {
       </p>
     );
   }
+  const isChanged = text !== deployedText;
   function change(to: string): void {
     setKept(keepHandler(name, to === deployedText ? undefined : to));
     setText(to);
@@ -68,7 +69,7 @@ export function HandlerBench(props: HandlerBenchProps) {
           onInput={({ currentTarget }) => change(currentTarget.value)}
         />
       </div>
-      {text !== deployedText && (
+      {isChanged && (
         <div class="note row" role="status">
           <span>
             {isKept
@@ -80,15 +81,15 @@ export function HandlerBench(props: HandlerBenchProps) {
       )}
       <div class="row">
         <CopyButton label="Copy the handler" text={text} />
-        <button type="button" disabled={text === deployedText} onClick={take}>
+        <button type="button" disabled={!isChanged} onClick={take}>
           Copy this change into the spec draft
         </button>
       </div>
       {untaken !== undefined && <p class="note danger" role="alert">{untaken}</p>}
-      <ManyStreams {...{ type, event, handlers, text }} isChanged={text !== deployedText} />
+      <ManyStreams {...{ type, event, handlers, text, isChanged }} />
       {stream === ""
         ? <p class="quiet" role="status">Choose a stream to see what it becomes.</p>
-        : <TriedStream key={stream} {...{ type, event, handlers, text, stream }} />}
+        : <TriedStream key={stream} {...{ type, event, handlers, text, isChanged, stream }} />}
     </section>
   );
 }

@@ -6,7 +6,13 @@ import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { runInSlices } from "../shell/slices.ts";
 import type { Handlers } from "../shell/stream_fold.ts";
-import { compareFolds, type Comparison, editHandlers, type HandlerFault } from "./compare_folds.ts";
+import {
+  compareFolds,
+  type Comparison,
+  editHandlers,
+  type Folded,
+  type HandlerFault,
+} from "./compare_folds.ts";
 import { HandlerFaults } from "./handler_faults.tsx";
 import { readStream, type StreamSample } from "./stream_sample.ts";
 import { TwoStates } from "./two_states.tsx";
@@ -21,6 +27,7 @@ export interface TriedStreamProps {
   readonly handlers: Handlers;
   /** The edited one, as text. */
   readonly text: string;
+  readonly isChanged: boolean;
   /** The id of the stream. */
   readonly stream: string;
 }
@@ -40,7 +47,7 @@ export function TriedStream(props: TriedStreamProps) {
 }
 
 interface Tried {
-  readonly comparison?: Comparison;
+  readonly comparison?: Folded | Comparison;
   readonly faults?: readonly HandlerFault[];
 }
 
@@ -70,7 +77,9 @@ function Tried(props: TriedStreamProps & { readonly sample: StreamSample }) {
 
 /** Folds what is typed, in slices; what is typed meanwhile ends it. */
 function useComparison(
-  { handlers, event, text, sample }: TriedStreamProps & { readonly sample: StreamSample },
+  { handlers, event, text, isChanged, sample }: TriedStreamProps & {
+    readonly sample: StreamSample;
+  },
 ): Tried & { readonly isBehind: boolean } {
   const [tried, setTried] = useState<Tried & { readonly of?: string }>({});
   useEffect(() => {
@@ -82,15 +91,16 @@ function useComparison(
     };
 
     async function run(signal: AbortSignal): Promise<void> {
-      const edited = editHandlers(handlers, event, text);
+      const edited = isChanged
+        ? editHandlers(handlers, event, text)
+        : { ok: true, handlers } as const;
       if (!edited.ok) {
         return setTried(({ comparison }) => ({ comparison, faults: edited.faults, of: text }));
       }
-      const comparison = await runInSlices(
-        compareFolds(handlers, edited.handlers, sample.events, event),
-        signal,
-      );
-      if (comparison !== undefined) setTried({ comparison, of: text });
+      const compared = compareFolds(handlers, edited.handlers, sample.events, event);
+      const tell = (comparison: Folded | Comparison) => setTried({ comparison, of: text });
+      const last = await runInSlices(compared, signal, tell);
+      if (last !== undefined) tell(last);
     }
   }, [handlers, event, text, sample]);
   return { ...tried, isBehind: tried.of !== text };

@@ -1,14 +1,16 @@
 /** The state of a stream at one length under two handlers, side by side. */
 
 import { useId, useMemo } from "preact/hooks";
+import { ChangedFields } from "../parts/changed_fields.tsx";
 import { JsonView } from "../parts/json_view.tsx";
 import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { CHANGES_MAX, changesBetween } from "../shell/state_changes.ts";
 import type { State } from "../shell/stream_fold.ts";
-import type { Comparison } from "./compare_folds.ts";
+import type { Comparison, Folded } from "./compare_folds.ts";
 
 export interface TwoStatesProps {
-  readonly comparison: Comparison;
+  /** Where the states part may come later. */
+  readonly comparison: Folded | Comparison;
   readonly type: string;
   readonly stream: string;
   /** Whether something else has been typed since. */
@@ -17,31 +19,20 @@ export interface TwoStatesProps {
 
 export function TwoStates({ comparison, type, stream, isOld }: TwoStatesProps) {
   const id = useId();
-  const { length: last, firstDifference, deployed, edited } = comparison;
+  const { length: last, deployed, edited } = comparison;
   const asked = Number(place.value.query.length ?? last);
   const length = Number.isInteger(asked) && asked >= 0 ? Math.min(asked, last) : last;
   const [before, after] = useMemo(
     () => [deployed.stateAt(length), edited.stateAt(length)],
-    [comparison, length],
+    [deployed, edited, length],
   );
   const changes = useMemo(() => changesBetween(before, after), [before, after]);
-  const show = (to: number) => setQuery({ length: to });
   return (
     <section aria-label="Comparison" class={isOld ? "quiet" : undefined}>
       <p role="status" class="note">
-        {firstDifference === undefined
-          ? `Both handlers give the same states, at each of ${last} lengths.`
-          : (
-            <>
-              The states first differ after {firstDifference} of {last} events, because of{" "}
-              <a href={hrefOf(["streams", type, stream], { event: firstDifference - 1 })}>
-                event {firstDifference - 1}
-              </a>.{" "}
-              <button type="button" class="small" onClick={() => show(firstDifference)}>
-                Show it
-              </button>
-            </>
-          )}
+        {"firstDifference" in comparison
+          ? <WhereTheyPart {...{ comparison, type, stream }} />
+          : "Looks for the first event after which the states differ."}
       </p>
       <div class="field">
         <label for={id}>
@@ -62,7 +53,37 @@ export function TwoStates({ comparison, type, stream, isOld }: TwoStatesProps) {
         <StateCard title="Deployed handler" state={before} other={after} />
         <StateCard title="Edited handler" state={after} other={before} />
       </div>
+      {changes.length > 0 && (
+        <section aria-label="What differs">
+          <h2>What differs: deployed → edited</h2>
+          <ChangedFields changes={changes} />
+        </section>
+      )}
     </section>
+  );
+}
+
+interface WhereTheyPartProps {
+  readonly comparison: Comparison;
+  readonly type: string;
+  readonly stream: string;
+}
+
+function WhereTheyPart({ comparison, type, stream }: WhereTheyPartProps) {
+  const { firstDifference, length } = comparison;
+  if (firstDifference === undefined) {
+    return <>Both handlers give the same states, at each of {length} lengths.</>;
+  }
+  return (
+    <>
+      The states first differ after {firstDifference} of {length} events, because of{" "}
+      <a href={hrefOf(["streams", type, stream], { event: firstDifference - 1 })}>
+        event {firstDifference - 1}
+      </a>.{" "}
+      <button type="button" class="small" onClick={() => setQuery({ length: firstDifference })}>
+        Show it
+      </button>
+    </>
   );
 }
 

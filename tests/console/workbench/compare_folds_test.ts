@@ -72,6 +72,32 @@ Deno.test("compareFolds() finds the first length at which the states differ", ()
   );
 });
 
+Deno.test("compareFolds() gives all states before it looks where they part", () => {
+  const events = [1, 2, 3].map((by) => eventOf("was_added", by));
+  const work = compareFolds(
+    HANDLERS,
+    edited('{"set": {"target": "s", "value": 1}}'),
+    events,
+    "was_added",
+  );
+  const given: unknown[] = [];
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) break;
+    if (value === undefined) continue;
+    given.push(value.deployed.stateAt(3), value.edited.stateAt(3), "firstDifference" in value);
+  }
+  assert.deepEqual(given, [{ sum: 6 }, { s: 1 }, false]);
+});
+
+Deno.test("compareFolds() compares nothing where the handler is the deployed one", () => {
+  const events = [1, 2, 3].map((by) => eventOf("was_added", by));
+  const same = runToEnd(compareFolds(HANDLERS, HANDLERS, events, "was_added"));
+  assert.equal(same.edited, same.deployed);
+  assert.equal(same.firstDifference, undefined);
+  assert.deepEqual(same.edited.stateAt(3), { sum: 6 });
+});
+
 Deno.test("editHandlers() tells what is wrong, and where", () => {
   const cut = editHandlers(HANDLERS, "was_added", "[{");
   assert.equal(cut.ok, false);

@@ -124,6 +124,54 @@ test("A listener shows its deliveries with their tries, and sends one again", as
   assert.equal(data[0]!.name, "billing");
 }, { as: "writer" });
 
+test(
+  "What is too much for one call is sent again by several, each from where the last one ended",
+  async (console) => {
+    const { page, shop } = console;
+    const part = (replayed: number, next_start?: string) => ({
+      status: 202,
+      json: { ok: true, replayed, truncated: next_start !== undefined, next_start },
+    });
+    const answers = [
+      part(1_000, "dlv_1"),
+      { status: 502, body: "lost" },
+      part(1_000, "dlv_2"),
+      part(5),
+      part(1_000, "dlv_3"),
+    ];
+    const asked: { since: string; start?: string }[] = [];
+    const left = Promise.withResolvers<void>();
+    await page.route(`${shop.base}/_listeners/billing/replay`, async (route) => {
+      asked.push(route.request().postDataJSON());
+      if (asked.length === 5) await left.promise;
+      await route.fulfill(answers[asked.length - 1]!);
+    });
+    await console.go("/reactions/listeners/billing");
+    await page.getByLabel("Send again all since").fill("2000-01-01T00:00");
+    const begin = page.locator("form").getByRole("button", { name: "Send again", exact: true });
+    const confirm = page.getByRole("button", { name: "Send them again" });
+    await begin.click();
+    await confirm.click();
+    // The answer of the second call is lost, so whether to go on is the user's choice.
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    await page.getByText("1,000 deliveries are sent again, and there are more.").waitFor();
+    assert.equal(asked.length, 2);
+    await confirm.click();
+    await page.getByText("2,005 deliveries are sent again.").waitFor();
+    assert.deepEqual(asked.map(({ start }) => start), [undefined, "dlv_1", "dlv_1", "dlv_2"]);
+    assert.equal(new Set(asked.map(({ since }) => since)).size, 1);
+    // Whoever leaves the dialog has it end behind the call that is on its way.
+    await begin.click();
+    await confirm.click();
+    await page.getByRole("button", { name: "Leave it as it is" }).click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    left.resolve();
+    await page.getByText("1,000 deliveries are sent again, and there are more.").waitFor();
+    assert.equal(asked.length, 5);
+  },
+  { as: "writer" },
+);
+
 test("An operator pauses reactions after a question, and resumes them", async (console) => {
   const { page, shop } = console;
   const isPaused = async () => (await shop.admin.reactions.pending().orThrow()).paused;

@@ -1,6 +1,6 @@
 /** Listeners with the state of their deliveries, the tries of one, and sending again. */
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Client, Delivery, Listener, Refusal } from "@daybook/client";
 import { Confirm } from "../parts/confirm.tsx";
 import { EmptyState } from "../parts/empty_state.tsx";
@@ -168,13 +168,15 @@ interface Replayed {
   readonly replayed: number;
   /** There are more deliveries than are sent again in one call. */
   readonly truncated?: boolean;
+  /** Where the next call goes on. */
+  readonly next_start?: string;
 }
 
 /** Never sent twice, for a receiver would get all of it twice. */
 function replay(
   writer: Client,
   name: string,
-  which: { readonly delivery_id: string } | { readonly since: string },
+  which: { readonly delivery_id: string } | { readonly since: string; readonly start?: string },
 ): PromiseLike<Replayed | Refusal> {
   return writer.$request<Replayed>({
     method: "POST",
@@ -188,25 +190,49 @@ function toldOf({ replayed, truncated }: Replayed): string {
   const sent = replayed === 1
     ? "One delivery is"
     : `${replayed.toLocaleString("en")} deliveries are`;
-  return `${sent} sent again.${
-    truncated ? " There are more: choose the time of the last one." : ""
-  }`;
+  return `${sent} sent again${truncated ? ", and there are more" : ""}.`;
 }
 
 interface ReplaySinceProps {
   readonly writer: Client;
   readonly name: string;
+  /** Is told after each call what all of them have sent. */
   readonly onReplayed: (answer: Replayed) => void;
+}
+
+/** What is sent again since a time, in as many calls as it takes. */
+interface Sending {
+  readonly since: string;
+  /** Once it is closed, no further call begins. */
+  readonly closing: AbortController;
+  /** Where the next call begins; absent for the first one. */
+  start?: string;
+  replayed: number;
 }
 
 function ReplaySince({ writer, name, onReplayed }: ReplaySinceProps) {
   const [local, setLocal] = useState("");
-  const [asked, setAsked] = useState<string>();
+  const [asked, setAsked] = useState<Sending>();
+  useEffect(() => () => asked?.closing.abort(), [asked]);
 
-  async function send(since: string): Promise<{ readonly ok: true } | Refusal> {
-    const answer = await replay(writer, name, { since });
-    if (answer.ok) onReplayed(answer);
-    return answer;
+  function close(): void {
+    asked?.closing.abort();
+    setAsked(undefined);
+  }
+
+  /** After a refusal, it goes on behind what was sent. */
+  async function send(sending: Sending): Promise<{ readonly ok: true } | Refusal> {
+    const { since, closing } = sending;
+    while (!closing.signal.aborted) {
+      const answer = await replay(writer, name, { since, start: sending.start });
+      if (!answer.ok) return answer;
+      const { truncated, next_start } = answer as Replayed;
+      sending.replayed += (answer as Replayed).replayed;
+      sending.start = next_start;
+      onReplayed({ ok: true, replayed: sending.replayed, truncated });
+      if (!truncated || next_start === undefined) break;
+    }
+    return { ok: true };
   }
 
   return (
@@ -215,7 +241,8 @@ function ReplaySince({ writer, name, onReplayed }: ReplaySinceProps) {
         class="row"
         onSubmit={(event) => {
           event.preventDefault();
-          setAsked(new Date(local).toISOString());
+          const since = new Date(local).toISOString();
+          setAsked({ since, closing: new AbortController(), replayed: 0 });
         }}
       >
         <Field
@@ -233,11 +260,12 @@ function ReplaySince({ writer, name, onReplayed }: ReplaySinceProps) {
           verb="Send them again"
           environment={about.value!.environment}
           onConfirm={() => send(asked)}
-          onClose={() => setAsked(undefined)}
+          onClose={close}
         >
           <p>
             All ended deliveries to <strong>{name}</strong> of events that were written since{" "}
-            <code>{asked}</code> are sent again. Its receiver gets those once more that it has had.
+            <code>{asked.since}</code>{" "}
+            are sent again. Its receiver gets those once more that it has had.
           </p>
         </Confirm>
       )}

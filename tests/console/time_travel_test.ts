@@ -48,9 +48,18 @@ test("A field names the event that last set it", async (console) => {
   const { page } = console;
   await console.go(`/streams/order/${ORDERS.paid}?view=states`);
   await page.getByRole("button", { name: "Which event set status" }).click();
-  await page.getByText("was last set by event 1").waitFor();
+  const note = page.getByRole("status").filter({ hasText: "was last set by" });
+  await note.getByText("was last set by event 1").waitFor();
+  assert.match(
+    (await note.innerText()).replace(/\s+/g, " "),
+    /event 1, was_paid: "placed" → "paid"/,
+  );
+  await console.picture("time_travel_blame");
+  await console.checkAccess();
   await page.getByRole("button", { name: "Which event set customer" }).click();
-  await page.getByText("was last set by event 0").waitFor();
+  await note.getByText("was last set by event 0").waitFor();
+  assert.match(await note.innerText(), /was_placed/);
+  assert.match(await note.innerText(), new RegExp(`nothing → "${CUSTOMER}"`));
   await page.getByRole("link", { name: "event 0", exact: true }).click();
   await page.getByRole("region", { name: "Event 0" }).waitFor();
 });

@@ -10,6 +10,7 @@ import { hrefOf, place, setQuery } from "../shell/router.ts";
 import { runInSlices } from "../shell/slices.ts";
 import { changesBetween, lastToChange } from "../shell/state_changes.ts";
 import type { Timeline } from "../shell/stream_fold.ts";
+import { type Blame, BlameNote } from "./blame_note.tsx";
 import type { ShownStream } from "./event_list.tsx";
 import { type Pair, useStates } from "./use_states.ts";
 
@@ -90,7 +91,7 @@ interface ComparedProps extends ShownStream {
   readonly timeline: Timeline | undefined;
 }
 
-function Compared({ pair, timeline, type, id }: ComparedProps) {
+function Compared({ pair, timeline, ...stream }: ComparedProps) {
   const { before, after, shown } = pair;
   const changes = useMemo(
     () => pair.isComplete ? changesBetween(before, after) : undefined,
@@ -111,23 +112,11 @@ function Compared({ pair, timeline, type, id }: ComparedProps) {
           comparedWith={pair.isComplete ? { before } : undefined}
           after={behind}
         />
-        <p class="note" role="status" hidden={blamed === undefined}>
-          {blamed !== undefined && (
-            <>
-              <code class="wrap">
-                <bdi>{shownPath(blamed.path)}</bdi>
-              </code>{" "}
-              {blamed.isLooking ? "…" : blamed.index === undefined ? "has never been changed." : (
-                <>
-                  was last set by{" "}
-                  <a href={hrefOf(["streams", type, id], { event: blamed.index })}>
-                    event {blamed.index}
-                  </a>.
-                </>
-              )}
-            </>
+        <div class="note blamed" role="status" hidden={blamed === undefined}>
+          {blamed !== undefined && timeline !== undefined && (
+            <BlameNote blame={blamed} {...{ stream, timeline }} />
           )}
-        </p>
+        </div>
       </section>
       <section class="card" aria-label="Changes">
         <h2>Changes since {pair.base} {pair.base === 1 ? "event" : "events"}</h2>
@@ -157,13 +146,6 @@ function AskBlame({ path, askBlame }: AskBlameProps) {
       which event?
     </button>
   );
-}
-
-interface Blame {
-  readonly path: JsonPath;
-  readonly isLooking: boolean;
-  /** The event that last changed the value; undefined if none has. */
-  readonly index?: number | undefined;
 }
 
 /** Who last changed a value, and asking for it; forgotten when another state is shown. */

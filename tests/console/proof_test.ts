@@ -17,7 +17,7 @@ const test = consoleTests(async ({ admin }) => {
 
 async function pin({ page }: OpenConsole): Promise<void> {
   await page.getByRole("button", { name: /^Pin the key/ }).first().click();
-  await page.getByText("The key that signs now is pinned in this browser.").waitFor();
+  await page.getByText("it came from this very server").waitFor();
 }
 
 /** An event that was changed does not hash to its hash. */
@@ -57,6 +57,25 @@ test("An event is proven in the page, by a key that was pinned before", async (c
   assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(known)));
   await console.picture("proof");
   await console.checkAccess();
+});
+
+test("A key that was pinned from the server itself is marked, until it is typed from elsewhere", async (console) => {
+  const { page, shop } = console;
+  await console.go("/proof");
+  await page.getByText("To pin a key is to have this browser remember it").waitFor();
+  const marked = page.getByRole("table", { name: "Keys" }).getByText("from this server");
+  assert.equal(await marked.count(), 0);
+  await pin(console);
+  assert.equal(await marked.count(), 1);
+  await console.picture("proof_keys");
+  await console.checkAccess();
+  const { public_key } = await shop.db.$audit.signingKey().orThrow();
+  await page.getByLabel("A key that you have from elsewhere").fill(public_key);
+  await page.getByRole("button", { name: "Pin it" }).click();
+  await page.getByText("The key that signs now is pinned in this browser.").waitFor();
+  assert.equal(await marked.count(), 0);
+  await page.reload();
+  await page.getByText("The key that signs now is pinned in this browser.").waitFor();
 });
 
 test("An event that the server tells otherwise than it was stored is not proven", async (console) => {

@@ -17,6 +17,8 @@ export interface KeyRow {
   readonly signs: "now" | "in the past" | "not known to the server";
   readonly created_at?: string;
   readonly pinned_at?: string;
+  /** The pin was taken from the server itself. */
+  readonly isFromServer?: boolean;
 }
 
 /** A server could name any number of keys; this many of the newest are shown. */
@@ -24,19 +26,24 @@ const KEYS_SHOWN = 100;
 
 /** The key that signs now first, then earlier ones, then pins of which the server says nothing. */
 export function keyRows(signing: SigningKeys, pins: readonly Pin[]): readonly KeyRow[] {
-  const pinnedAt = new Map(pins.map(({ public_key, pinned_at }) => [public_key, pinned_at]));
+  const pinned = new Map(pins.map((pin) => [pin.public_key, pinnedPart(pin)]));
   const known = new Map<string, KeyRow>();
   const listed = (signing.keys ?? []).slice(-KEYS_SHOWN).reverse();
   for (const { public_key, created_at } of [signing, ...listed]) {
     if (known.has(public_key)) continue;
     const signs = public_key === signing.public_key ? "now" : "in the past";
-    known.set(public_key, { public_key, signs, created_at, pinned_at: pinnedAt.get(public_key) });
+    known.set(public_key, { public_key, signs, created_at, ...pinned.get(public_key) });
   }
-  for (const { public_key, pinned_at } of pins) {
+  for (const { public_key } of pins) {
     if (known.has(public_key)) continue;
-    known.set(public_key, { public_key, signs: "not known to the server", pinned_at });
+    const signs = "not known to the server";
+    known.set(public_key, { public_key, signs, ...pinned.get(public_key) });
   }
   return [...known.values()];
+}
+
+function pinnedPart({ pinned_at, from }: Pin): Pick<KeyRow, "pinned_at" | "isFromServer"> {
+  return { pinned_at, isFromServer: from === "server" };
 }
 
 /**

@@ -3,13 +3,12 @@
 import { useState } from "preact/hooks";
 import { DataTable } from "../parts/data_table.tsx";
 import { ShortText } from "../parts/short_text.tsx";
-import { TimeText } from "../parts/time_text.tsx";
 import { about, connection } from "../shell/connection.ts";
 import { pinnedKeys } from "../shell/pinned_keys.ts";
 import type { Pin, PinScope } from "../shell/pins.ts";
 import { type EvidenceDocument, judge, judgeForm, ownerNamed } from "./evidence.ts";
 import { EvidenceInput } from "./evidence_input.tsx";
-import { PinForm, Unpin } from "./pin_form.tsx";
+import { PinForm, PinnedAt, Unpin, WhatPinningIs } from "./pin_form.tsx";
 import { Verdict } from "./verdict.tsx";
 
 export function OwnEvidence() {
@@ -94,6 +93,7 @@ function OfOwner({ document, owner }: OfOwnerProps) {
             from elsewhere; the key inside the evidence proves nothing.
           </p>
         )}
+      {pins.length === 0 && <WhatPinningIs />}
       <PinsOf scope={owner} pins={pins} />
     </>
   );
@@ -113,7 +113,12 @@ function PinsOf({ scope, pins }: { scope: PinScope; pins: readonly Pin[] }) {
               title: "Key",
               cell: ({ public_key }) => <ShortText text={public_key} what="the key" />,
             },
-            { title: "Pinned", cell: ({ pinned_at }) => <TimeText at={pinned_at} /> },
+            {
+              title: "Pinned",
+              cell: ({ pinned_at, from }) => (
+                <PinnedAt at={pinned_at} isFromServer={from === "server"} />
+              ),
+            },
             { title: "", cell: ({ public_key }) => <Unpin scope={scope} publicKey={public_key} /> },
           ]}
         />

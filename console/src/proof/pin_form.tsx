@@ -5,6 +5,8 @@
 
 import { useState } from "preact/hooks";
 import { Field } from "../parts/field.tsx";
+import { StatusChip } from "../parts/status_chip.tsx";
+import { TimeText } from "../parts/time_text.tsx";
 import { pinKey, unpinKey } from "../shell/pinned_keys.ts";
 import { type PinScope, publicKeyIn } from "../shell/pins.ts";
 import { isTrustworthyKey } from "./evidence.ts";
@@ -31,12 +33,40 @@ export function PinForm({ scope }: { scope: PinScope }) {
     <form class="row" aria-label="Pin a key" onSubmit={pin}>
       <Field
         label="A key that you have from elsewhere"
+        hint="As the operator publishes it elsewhere, such as on their website or in your contract"
         value={text}
         fault={fault}
         onInput={setText}
       />
       <button type="submit">Pin it</button>
     </form>
+  );
+}
+
+/** What pinning is, and whose word to take for a key. */
+export function WhatPinningIs() {
+  return (
+    <p>
+      To pin a key is to have this browser remember it, so that it takes nothing for proven that
+      another key has signed. Take the key from somewhere else than this server, for a server that
+      lies shows a key of its own: the operator publishes it on their website, or it is in your
+      contract.
+    </p>
+  );
+}
+
+/** When a key was pinned, and whether only the server itself stands for it. */
+export function PinnedAt({ at, isFromServer }: { at: string; isFromServer: boolean }) {
+  return (
+    <>
+      <TimeText at={at} />
+      {isFromServer && (
+        <>
+          {" "}
+          <StatusChip state="from this server" tone="warning" />
+        </>
+      )}
+    </>
   );
 }
 

@@ -5,10 +5,10 @@ import { DataTable } from "../parts/data_table.tsx";
 import { ShortText } from "../parts/short_text.tsx";
 import { TimeText } from "../parts/time_text.tsx";
 import { pinKey, pinnedKeys } from "../shell/pinned_keys.ts";
-import type { PinScope } from "../shell/pins.ts";
+import type { Pin, PinScope } from "../shell/pins.ts";
 import { isTrustworthyKey } from "./evidence.ts";
 import { type KeyRow, keyRows, type SigningKeys } from "./key_rows.ts";
-import { PinForm, Unpin } from "./pin_form.tsx";
+import { PinForm, PinnedAt, Unpin, WhatPinningIs } from "./pin_form.tsx";
 
 export interface SigningKeyViewProps {
   /** What the server says. */
@@ -27,7 +27,8 @@ export function SigningKeyView({ signing, scope }: SigningKeyViewProps) {
         {scope.environment}. A pinned key vouches for nothing else. Pins stay in this browser after
         you sign out.
       </p>
-      <Advice signing={signing} pinned={pins.map(({ public_key }) => public_key)} />
+      <WhatPinningIs />
+      <Advice signing={signing} pins={pins} />
       <DataTable<KeyRow>
         caption="Keys"
         rows={rows}
@@ -41,7 +42,8 @@ export function SigningKeyView({ signing, scope }: SigningKeyViewProps) {
           { title: "Made", cell: ({ created_at }) => created_at && <TimeText at={created_at} /> },
           {
             title: "Pinned",
-            cell: ({ pinned_at }) => pinned_at ? <TimeText at={pinned_at} /> : "not pinned",
+            cell: ({ pinned_at, isFromServer = false }) =>
+              pinned_at ? <PinnedAt at={pinned_at} isFromServer={isFromServer} /> : "not pinned",
           },
           { title: "", cell: (row) => <Actions row={row} scope={scope} /> },
         ]}
@@ -68,25 +70,28 @@ function PinButton({ scope, publicKey }: { scope: PinScope; publicKey: string })
       type="button"
       class="small"
       aria-label={`Pin the key ${publicKey.slice(0, 8)}`}
-      onClick={() => pinKey(scope, publicKey)}
+      onClick={() => pinKey(scope, publicKey, "server")}
     >
       Pin
     </button>
   );
 }
 
-function Advice({ signing, pinned }: { signing: SigningKeys; pinned: readonly string[] }) {
-  if (pinned.includes(signing.public_key)) {
-    return <p class="note good">The key that signs now is pinned in this browser.</p>;
-  }
-  if (pinned.length === 0) {
+function Advice({ signing, pins }: { signing: SigningKeys; pins: readonly Pin[] }) {
+  const pin = pins.find(({ public_key }) => public_key === signing.public_key);
+  if (pin?.from === "server") {
     return (
-      <p>
-        Compare the key with one that you have from elsewhere. Once a key is pinned, this browser
-        accepts no evidence that a key without a pin has signed.
+      <p class="note warning">
+        The key that signs now is pinned in this browser, but it came from this very server. So it
+        shows that the server has kept its key since then, not that the key is the operator's.
+        Compare it with one from elsewhere, and type or paste that one below.
       </p>
     );
   }
+  if (pin !== undefined) {
+    return <p class="note good">The key that signs now is pinned in this browser.</p>;
+  }
+  if (pins.length === 0) return null;
   return (
     <p class="note danger" role="alert">
       The server signs with another key than the pinned ones. The instance may have a new key, or

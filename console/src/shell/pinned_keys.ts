@@ -19,8 +19,10 @@ export function pinnedKeys(scope: PinScope): readonly Pin[] {
   return parsePins(localStorage.getItem(nameOfPins(scope)));
 }
 
-export function pinKey(scope: PinScope, publicKey: string): void {
-  keep(scope, addPin(pinnedKeys(scope), publicKey, new Date().toISOString()));
+/** `from`: set if the server has named the key, and nobody else. */
+export function pinKey(scope: PinScope, publicKey: string, from?: "server"): void {
+  const pin = { public_key: publicKey, from };
+  keep(scope, addPin(pinnedKeys(scope), pin, new Date().toISOString()));
 }
 
 export function unpinKey(scope: PinScope, publicKey: string): void {

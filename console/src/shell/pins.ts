@@ -11,6 +11,8 @@ export interface Pin {
   readonly public_key: string;
   /** ISO 8601 UTC. */
   readonly pinned_at: string;
+  /** Set if the key was taken from the server that it is to check, and not typed or pasted. */
+  readonly from?: "server";
 }
 
 /** So many keys of one scope are kept. */
@@ -30,7 +32,11 @@ export function parsePins(text: string | null): readonly Pin[] {
   } catch {
     return [];
   }
-  return Array.isArray(kept) ? kept.filter(isPin).slice(0, PINS_MAX) : [];
+  return Array.isArray(kept) ? kept.filter(isPin).map(pinOf).slice(0, PINS_MAX) : [];
+}
+
+function pinOf({ public_key, pinned_at, from }: Pin): Pin {
+  return { public_key, pinned_at, ...(from === "server" && { from }) };
 }
 
 function isPin(value: unknown): value is Pin {
@@ -39,10 +45,20 @@ function isPin(value: unknown): value is Pin {
     typeof pinned_at === "string";
 }
 
-/** A key that is pinned already keeps its date. With too many, the oldest is forgotten. */
-export function addPin(pins: readonly Pin[], public_key: string, now: string): readonly Pin[] {
-  if (pins.some((pin) => pin.public_key === public_key)) return pins;
-  return [...pins, { public_key, pinned_at: now }].slice(-PINS_MAX);
+/**
+ * A key that is pinned already keeps its date. One that was pinned from the server, and now comes
+ * from elsewhere, is no longer marked. With too many, the oldest is forgotten.
+ */
+export function addPin(
+  pins: readonly Pin[],
+  { public_key, from }: Pick<Pin, "public_key" | "from">,
+  now: string,
+): readonly Pin[] {
+  if (!pins.some((pin) => pin.public_key === public_key)) {
+    return [...pins, pinOf({ public_key, pinned_at: now, from })].slice(-PINS_MAX);
+  }
+  if (from === "server") return pins;
+  return pins.map((pin) => pin.public_key === public_key ? pinOf({ ...pin, from }) : pin);
 }
 
 export function removePin(pins: readonly Pin[], publicKey: string): readonly Pin[] {

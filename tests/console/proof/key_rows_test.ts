@@ -18,14 +18,16 @@ const SIGNING = {
 Deno.test("keyRows() has each key once: the present one, earlier ones, pins of others", () => {
   const pins = [
     { public_key: MINE, pinned_at: "2026-03-01T00:00:00.000Z" },
-    { public_key: OLD, pinned_at: "2026-03-02T00:00:00.000Z" },
-  ];
+    { public_key: OLD, pinned_at: "2026-03-02T00:00:00.000Z", from: "server" },
+  ] as const;
   const seen = keyRows(SIGNING, pins).map((row) => [row.public_key, row.signs, row.pinned_at]);
   assert.deepEqual(seen, [
     [NEW, "now", undefined],
     [OLD, "in the past", "2026-03-02T00:00:00.000Z"],
     [MINE, "not known to the server", "2026-03-01T00:00:00.000Z"],
   ]);
+  const marks = keyRows(SIGNING, pins).map(({ isFromServer }) => isFromServer);
+  assert.deepEqual(marks, [undefined, true, false]);
 });
 
 Deno.test("scopeOf() takes the instance of a key from the server, and no other one than was chosen", () => {

@@ -13,15 +13,26 @@ const [FIRST, SECOND] = ["0a".repeat(32), "0b".repeat(32)];
 const NOW = "2026-01-01T00:00:00.000Z";
 
 Deno.test("a scope keeps several keys, each with its date, until each is removed", () => {
-  let pins = addPin([], FIRST, NOW);
-  pins = addPin(pins, SECOND, "2026-02-01T00:00:00.000Z");
-  pins = addPin(pins, FIRST, "2026-03-01T00:00:00.000Z");
+  let pins = addPin([], { public_key: FIRST }, NOW);
+  pins = addPin(pins, { public_key: SECOND }, "2026-02-01T00:00:00.000Z");
+  pins = addPin(pins, { public_key: FIRST }, "2026-03-01T00:00:00.000Z");
   assert.deepEqual(pins, [
     { public_key: FIRST, pinned_at: NOW },
     { public_key: SECOND, pinned_at: "2026-02-01T00:00:00.000Z" },
   ]);
   assert.deepEqual(parsePins(JSON.stringify(pins)), pins);
   assert.deepEqual(removePin(pins, FIRST).map(({ public_key }) => public_key), [SECOND]);
+});
+
+Deno.test("a key from the server itself is marked, until it comes from elsewhere as well", () => {
+  const fromServer = addPin([], { public_key: FIRST, from: "server" }, NOW);
+  assert.deepEqual(fromServer, [{ public_key: FIRST, pinned_at: NOW, from: "server" }]);
+  assert.deepEqual(parsePins(JSON.stringify(fromServer)), fromServer);
+  const later = "2026-03-01T00:00:00.000Z";
+  const confirmed = addPin(fromServer, { public_key: FIRST }, later);
+  assert.deepEqual(confirmed, [{ public_key: FIRST, pinned_at: NOW }]);
+  // What came from elsewhere stays so.
+  assert.deepEqual(addPin(confirmed, { public_key: FIRST, from: "server" }, later), confirmed);
 });
 
 Deno.test("no two scopes share a name, whatever they are called", () => {

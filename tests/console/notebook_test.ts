@@ -69,6 +69,76 @@ test("Cells are kept in the browser, and only there", async (console) => {
   await page.getByText("The notebook is empty.").waitFor();
 });
 
+/** Run in the page: counts from now on what is kept, and looks through long lists. */
+const COUNT_WORK = `(() => {
+  const work = globalThis.work = { kept: 0, longLists: 0 };
+  const { setItem } = Storage.prototype;
+  Storage.prototype.setItem = function (...of) {
+    work.kept++;
+    return setItem.apply(this, of);
+  };
+  for (const name of ["some", "every", "find", "filter", "map"]) {
+    const method = Array.prototype[name];
+    Array.prototype[name] = function (...of) {
+      if (this.length >= 10_000) work.longLists++;
+      return method.apply(this, of);
+    };
+  }
+})()`;
+
+function keptText(): string {
+  const name = Object.keys(localStorage).find((name) => name.startsWith("daybook.notebook."));
+  return name === undefined ? "" : localStorage.getItem(name)!;
+}
+
+test("Typing keeps the notebook once it pauses, and looks through no answer again", async (console) => {
+  const { page } = console;
+  await runCell(console, MANY);
+  const first = page.getByRole("region", { name: "Cell 1" });
+  await first.getByLabel("Chart of").waitFor();
+  await page.getByRole("button", { name: "Add a cell" }).click();
+  const editor = page.getByRole("region", { name: "Cell 2" }).getByRole("textbox");
+  await page.evaluate(COUNT_WORK);
+  const typed = "SELECT 'typed key by key' AS title, 12345 AS number";
+  await editor.pressSequentially(typed);
+  await first.getByRole("textbox").first().press("End");
+  await first.getByRole("textbox").first().pressSequentially(" -- and here");
+  const work = await page.evaluate<{ kept: number; longLists: number }>("globalThis.work");
+  assert.equal(work.longLists, 0);
+  assert.ok(work.kept < typed.length / 2, `kept ${work.kept} times`);
+  while (!(await page.evaluate(keptText)).includes("and here")) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.ok((await page.evaluate(keptText)).includes(typed));
+});
+
+test("What was typed last is kept where the page is left at once, or hidden", async (console) => {
+  const { page } = console;
+  const cell = await runCell(console, "SELECT 1");
+  const editor = cell.getByRole("textbox").first();
+  // In one task of the page, so that no pause can have kept it.
+  await editor.evaluate((element, input) => {
+    const view = globalThis as unknown as { Event: typeof Event; location: { hash: string } };
+    (element as unknown as { value: string }).value = "SELECT 'left'";
+    element.dispatchEvent(new view.Event(input, { bubbles: true }));
+    view.location.hash = "#/streams";
+  }, "input");
+  await page.getByRole("heading", { name: "Streams", level: 1 }).waitFor();
+  assert.match(await page.evaluate(keptText), /'left'/);
+  await console.go("/projections/sql");
+  await editor.fill("SELECT 'reloaded'");
+  await page.reload();
+  await editor.waitFor();
+  assert.equal(await editor.inputValue(), "SELECT 'reloaded'");
+  const hidden = await editor.evaluate((element) => {
+    (element as unknown as { value: string }).value = "SELECT 'hidden'";
+    element.dispatchEvent(new Event("input", { bubbles: true }));
+    element.ownerDocument.dispatchEvent(new Event("visibilitychange"));
+    return Object.values(localStorage).join();
+  });
+  assert.match(hidden, /'hidden'/);
+});
+
 test("A notebook is exported and imported as one file, and a file that is none is refused", async (console) => {
   const { page } = console;
   await runCell(console, "SELECT 1 AS exported");

@@ -1,4 +1,7 @@
-/** The notebook of one server, instance and environment, as the browser keeps it. */
+/**
+ * The notebook of one server, instance and environment, as the browser keeps it. What is typed is
+ * kept when the typing pauses, and before the page is hidden or left.
+ */
 
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { type Cell, faultOfSize, formatNotebook, parseNotebook } from "./notebook_file.ts";
@@ -13,9 +16,11 @@ export interface Notebook {
   remove(id: string): void;
   /** Adds the cells of an exported notebook behind those that are there. */
   take(text: string): void;
-  /** Stops following what other tabs change. */
+  /** Keeps what is not kept yet, and stops following what other tabs change. */
   close(): void;
 }
+
+const KEPT_AFTER_MS = 500;
 
 /** `name`: what it is kept under. The storage belongs to the address of the server already. */
 export function openNotebook(name: string): Notebook {
@@ -23,6 +28,8 @@ export function openNotebook(name: string): Notebook {
   const withId = (cell: Omit<Cell, "id">): Cell => ({ ...cell, id: `cell_${++made}` });
   const cells = signal<readonly Cell[]>(read());
   const fault = signal<string | undefined>(undefined);
+  /** Runs as long as there is something to keep. */
+  let pause: ReturnType<typeof setTimeout> | undefined;
 
   function read(): readonly Cell[] {
     const parsed = parseNotebook(localStorage.getItem(name) ?? "");
@@ -30,6 +37,8 @@ export function openNotebook(name: string): Notebook {
   }
 
   function keep(changed: readonly Cell[]): void {
+    clearTimeout(pause);
+    pause = undefined;
     cells.value = changed;
     const text = formatNotebook(changed);
     const tooLarge = faultOfSize(text, changed.length);
@@ -42,10 +51,17 @@ export function openNotebook(name: string): Notebook {
     }
   }
 
+  function keepRest(): void {
+    if (pause !== undefined) keep(cells.peek());
+  }
+
   function onStorage({ key }: StorageEvent): void {
-    if (key === name) cells.value = read();
+    // What is being typed here stays, and is what is kept.
+    if (key === name && pause === undefined) cells.value = read();
   }
   addEventListener("storage", onStorage);
+  addEventListener("pagehide", keepRest);
+  document.addEventListener("visibilitychange", keepRest);
 
   return {
     cells,
@@ -62,7 +78,9 @@ export function openNotebook(name: string): Notebook {
       return added.id;
     },
     change(id, change) {
-      keep(cells.peek().map((cell) => cell.id === id ? { ...cell, ...change } : cell));
+      cells.value = cells.peek().map((cell) => cell.id === id ? { ...cell, ...change } : cell);
+      clearTimeout(pause);
+      pause = setTimeout(keepRest, KEPT_AFTER_MS);
     },
     remove(id) {
       keep(cells.peek().filter((cell) => cell.id !== id));
@@ -77,6 +95,11 @@ export function openNotebook(name: string): Notebook {
       fault.value = faultOfSize(formatNotebook(all), all.length);
       if (fault.value === undefined) keep(all);
     },
-    close: () => removeEventListener("storage", onStorage),
+    close() {
+      keepRest();
+      removeEventListener("storage", onStorage);
+      removeEventListener("pagehide", keepRest);
+      document.removeEventListener("visibilitychange", keepRest);
+    },
   };
 }

@@ -1,7 +1,7 @@
 /** One cell of the notebook: a statement, its parameters, and what it gave when it last ran. */
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { Refusal, SqlAnswer } from "@daybook/client";
 import { CopyButton } from "../parts/copy_button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
@@ -39,11 +39,11 @@ type Outcome =
 
 export function NotebookCell(props: NotebookCellProps) {
   const { cell, number, notebook, isChosen, isKept, onRun } = props;
-  const { id, sql, params } = cell;
+  const { id, sql, params, chart } = cell;
   const [outcome, setOutcome] = useState<Outcome>({ kind: "none" });
   const editor = useRef<HTMLTextAreaElement>(null);
   const running = useRef(new AbortController());
-  const parameters = parametersOf(sql);
+  const parameters = useMemo(() => parametersOf(sql), [sql]);
   const name = useId();
   useEffect(() => {
     if (isChosen) editor.current!.focus();
@@ -71,6 +71,20 @@ export function NotebookCell(props: NotebookCellProps) {
     event.preventDefault();
     void run();
   }
+
+  // Thousands of rows are not looked through with each key that is typed into some cell.
+  const answer = useMemo(
+    () =>
+      outcome.kind === "answered" && (
+        <Answer
+          number={number}
+          answer={outcome.answer}
+          chart={chart}
+          onChart={(chart) => notebook.change(id, { chart })}
+        />
+      ),
+    [outcome, number, chart, notebook, id],
+  );
 
   return (
     <section class="card cell" aria-label={`Cell ${number}`} onKeyDown={onKeyDown}>
@@ -113,9 +127,7 @@ export function NotebookCell(props: NotebookCellProps) {
         <p class="quiet">Only the newest answers are kept. Run the cell again.</p>
       )}
       {outcome.kind === "refused" && <RefusalNote refusal={outcome.refusal} />}
-      {outcome.kind === "answered" && (
-        <Answer cell={cell} number={number} notebook={notebook} answer={outcome.answer} />
-      )}
+      {answer}
     </section>
   );
 }
@@ -158,11 +170,13 @@ function Advice({ children }: { children: ComponentChildren }) {
   return <p class="note warning">{children}</p>;
 }
 
-interface AnswerProps extends Pick<NotebookCellProps, "cell" | "number" | "notebook"> {
+interface AnswerProps extends Pick<NotebookCellProps, "number"> {
   readonly answer: SqlAnswer<Row>;
+  readonly chart: Cell["chart"];
+  readonly onChart: (chart: Cell["chart"]) => void;
 }
 
-function Answer({ cell, number, notebook, answer }: AnswerProps) {
+function Answer({ number, answer, chart, onChart }: AnswerProps) {
   const { columns, rows, truncated } = answer;
   const [opened, setOpened] = useState<Row>();
   const count = `${rows.length.toLocaleString("en")} ${rows.length === 1 ? "row" : "rows"}`;
@@ -200,15 +214,10 @@ function Answer({ cell, number, notebook, answer }: AnswerProps) {
             >
               Download CSV
             </button>
-            <ChartChoice
-              columns={columns}
-              rows={rows}
-              cell={cell}
-              onChange={(chart) => notebook.change(cell.id, { chart })}
-            />
+            <ChartChoice columns={columns} rows={rows} chart={chart} onChart={onChart} />
           </div>
-          {cell.chart !== undefined && columns.includes(cell.chart.x) &&
-            columns.includes(cell.chart.y) && <Chart rows={rows} {...cell.chart} />}
+          {chart !== undefined && columns.includes(chart.x) && columns.includes(chart.y) &&
+            <Chart rows={rows} {...chart} />}
         </>
       )}
       <Dialog title="Row" isOpen={opened !== undefined} onClose={() => setOpened(undefined)}>
@@ -219,15 +228,13 @@ function Answer({ cell, number, notebook, answer }: AnswerProps) {
   );
 }
 
-interface ChartChoiceProps {
+interface ChartChoiceProps extends Pick<AnswerProps, "chart" | "onChart"> {
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
-  readonly cell: Cell;
-  readonly onChange: (chart: Cell["chart"]) => void;
 }
 
-function ChartChoice({ columns, rows, cell: { chart }, onChange }: ChartChoiceProps) {
-  const numeric = numericColumns(columns, rows);
+function ChartChoice({ columns, rows, chart, onChart }: ChartChoiceProps) {
+  const numeric = useMemo(() => numericColumns(columns, rows), [columns, rows]);
   if (numeric.length === 0) return null;
   const x = chart?.x ?? columns.find((name) => name !== numeric[0]) ?? columns[0]!;
   return (
@@ -236,14 +243,14 @@ function ChartChoice({ columns, rows, cell: { chart }, onChange }: ChartChoicePr
         label="Chart of"
         value={chart?.y ?? ""}
         options={[["", "nothing"], ...numeric.map((name) => [name, name] as const)]}
-        onChange={(y) => onChange(y === "" ? undefined : { x, y })}
+        onChange={(y) => onChart(y === "" ? undefined : { x, y })}
       />
       {chart !== undefined && (
         <Choice
           label="by"
           value={chart.x}
           options={columns.map((name) => [name, name])}
-          onChange={(x) => onChange({ ...chart, x })}
+          onChange={(x) => onChart({ ...chart, x })}
         />
       )}
     </>

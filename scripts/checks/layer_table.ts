@@ -132,7 +132,11 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   // The console, in a browser. It knows the server by the client, and folds as the server does.
   "src/console_files.ts": { imports: [] },
   "console/src/parts": {
-    imports: ["console/src/shell/loaded.ts", "console/src/shell/paging.ts"],
+    imports: [
+      "console/src/shell/loaded.ts",
+      "console/src/shell/own_member.ts",
+      "console/src/shell/paging.ts",
+    ],
     packages: {
       "preact": ["console/src/parts"],
       "@daybook/client": ["console/src/parts"],

@@ -2,6 +2,7 @@
 
 import type { Client, Delivery, Refusal } from "@daybook/client";
 import { startBefore } from "../shell/event_id.ts";
+import { halvesOf } from "../shell/stream_key.ts";
 import {
   buildGraph,
   type EffectsGraph,
@@ -81,8 +82,8 @@ const NOT_THERE: Refusal = {
 } as Refusal;
 
 function handleOf(db: Client, key: string) {
-  const at = key.indexOf(":");
-  return db[key.slice(0, at)]!(key.slice(at + 1));
+  const { type, id } = halvesOf(key);
+  return db[type]!(id);
 }
 
 interface Growing {

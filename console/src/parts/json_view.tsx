@@ -5,6 +5,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
+import { ownMember } from "../shell/own_member.ts";
 import { shownName } from "./shown_path.ts";
 
 export type JsonPath = readonly (string | number)[];
@@ -78,10 +79,6 @@ function isBranch(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-function memberOf(value: object, name: string): unknown {
-  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
-}
-
 interface BranchProps extends Omit<NodeProps, "name"> {
   readonly value: object;
   readonly before: object;
@@ -120,8 +117,8 @@ function Branch({ label, value, before, path, tree, room, mark }: BranchProps) {
         <Node
           key={name}
           name={name}
-          value={memberOf(value, name)}
-          before={memberOf(before, name)}
+          value={ownMember(value, name)}
+          before={ownMember(before, name)}
           path={[...path, isList ? Number(name) : name]}
           tree={tree}
           room={Math.floor((room - lines) / lines)}

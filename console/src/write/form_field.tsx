@@ -46,12 +46,31 @@ export function FormField(props: FormFieldProps) {
 }
 
 function ObjectField(props: Of<"object">) {
-  const { part, shape, faults, label, after } = props;
+  const { part, shape, faults, label } = props;
   const isShort = part.isRequired && part.depth < OPEN_DEPTH &&
     shape.fields.length <= OPEN_FIELDS_MAX;
   const [isOpen, setOpen] = useState(isShort || props.draft !== undefined);
   const isShown = isOpen || hasFaultWithin(faults, part.path);
   const fields = <Fields {...props} />;
+  return (
+    <Frame {...props}>
+      {props.draft !== null && (isShown
+        ? fields
+        : (
+          <button type="button" class="small" onClick={() => setOpen(true)}>Fill in {label}</button>
+        ))}
+    </Frame>
+  );
+}
+
+interface FrameProps extends FormFieldProps {
+  readonly shape: Shape;
+  readonly children: ComponentChildren;
+}
+
+/** Around what has parts of its own: its name, what it is, what is wrong with it, and its parts. */
+function Frame({ children, ...props }: FrameProps) {
+  const { label, part, shape, faults, after } = props;
   return (
     <fieldset class="part">
       <legend>
@@ -59,11 +78,7 @@ function ObjectField(props: Of<"object">) {
       </legend>
       <About part={part} shape={shape} fault={faultsAt(faults, part.path)} />
       <NullChoice {...props} />
-      {props.draft !== null && (isShown
-        ? fields
-        : (
-          <button type="button" class="small" onClick={() => setOpen(true)}>Fill in {label}</button>
-        ))}
+      {children}
     </fieldset>
   );
 }
@@ -87,16 +102,11 @@ function Fields({ part, shape, draft, faults, onChange }: Of<"object">) {
 }
 
 function ListField(props: Of<"list">) {
-  const { label, part, shape, draft, faults, onChange, after } = props;
+  const { label, part, shape, draft, faults, onChange } = props;
   const items = Array.isArray(draft) ? draft as readonly Draft[] : [];
   const one = `${label} ${items.length + 1}`;
   return (
-    <fieldset class="part">
-      <legend>
-        <bdi>{label}</bdi> {after}
-      </legend>
-      <About part={part} shape={shape} fault={faultsAt(faults, part.path)} />
-      <NullChoice {...props} />
+    <Frame {...props}>
       {items.map((item, index) => (
         <FormField
           key={index}
@@ -125,7 +135,7 @@ function ListField(props: Of<"list">) {
           Add {one}
         </button>
       )}
-    </fieldset>
+    </Frame>
   );
 }
 

@@ -55,6 +55,22 @@ program.command("export")
     (await import("./src/cli/export_environment.ts")).exportToFile(options)
   );
 
+remote(program, "backup")
+  .description("Write the whole deployment as of one moment to one file, also while it runs.")
+  .option("--out <file>", "the file to make, for its owner alone")
+  .option("--verify <file>", "check a backup instead; asks no server and opens no store")
+  .action(async (options) => (await import("./src/cli/backup.ts")).backup(options));
+
+program.command("restore <file>")
+  .description("Make a deployment of a backup (- for standard input) in an empty data folder.")
+  .option("--resume", "do not wait for daybook resume: react, deliver and anchor at the start")
+  .option("--json", "print JSON, failures too")
+  .action(async (file, options) => (await import("./src/cli/restore.ts")).restore(file, options));
+
+remote(program, "resume")
+  .description("Let a restored deployment react, deliver and make anchors again.")
+  .action(async (options) => (await import("./src/cli/resume.ts")).resume(options));
+
 program.command("import <file>")
   .description("Bring a file made by export (- for standard input) into an empty environment.")
   .option("--instance <slug>", "into this instance (default: the one that the file names)")

@@ -4,9 +4,11 @@
  */
 
 import type { Credentials, CredentialsPlace } from "./features/access/bootstrap.ts";
+import type { PrivateFile } from "./features/backup/write_backup.ts";
 import type { Host } from "./host.ts";
 
 const CREDENTIALS = "credentials.json";
+const JWT_SECRET = "jwt_secret";
 const PENDING = ".pending";
 const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
@@ -61,6 +63,27 @@ export function credentialsFile(dataDir: string): CredentialsPlace & { readonly 
   };
 }
 
+/** The files of the data folder that a backup has beside the store. */
+export async function readPrivateFiles(dataDir: string): Promise<PrivateFile[]> {
+  const files: PrivateFile[] = [];
+  for (const name of [CREDENTIALS, JWT_SECRET]) {
+    const text = await readIfThere(`${dataDir}/${name}`);
+    if (text !== undefined) files.push({ name, content: new TextEncoder().encode(text) });
+  }
+  return files;
+}
+
+/** Writes what {@link readPrivateFiles} has read into the folder of a restored deployment. */
+export async function writePrivateFiles(
+  dataDir: string,
+  files: readonly PrivateFile[],
+): Promise<void> {
+  for (const { name, content } of files) {
+    if (name !== CREDENTIALS && name !== JWT_SECRET) continue;
+    await writePrivateFile(`${dataDir}/${name}`, new TextDecoder().decode(content));
+  }
+}
+
 function parseCredentials(text: string | undefined): Credentials | undefined {
   try {
     return text === undefined ? undefined : JSON.parse(text) as Credentials;
@@ -90,7 +113,7 @@ async function namesIn(folder: string): Promise<string[]> {
 
 /** The secret of operator tokens, 32 bytes, from `jwt_secret`; the first call creates the file. */
 export async function readOrMakeJwtSecret(dataDir: string, host: Host): Promise<Uint8Array> {
-  const path = `${dataDir}/jwt_secret`;
+  const path = `${dataDir}/${JWT_SECRET}`;
   const existing = await readIfThere(path);
   if (existing !== undefined) return await decodeSecret(path, existing);
   const made = `${path}.${host.randomBytes(8).toHex()}`;

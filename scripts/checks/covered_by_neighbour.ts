@@ -36,6 +36,26 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "forms, hashes and verdicts, seen through whole bundles",
   },
   {
+    place: "src/domain/backup",
+    test: "tests/domain/backup/read_backup_test.ts",
+    reason: "what is written is what is read, and the reader refuses everything else",
+  },
+  {
+    place: "src/features/backup/write_backup.ts",
+    test: "tests/cli/backup_test.ts",
+    reason: "the order of the parts, seen through whole backups of a real server",
+  },
+  {
+    place: "src/http/operators/backup.ts",
+    test: "tests/cli/backup_test.ts",
+    reason: "a stream and who may take it, seen through whole backups of a real server",
+  },
+  {
+    place: "src/store/restored.ts",
+    test: "tests/features/backup/backup_service_test.ts",
+    reason: "one record, seen through what it holds up",
+  },
+  {
     place: "src/domain/sha256",
     test: "tests/domain/audit/node_hash_test.ts",
     reason: "the instructions, which are right when the digests are",

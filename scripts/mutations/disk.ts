@@ -7,6 +7,7 @@ const WRITER = "tests/kv/sqlite/writer_test.ts";
 const DURABILITY = "tests/kv/sqlite/durability_test.ts";
 const COMMIT_GROUP = "tests/kv/sqlite/commit_group_test.ts";
 const CHECKPOINTS = "tests/kv/sqlite/checkpoints_test.ts";
+const BACKUP = "tests/kv/sqlite/backup/backup_test.ts";
 const SYNCED_FILES = "tests/kv/sqlite/synced_files_test.ts";
 const SYNCED_FOLDER = "tests/kv/sqlite/synced_folder_test.ts";
 
@@ -253,13 +254,31 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a worker stays on synchronous = OFF after a finish",
-      `  db.exec("PRAGMA synchronous = FULL");\n  port`,
-      "  port",
+      `  db.exec("PRAGMA synchronous = FULL");\n  return await pass(false);`,
+      "  return await pass(false);",
     ],
     [
       "a database that was not synced counts as a pass that moved nothing",
       "return { unsynced: String(error) };",
       "return { failure: String(error) };",
+    ],
+  ]),
+  ...changesOf("src/kv/sqlite/backup/moved_pages.ts", BACKUP, [
+    ["a backup lacks the pages that were moved while it was taken", "pages.add(page);", ""],
+  ]),
+  ...changesOf("src/kv/sqlite/backup/copy_worker.ts", BACKUP, [
+    ["a backup takes a damaged page along", "if (sum !== expected) wrong.push(page);", ""],
+  ]),
+  ...changesOf("src/kv/sqlite/backup/restore_store.ts", BACKUP, [
+    [
+      "a restored store counts on from the version of its backup",
+      "const version = Math.max(prepareMoment(db)().version + 1, versionMin);",
+      "const version = prepareMoment(db)().version + Math.min(1, versionMin);",
+    ],
+    [
+      "a restored store may lack pages",
+      'if (!written.hasAllUpTo(size.pages)) throw new Error("Pages of the store are missing");',
+      "",
     ],
   ]),
   ...changesOf("src/kv/sqlite/checkpoints.ts", CHECKPOINTS, [

@@ -141,8 +141,8 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a cursor from beyond the end is taken",
-      "if (isEmpty && await isBeyond(tx, tenant, after)) {",
-      "if (isEmpty && await isBeyond(tx, tenant, after) && limits.feedPageMax < 0) {",
+      "if (isLost) {",
+      "if (isLost && limits.feedPageMax < 0) {",
     ],
   ]),
   ...changesOf("src/http/feed/live_answer.ts", PAGES, [

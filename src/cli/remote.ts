@@ -46,6 +46,23 @@ export async function ask(host: Host, credentials: Credentials, call: Call): Pro
   return { ok: false, failure: refusalOf(refused, call, credentials) };
 }
 
+/** Like `ask`, for an answer that is too long to be held, and is no JSON. */
+export async function openStream(
+  host: Host,
+  credentials: Credentials,
+  call: Call,
+): Promise<
+  | { readonly ok: true; readonly stream: ReadableStream<Uint8Array> }
+  | { readonly ok: false; readonly failure: Failure }
+> {
+  const sent = await send(host, credentials, call);
+  if (!(sent instanceof Response)) return { ok: false, failure: sent };
+  if (sent.ok && sent.body !== null) return { ok: true, stream: sent.body };
+  const text = await sent.text();
+  const refused = { status: sent.status, seen: parseObject(text) ?? text, nowMs: host.nowMs() };
+  return { ok: false, failure: refusalOf(refused, call, credentials) };
+}
+
 async function send(
   host: Host,
   credentials: Credentials,

@@ -3,6 +3,7 @@
  * order.
  */
 
+import type { RestoredView } from "../features/backup/backup_service.ts";
 import { prepareEffects } from "../features/reactions/read_effects.ts";
 import { type Access, createAccess } from "../features/access/access_service.ts";
 import { devKey } from "../domain/access/dev_keys.ts";
@@ -35,7 +36,7 @@ import { CAPABILITIES } from "../kv/capabilities.ts";
 import type { Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/calls.ts";
 import { openEngine, storePlace } from "../kv/open_engine.ts";
-import { credentialsFile } from "../private_files.ts";
+import { credentialsFile, readPrivateFiles } from "../private_files.ts";
 import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
 import { prepareFeed } from "../features/feed/fill_feed.ts";
 import { createService, type Service } from "../features/service.ts";
@@ -159,6 +160,10 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     wasm: { runners: navigator.hardwareConcurrency + 1, stackKilobytes: config.wasmStackKilobytes },
     compute: { runners: COMPUTE_RUNNERS, cacheFolder: config.runtimeFolder },
     // A single instance may use all but one of them at a time.
+    backup: {
+      store: config.store,
+      readPrivateFiles: () => readPrivateFiles(config.dataDir),
+    },
     sql: config.roles.api ? { runners: SQL_RUNNERS, folder: copiesFolder(config) } : undefined,
   });
   const credentials = credentialsFile(config.dataDir);
@@ -179,7 +184,10 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   );
   const endWatch = watchThread(watch, host);
   const hasFile = await credentials.readPublished() !== undefined;
-  announce(config, server, tellKeys(config, first, hasFile ? credentials.path : undefined));
+  announce(config, server, [
+    tellKeys(config, first, hasFile ? credentials.path : undefined),
+    tellRestored(await service.backup.readRestored()),
+  ]);
   return { engine, access, service, server, workers, endWatch };
 }
 
@@ -239,6 +247,12 @@ function tellKeys(
   return `  keys        ${path}; its operator token lasts a day, \`main.ts token\` prints another`;
 }
 
+function tellRestored({ paused, moment }: RestoredView): string | undefined {
+  if (!paused) return undefined;
+  return `  restored    as of ${moment}; reactions, timers, deliveries and anchors wait for ` +
+    "`daybook resume`";
+}
+
 function listen(
   config: Config,
   host: Host,
@@ -271,7 +285,7 @@ function reachableUrl({ host }: Config, url: string): string {
 function announce(
   config: Config,
   server: RunningServer | undefined,
-  aboutKeys: string | undefined,
+  more: readonly (string | undefined)[],
 ): void {
   const lines = ["Daybook is ready."];
   for (const { environment, url } of server?.addresses ?? []) {
@@ -284,7 +298,7 @@ function announce(
   lines.push(
     `  ${storePlace(config)}`,
   );
-  if (aboutKeys !== undefined) lines.push(aboutKeys);
+  lines.push(...more.filter((line) => line !== undefined));
   if (config.devKeys) lines.push(...devKeyLines());
   print(lines.join("\n"));
 }

@@ -30,6 +30,8 @@ import type { AccessService } from "./access/access_service.ts";
 import { type AuditService, createAudit } from "./audit/audit_service.ts";
 import { backgroundCalls, type BackgroundService } from "./work/background_service.ts";
 import { createImports, type ImportService } from "./imports/imports_service.ts";
+import { type BackupService, createBackups } from "./backup/backup_service.ts";
+import type { BackupSource } from "./backup/write_backup.ts";
 import { createLimits, type LimitsService } from "./limits/limits_service.ts";
 import { createProjections, type ProjectionService } from "./projections/projections_service.ts";
 import { type ReactionCalls, reactionCalls } from "./work/reactions_service.ts";
@@ -63,7 +65,7 @@ import { createAggregateReader } from "./states/read_aggregate.ts";
 import { readEventPage, readLength } from "./states/read_events.ts";
 import { type ComputeSettings, openCompute } from "./states/run_compute.ts";
 import { type ModuleOperations, type ModuleSettings, openModules } from "./modules/run_modules.ts";
-import { followPauses } from "./reactions/follow_pauses.ts";
+import { followPauses, type PausedReactions } from "./reactions/follow_pauses.ts";
 import { openStateCache } from "./states/state_cache.ts";
 import { openSpecCache, type SpecCache } from "./base/current_spec.ts";
 
@@ -114,6 +116,7 @@ export interface Service {
   readonly specs: SpecService;
   readonly access: AccessService;
   readonly audit: AuditService;
+  readonly backup: BackupService;
   readonly erasure: ErasureService;
   readonly feed: FeedService;
   readonly imports: ImportService;
@@ -142,6 +145,8 @@ export interface ServiceOptions {
   readonly webhooks?: WebhookSettings;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer;
+  /** What a backup has beside the store. Absent: this process writes none. */
+  readonly backup?: BackupSource;
   /** How modules are run. */
   readonly wasm?: ModuleSettings;
   /** How heavy computations are run. */
@@ -181,30 +186,29 @@ export function createService(
     ? NO_DELIVERIES
     : createDeliveryRunner({ ...tools, share, ...webhooks });
   const asker = createModuleAsker(host, modules);
-  const judging = { engine, host, ...runners, reader };
-  const committing = createCombiner(engine, host, { counters, lanes: deliveries, judging });
-  const combiner = traceCommits(committing, tracer);
+  const judging = { ...tools, ...runners, reader };
+  const commit = { counters, lanes: deliveries, judging };
+  const combiner = traceCommits(createCombiner(engine, host, commit), tracer);
   const outside = createOutsideAsker(engine, judging, asker);
   const sagas = createSagaAdvancer({ ...tools, watched: combiner.watched, outside });
   const emitter = createEmitter(host, combiner, asker);
   const paused = followPauses(engine, host);
-  const reacting = { engine, host, specs, combiner, share, sagas, emitter, paused };
+  const reacting = { ...tools, combiner, share, sagas, emitter, paused };
   const working = { ...reacting, lanes: deliveries };
   const outbox = createOutboxRunner(working);
   const timers = createTimerRunner({ ...working, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
-
-  const [audit, feed] = [createAudit({ ...tools, share }), createFeed(tools)];
-  const sql = createSql({ engine, host, counters }, options.sql);
+  const audit = holdAnchors(createAudit({ ...tools, share }), paused);
+  const feed = createFeed(tools);
+  const sql = createSql(tools, options.sql);
   const erasure = createErasure({ engine, host, specs, share, memories: [cache, keeper] });
-  const imports = createImports({ ...judging, ...tools, watched: combiner.watched });
+  const imports = createImports({ ...judging, watched: combiner.watched });
   const projections = createProjections({ ...tools, reader, share });
   const data: DataService = {
     writeEvents: writer.writeEvents,
     answerRecorded: writer.answerRecorded,
     readAggregate: reader.readAggregate,
-    listAggregates: (tenant, request) =>
-      listAggregates({ engine, host, specs, reader }, tenant, request),
+    listAggregates: (tenant, request) => listAggregates({ ...tools, reader }, tenant, request),
     readError: errors.read,
     listErrors: errors.list,
     ...storedCalls(engine, specs, host, feed),
@@ -212,7 +216,7 @@ export function createService(
     recordError: errors.record,
   };
   const specService = createSpecService({ ...tools, ...runners }, webhooks);
-  const queues = { rebuilder, keeper, errors, outbox, timers, deliveries };
+  const queues = { rebuilder, keeper, errors, outbox, timers, deliveries, paused };
   const background = backgroundCalls({ engine, host, share, ...queues });
   const operations: OperationsService = {
     counters,
@@ -241,10 +245,20 @@ export function createService(
     await Promise.all([modules.close(), compute.close(), sql.close()]);
   }
 
-  const limiting = createLimits({ engine, host, counters });
+  const [backup, limiting] = [createBackups(working, options.backup), createLimits(working)];
   const calls = { data, specs: specService, access, imports, audit, erasure, projections, feed };
   const parts = traceParts({ ...calls, background, operations }, tracer);
-  return { ...parts, limits: limiting, sql, ping, failure: () => engine.failure(), close };
+  return { ...parts, backup, limits: limiting, sql, ping, failure: () => engine.failure(), close };
+}
+
+/** A restored deployment makes no anchor by itself: its events may not be those of the world. */
+function holdAnchors(audit: AuditService, paused: PausedReactions): AuditService {
+  return {
+    ...audit,
+    async makeDueAnchors(intervalMs, isStopping) {
+      return await paused.isRestored() ? 0 : await audit.makeDueAnchors(intervalMs, isStopping);
+    },
+  };
 }
 
 function storedCalls(

@@ -43,6 +43,7 @@ import {
   rotateApiKey,
   scheduleRevocation,
 } from "./operators/api_keys.ts";
+import { readRestored, resumeRestored, takeBackup } from "./operators/backup.ts";
 import { listBlobs, uploadBlob } from "./operators/blobs.ts";
 import { readDebug, setDebug } from "./operators/debug.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./operators/instances.ts";
@@ -166,6 +167,8 @@ export const PATHS: readonly PathRoutes[] = [
     "/api/keys/{id}/rotate": { POST: rotateApiKey },
     "/api/keys/{id}/schedule_revocation": { POST: scheduleRevocation },
     "/_admin/blobs": { GET: listBlobs, POST: uploadBlob },
+    "/_admin/backup": { GET: takeBackup },
+    "/_admin/restored": { GET: readRestored, POST: resumeRestored },
     "/_admin/debug": { GET: readDebug, POST: setDebug },
   }),
   ...paths("imports", {

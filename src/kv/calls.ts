@@ -72,6 +72,7 @@ export function wrapEngine(inner: Engine, own: Partial<Engine>): Engine {
     snapshot: (body, options) => inner.snapshot(body, options),
     durableVersion: inner.durableVersion.bind(inner),
     watch: (key) => inner.watch(key),
+    backup: () => inner.backup(),
     measure: () => inner.measure(),
     forget: () => inner.forget(),
     failure: () => inner.failure(),

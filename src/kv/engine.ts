@@ -87,6 +87,21 @@ export interface Capabilities {
   readonly isShared: boolean;
 }
 
+/** A part of a backup, which only an engine of the same kind can read. */
+export interface BackupPiece {
+  readonly bytes: Bytes;
+  /** Of the bytes. */
+  readonly sha256: Bytes;
+}
+
+/** What a backup shows: all commits up to this version, and none after it. */
+export interface BackupMoment {
+  readonly version: bigint;
+}
+
+/** The pieces, and in the end the moment. */
+export type Backup = AsyncGenerator<BackupPiece, BackupMoment, void>;
+
 export interface Engine {
   readonly capabilities: Capabilities;
   /**
@@ -104,6 +119,13 @@ export interface Engine {
    */
   durableVersion(): number | undefined;
   watch(key: Bytes): Watch;
+  /**
+   * Copies the whole store as of one moment, while it is read and written. `restoreStore` of
+   * `open_engine.ts` puts the pieces together again. One backup at a time. Reads at old versions
+   * end once, when it completes.
+   * @throws {EngineUnavailable} if it cannot be completed, or if another backup runs.
+   */
+  backup(): Backup;
   /** Figures for operators, off the path of transactions. */
   measure(): Promise<EngineMeasure>;
   /**

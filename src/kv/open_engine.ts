@@ -6,11 +6,12 @@
 
 import { join } from "node:path";
 import type { StoreName } from "./capabilities.ts";
-import type { Engine } from "./engine.ts";
+import type { Bytes, Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb/engine.ts";
 import { drawKeyHash } from "./key_map.ts";
 import { checkPages, NO_PAGES, type PageCheck } from "./sqlite/pages/page_check.ts";
 import { checkSqliteFile } from "./sqlite/check_file.ts";
+import { restoreSqliteStore, type RestoreWish } from "./sqlite/backup/restore_store.ts";
 import { openSqliteEngine } from "./sqlite/engine.ts";
 
 export interface EngineChoice {
@@ -55,6 +56,24 @@ export async function openEngine(
       const { openFoundationdbEngine } = await import("./foundationdb/binding.ts");
       return await openFoundationdbEngine({ clusterFile: fdbClusterFile, host });
     }
+  }
+}
+
+/**
+ * Makes the store of a deployment from the pieces of a backup (`Engine.backup`). It must not exist
+ * yet.
+ * @throws {Error} when the pieces are not a whole store. What was written is then of no use.
+ */
+export async function restoreStore(
+  { store, dataDir }: EngineChoice,
+  pieces: AsyncIterable<Bytes>,
+  wish: RestoreWish,
+): Promise<void> {
+  switch (store) {
+    case "sqlite":
+      return await restoreSqliteStore(sqlitePath(dataDir), pieces, wish);
+    case "foundationdb":
+      throw new Error("A cluster is restored with fdbrestore: see docs/operate/backup.md");
   }
 }
 

@@ -81,6 +81,8 @@ export const deploymentKeys = {
   pause: (tenant: number): Bytes => pack([0, "reactions_paused", tenant]),
   pauses: (): KeyRange => rangeOf([0, "reactions_paused"]),
   pauseSignal: (): Bytes => pack([0, "reactions_paused_signal"]),
+  /** There if the deployment was restored from a backup and has not been resumed. */
+  restored: (): Bytes => pack([0, "restored"]),
   /** Work that failed too often to be tried again, under the key it had. */
   parked: (key: Bytes): Bytes => pack([0, "parked", key]),
   parkeds: (): KeyRange => rangeOf([0, "parked"]),

@@ -351,4 +351,7 @@ export const SHARED_ROUTES: Readonly<Record<string, string>> = {
   "POST /api/login": "gives a token to who knows an account's password",
   "POST /api/users": "accounts are of the deployment: a token for single instances is refused",
   "POST /api/instances": "makes a new one: a token for single instances is refused",
+  "GET /_admin/backup": "the whole deployment: a token for single instances is refused",
+  "GET /_admin/restored": "the whole deployment: a token for single instances is refused",
+  "POST /_admin/restored": "the whole deployment: a token for single instances is refused",
 };

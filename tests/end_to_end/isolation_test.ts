@@ -190,7 +190,7 @@ Deno.test("every route has a row: who adds one says what another instance gets f
   assert.deepEqual(rows(DATA_ROWS).toSorted(), routesOf("read", "write").toSorted());
   const operators = [
     ...rows(OPERATOR_ROWS),
-    ...shared.filter((name) => /\/api\/(users|instances)/.test(name)),
+    ...shared.filter((name) => /\/api\/(users|instances)|_admin/.test(name)),
   ];
   assert.deepEqual(operators.toSorted(), routesOf("operator").toSorted());
   const open = shared.filter((name) => !operators.includes(name));

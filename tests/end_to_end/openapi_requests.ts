@@ -489,6 +489,12 @@ export const REQUESTS: Readonly<Record<string, Producers>> = {
     200: asOperator("/_admin/blobs"),
     404: asOperator(`/_admin/blobs?instance_id=${UNKNOWN}`),
   },
+  "GET /_admin/backup": { 200: asOperator("/_admin/backup") },
+  "GET /_admin/restored": { 200: asOperator("/_admin/restored") },
+  "POST /_admin/restored": {
+    200: asOperator("/_admin/restored", { action: "resume" }),
+    422: asOperator("/_admin/restored", { action: "pause" }),
+  },
   "POST /_admin/debug": {
     200: asOperator("/_admin/debug", { wasm_trace: true }),
     404: asOperator("/_admin/debug", { wasm_trace: true, instance_id: UNKNOWN }),

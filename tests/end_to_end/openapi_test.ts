@@ -88,6 +88,10 @@ function weatheredEngine(inner: Engine, weather: Weather): Engine {
       check();
       return await inner.snapshot(body);
     },
+    backup() {
+      check();
+      return inner.backup();
+    },
   });
 }
 

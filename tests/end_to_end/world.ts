@@ -96,7 +96,8 @@ export async function withWorld(
   const webhooks = options.webhooks?.(host);
   const folder = await Deno.makeTempDir({ prefix: "daybook-views-" });
   const sql = { runners: 2, folder: `${folder}/views` };
-  const service = createService(engine, host, access, { webhooks, sql });
+  const backup = { store: "sqlite", readPrivateFiles: () => Promise.resolve([]) };
+  const service = createService(engine, host, access, { webhooks, sql, backup });
   try {
     if (spec) await deployEverywhere(service, inhabitants.tenants, spec);
     const operator = signToken(operatorClaims());
@@ -235,8 +236,8 @@ function checkEveryAnswer(method: string, { status, headers, text, body }: Answe
     return;
   }
   const type = headers.get("content-type");
-  // A successful export is not JSON; its refusals are.
-  if (status === 200 && type?.startsWith("text/csv")) return;
+  // A successful export or backup is not JSON; its refusals are.
+  if (status === 200 && /^(?:text\/csv|application\/octet-stream)/.test(type ?? "")) return;
   assert.equal(type, "application/json", text);
   assert.equal(body.ok, status < 400, text);
   assert.ok(text.startsWith('{"ok":'), "ok comes first");

@@ -143,6 +143,10 @@ class SimulatedEngine implements Engine {
     return this.#watches.add(key);
   }
 
+  backup(): never {
+    throw new Error("No world of the simulation takes a backup");
+  }
+
   measure() {
     return Promise.resolve({ conflicts: 0 });
   }

@@ -140,9 +140,10 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
+  waitMsMax = 3_000,
 ): Promise<void> {
   for (let waited = 0; !(await condition()); waited += 10) {
-    if (waited > 3_000) throw new Error(`${what} did not happen`);
+    if (waited > waitMsMax) throw new Error(`${what} did not happen`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

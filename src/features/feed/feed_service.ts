@@ -121,9 +121,11 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
       const [isUpToDate, isBuilding] = [false, true];
       return accept({ entries: [], erased: [], next, isUpToDate, isBuilding });
     }
-    const page = await readFeedPage(tx, host, tenant, { after, check, ...how });
-    const isEmpty = page.entries.length + page.erased.length === 0 && page.isUpToDate;
-    if (isEmpty && await isBeyond(tx, tenant, after)) {
+    const [page, isLost] = await Promise.all([
+      readFeedPage(tx, host, tenant, { after, check, ...how }),
+      isBeyond(tx, tenant, after),
+    ]);
+    if (isLost) {
       const newest = formatCursor(await endOf(tx, tenant), check);
       return refuse({ kind: "cursor_expired", newest });
     }

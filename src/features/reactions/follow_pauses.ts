@@ -8,6 +8,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { keys } from "../../store/keys.ts";
 import { listPauses, type ReactionPause } from "../../store/reactions/paused_reactions.ts";
+import { readRestored } from "../../store/restored.ts";
 import { followVersion } from "../base/follow_version.ts";
 
 export interface PausedReactions {
@@ -20,6 +21,8 @@ export interface PausedReactions {
    * unavailable.
    */
   ready(): Promise<void>;
+  /** Whether the deployment was restored and still waits, so that nothing may leave it. */
+  isRestored(): Promise<boolean>;
   /** Call when this process has just changed a pause. */
   forget(): void;
   close(): Promise<void>;
@@ -28,6 +31,7 @@ export interface PausedReactions {
 export function followPauses(engine: Engine, host: Host): PausedReactions {
   let pauses: ReadonlyMap<number, ReactionPause> = new Map();
   const tenants = new Set<number>();
+  let isRestored = false;
   /** The number of changes reported, and the number already read. */
   let heard = 1;
   let known = 0;
@@ -35,9 +39,12 @@ export function followPauses(engine: Engine, host: Host): PausedReactions {
   async function ready(): Promise<void> {
     while (known < heard) {
       const upTo = heard;
-      const found = await engine.snapshot(listPauses);
+      const [found, restored] = await engine.snapshot(
+        async (tx) => [await listPauses(tx), await readRestored(tx)] as const,
+      );
       if (upTo <= known) continue;
       pauses = found;
+      isRestored = restored !== undefined;
       tenants.clear();
       for (const [tenant, { state }] of found) if (state === "paused") tenants.add(tenant);
       known = upTo;
@@ -57,6 +64,10 @@ export function followPauses(engine: Engine, host: Host): PausedReactions {
     resuming: () =>
       [...pauses].filter(([, { state }]) => state === "resuming").map(([tenant]) => tenant),
     ready,
+    async isRestored() {
+      await ready();
+      return isRestored;
+    },
     forget,
     close: follower.close,
   };

@@ -5,6 +5,7 @@ import type { TimerRunner } from "./fire_schedule.ts";
 import type { SnapshotKeeper } from "../states/keep_snapshots.ts";
 import type { Rebuilder } from "../states/rebuild_snapshots.ts";
 import type { ErrorRecords } from "../base/record_error.ts";
+import type { PausedReactions } from "../reactions/follow_pauses.ts";
 import type { OutboxRunner } from "../reactions/run_outbox.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createSweeper } from "./sweep.ts";
@@ -55,10 +56,12 @@ export interface BackgroundParts {
   readonly outbox: OutboxRunner;
   readonly timers: TimerRunner;
   readonly deliveries: DeliveryRunner;
+  readonly paused: PausedReactions;
 }
 
 export function backgroundCalls(parts: BackgroundParts): BackgroundService {
-  const { engine, host, share, rebuilder, keeper, errors, outbox, timers, deliveries } = parts;
+  const { engine, host, share, rebuilder, keeper, errors, outbox, timers } = parts;
+  const { deliveries, paused } = parts;
   return {
     rebuildSnapshots: rebuilder.rebuild,
     sweep: createSweeper(engine, host, share).sweep,
@@ -69,7 +72,10 @@ export function backgroundCalls(parts: BackgroundParts): BackgroundService {
     drainOutbox: outbox.drain,
     followOutbox: (wake) => followOutbox(engine, host, wake),
     drainTimers: timers.drain,
-    drainDeliveries: deliveries.drain,
+    async drainDeliveries(isStopping) {
+      // Before its first drain, a process delivers nothing of its own writes either.
+      return await paused.isRestored() ? 0 : await deliveries.drain(isStopping);
+    },
     followDeliveries: deliveries.follow,
     deliveriesIdle: deliveries.idle,
     timerPauseMs: timers.pauseMs,

@@ -18,6 +18,7 @@
 import { openCalls } from "../calls.ts";
 import { CAPABILITIES } from "../capabilities.ts";
 import {
+  type Backup,
   type Bytes,
   type Engine,
   EngineClosed,
@@ -34,7 +35,7 @@ import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
 import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
 import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
-import { openTurns } from "../transaction/turns.ts";
+import { conflictsMaxMs, expirationsMax, lostTooOften, openTurns } from "../transaction/turns.ts";
 
 /** The outside world, as far as the engine needs it. */
 export interface EngineHost {
@@ -70,12 +71,8 @@ type Run<T> =
   | { readonly kind: "expired" }
   | { readonly kind: "passing"; readonly error: Error };
 
-/** A transaction that keeps losing for this long gives up. */
-const conflictsMaxMs = 10_000;
 /** How long the cluster may put a call off. */
 const passingMaxMs = 4_000;
-/** How often a body that takes longer than a transaction may last is run. */
-const expirationsMax = 3;
 /**
  * After this many conflicts in a row, which taking turns has not prevented, the call backs off
  * to give others in the cluster time.
@@ -155,6 +152,13 @@ export class FoundationdbEngine implements Engine {
   watch(key: Bytes): Watch {
     this.#refuseClosing();
     return this.#watches.add(key);
+  }
+
+  // deno-lint-ignore require-yield
+  async *backup(): Backup {
+    throw new EngineUnavailable(
+      "A cluster is backed up with fdbbackup: see docs/operate/backup.md",
+    );
   }
 
   measure(): Promise<EngineMeasure> {
@@ -343,12 +347,6 @@ function cannotCommit(error: unknown): EngineUnavailable {
   const reason = error instanceof Error ? error.message : String(error);
   const message = `FoundationDB cannot be written: ${reason} (${codeOf(error)})`;
   return new EngineUnavailable(message, { cause: error });
-}
-
-function lostTooOften(conflicts: number): EngineUnavailable {
-  return new EngineUnavailable(
-    `The transaction lost against others ${conflicts} times in ${conflictsMaxMs / 1000} seconds`,
-  );
 }
 
 function noReply(): EngineUnavailable {

@@ -19,7 +19,8 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import type { PassAnswer, PassRequest } from "./checkpoint_pass.ts";
+import { type MovedPages, openMovedPages } from "./backup/moved_pages.ts";
+import type { CheckpointAnswer, PassAnswer, PassRequest, SealedPages } from "./checkpoint_pass.ts";
 import { openPageNotes, type PageNote } from "./pages/page_notes.ts";
 import type { StoreMoment } from "./pages/page_sums.ts";
 import { prepareMoment } from "./store_row.ts";
@@ -35,15 +36,25 @@ const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
 const reader = new DatabaseSync(path, { readOnly: true });
 reader.exec("PRAGMA cache_size = -64");
 const readMoment = prepareMoment(reader);
-const notes = openPageNotes(path, Deno.openSync(`${path}-wal`, { read: true }));
+const readSize = reader.prepare(
+  "SELECT page_count AS pages, page_size AS pageBytes FROM pragma_page_count, pragma_page_size",
+);
+/** For a backup that is under way. */
+let kept: MovedPages | undefined;
+let isSealing = false;
+const notes = openPageNotes(
+  path,
+  Deno.openSync(`${path}-wal`, { read: true }),
+  (page, bytes) => kept?.keep(page, bytes),
+);
 
-async function pass(): Promise<PassAnswer> {
+async function pass(isFinishing: boolean): Promise<PassAnswer> {
   let note: PageNote | undefined;
   try {
     reader.exec("BEGIN");
     const moment = readMoment();
     note = notes.begin();
-    return await moveAndNote(note, moment);
+    return await moveAndNote(note, moment, isFinishing);
   } catch (error) {
     return { failure: String(error) };
   } finally {
@@ -52,9 +63,15 @@ async function pass(): Promise<PassAnswer> {
   }
 }
 
-async function moveAndNote(note: PageNote, moment: StoreMoment): Promise<PassAnswer> {
+async function moveAndNote(
+  note: PageNote,
+  moment: StoreMoment,
+  isFinishing: boolean,
+): Promise<PassAnswer> {
   const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number };
   note.note(checkpointed, checkpointed === log ? moment : undefined);
+  if (note.failure !== undefined) kept?.fail(note.failure);
+  const sealed = isFinishing && isSealing && checkpointed === log ? seal(moment) : undefined;
   // Both syncs run on threads of the runtime, so the disk may do them at the same time.
   const noting = note.sync();
   try {
@@ -64,19 +81,53 @@ async function moveAndNote(note: PageNote, moment: StoreMoment): Promise<PassAns
   } finally {
     await noting;
   }
-  return { moved: checkpointed, unnoted: note.failure };
+  return { moved: checkpointed, unnoted: note.failure, sealed };
+}
+
+/** Commits are held, so everything is in the database file. */
+function seal({ version }: StoreMoment): SealedPages | string {
+  const moved = kept?.seal() ?? "the thread that keeps them was started anew";
+  kept = undefined;
+  isSealing = false;
+  if (typeof moved === "string") return moved;
+  const { pages, pageBytes } = readSize.get() as { pages: number; pageBytes: number };
+  return { version, pages, pageBytes, moved };
+}
+
+function drop(): undefined {
+  kept?.seal();
+  kept = undefined;
+  isSealing = false;
+}
+
+function keepMoved(file: string): CheckpointAnswer {
+  try {
+    drop();
+    kept = openMovedPages(file);
+    return { keeps: true };
+  } catch (error) {
+    return { keeps: String(error) };
+  }
 }
 
 function finish(): Promise<PassAnswer> {
   // SQLite need not sync: the pages of the database are synced below, and until then nothing may
   // restart the WAL.
   db.exec("PRAGMA synchronous = OFF");
-  return pass();
+  return pass(true);
+}
+
+async function answer(request: PassRequest): Promise<CheckpointAnswer | undefined> {
+  if (request === "seal") return void (isSealing = true);
+  if (request === "drop") return drop();
+  if (request === "finish") return await finish();
+  if (request !== "pass") return keepMoved(request.keepMoved);
+  // Commits go on meanwhile, so SQLite must sync the pages that it moves before it counts them.
+  db.exec("PRAGMA synchronous = FULL");
+  return await pass(false);
 }
 
 port.on("message", async (request: PassRequest) => {
-  if (request === "finish") return port.postMessage(await finish());
-  // Commits go on meanwhile, so SQLite must sync the pages that it moves before it counts them.
-  db.exec("PRAGMA synchronous = FULL");
-  port.postMessage(await pass());
+  const answered = await answer(request);
+  if (answered !== undefined) port.postMessage(answered);
 });

@@ -8,9 +8,9 @@
  * before it begins and only the database is synced, once.
  */
 
-import type { PassAnswer, PassRequest } from "./checkpoint_pass.ts";
+import type { CheckpointAnswer, PassRequest, SealedPages } from "./checkpoint_pass.ts";
 import { Worker } from "node:worker_threads";
-import { EngineUnavailable } from "../engine.ts";
+import { EngineClosed, EngineUnavailable } from "../engine.ts";
 import { giveUpSums } from "./pages/page_notes.ts";
 import type { SqliteFile } from "./file.ts";
 import { SQLITE_SIZES } from "./sizes.ts";
@@ -29,6 +29,18 @@ export interface Checkpoints {
    * neither. Ends reads at old versions. Rejects if the WAL could not be emptied.
    */
   empty(): Promise<void>;
+  /**
+   * Keeps the pages that are moved from now on in this file, until `seal`. Rejects if that is not
+   * possible.
+   */
+  keepMoved(path: string): Promise<void>;
+  /**
+   * Moves all of the WAL. Resolves with the moment at which everything was in the database file.
+   * Rejects if that could not be done, or if the kept pages are not all that were moved.
+   */
+  seal(): Promise<SealedPages>;
+  /** Keeps no more pages. */
+  dropMoved(): void;
   /**
    * Waits a limited time for the running pass, and ends the worker. Resolves with false if the
    * pass still runs: the pages it moves are not known to be on disk, so nothing of the WAL may
@@ -94,11 +106,17 @@ export function openCheckpoints(
   let isEmptying = false;
   let alive: ReturnType<typeof setInterval> | undefined;
   let growth = growthOf(file);
+  let keeping: PromiseWithResolvers<void> | undefined;
+  let sealing: PromiseWithResolvers<SealedPages> | undefined;
 
   function start(): void {
     isBusy = true;
     stayAlive();
-    startWorker().postMessage(isHeld ? "finish" : "pass" satisfies PassRequest);
+    ask(isHeld ? "finish" : "pass");
+  }
+
+  function ask(request: PassRequest): void {
+    startWorker().postMessage(request);
   }
 
   /** The worker does not keep the process alive while commits wait for it, so a timer does. */
@@ -114,15 +132,24 @@ export function openCheckpoints(
   function openWorker(): Worker {
     const opened = new Worker(program, { workerData: { path: file.path } });
     opened.unref();
-    opened.on("message", (answer: PassAnswer) => {
+    opened.on("message", (answer: CheckpointAnswer) => {
+      if ("keeps" in answer) {
+        if (answer.keeps === true) return keeping?.resolve();
+        return keeping?.reject(notKept(answer.keeps));
+      }
       if ("unsynced" in answer) home.onBroken(answer.unsynced);
       if ("moved" in answer && answer.unnoted !== undefined) home.onUnnoted(answer.unnoted);
+      const sealed = "moved" in answer ? answer.sealed : undefined;
+      if (typeof sealed === "string") sealing?.reject(notKept(sealed));
+      else if (sealed !== undefined) sealing?.resolve(sealed);
       endPass("moved" in answer ? answer.moved : undefined);
     });
     const lose = (cause: unknown) => {
       // Called twice for one worker: for its error and for its exit.
       if (worker !== opened) return;
       worker = undefined;
+      keeping?.reject(notKept(String(cause)));
+      sealing?.reject(notKept(String(cause)));
       // What it moved in a finishing pass counts as moved, but may not be on disk.
       if (isHeld) home.onBroken(cause);
       // In any other pass it is only unknown whether it noted what it moved.
@@ -189,20 +216,34 @@ export function openCheckpoints(
     });
   }
 
+  function empty(): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      emptying.push({ passes: 0, resolve, reject });
+      stayAlive();
+      if (!isBusy) start();
+    });
+  }
+
   return {
     startWorker,
+    keepMoved(path) {
+      keeping = Promise.withResolvers();
+      ask({ keepMoved: path });
+      return keeping.promise;
+    },
+    async seal() {
+      const { promise } = sealing = Promise.withResolvers<SealedPages>();
+      ask("seal");
+      const [sealed] = await Promise.all([promise, empty()]);
+      return sealed;
+    },
+    dropMoved: () => worker?.postMessage("drop" satisfies PassRequest),
     afterCommit() {
       if (!isBusy && file.logFrames() >= growth * startFrames) start();
     },
     isHeld: () => isHeld || (isBusy && file.logFrames() > growth * logFramesMax),
     delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - growth * slowFrames) / 1000)),
-    async empty() {
-      await new Promise<void>((resolve, reject) => {
-        emptying.push({ passes: 0, resolve, reject });
-        stayAlive();
-        if (!isBusy) start();
-      });
-    },
+    empty,
     async close() {
       isClosed = true;
       if (isBusy) await passEnd();
@@ -210,10 +251,17 @@ export function openCheckpoints(
       if (isBusy) return false;
       const ended = worker;
       worker = undefined;
+      const end = new EngineClosed("The engine is closed");
+      keeping?.reject(end);
+      sealing?.reject(end);
       await ended?.terminate();
       return true;
     },
   };
+}
+
+function notKept(reason: string): EngineUnavailable {
+  return new EngineUnavailable(`What changed during the backup could not be kept: ${reason}`);
 }
 
 /** The factor by which the WAL may be longer than that of a small database. */

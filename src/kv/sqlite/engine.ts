@@ -10,6 +10,7 @@
  */
 
 import {
+  type Backup,
   type Bytes,
   type Engine,
   EngineClosed,
@@ -23,6 +24,7 @@ import {
 } from "../engine.ts";
 import { openCalls } from "../calls.ts";
 import { CAPABILITIES } from "../capabilities.ts";
+import { type Backups, openBackups } from "./backup/backup_store.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
 import {
   applyGroup,
@@ -44,7 +46,13 @@ import {
 } from "./transaction.ts";
 import { openViews, type SqliteViews } from "./versions.ts";
 import { CommitsLost } from "./writer.ts";
-import { nextTurn, openTurns } from "../transaction/turns.ts";
+import {
+  conflictsMaxMs,
+  expirationsMax,
+  lostTooOften,
+  nextTurn,
+  openTurns,
+} from "../transaction/turns.ts";
 import { openWatches } from "../watches.ts";
 
 export interface SqliteEngineOptions extends SqliteFileOptions {
@@ -66,11 +74,6 @@ interface Waiting extends Queued {
   reject(error: Error): void;
 }
 
-/** A transaction that keeps losing for this long gives up. */
-const conflictsMaxMs = 10_000;
-/** How often a body that takes longer than a transaction may last is run. */
-const expirationsMax = 3;
-
 /**
  * Opens the store in the file `path`, creating it if there is none.
  * @throws {StoreInUse} when another process or engine has it open.
@@ -84,6 +87,7 @@ class SqliteEngine implements Engine {
   readonly #file: SqliteFile;
   readonly #views: SqliteViews;
   readonly #checkpoints: Checkpoints;
+  readonly #backups: Backups;
   readonly #home: { -readonly [Part in keyof TransactionHome]: TransactionHome[Part] };
   readonly #nowMs: () => number;
   readonly #yieldBriefly: () => Promise<void>;
@@ -124,18 +128,11 @@ class SqliteEngine implements Engine {
       onBroken: (cause) => this.#break(cause),
       onUnnoted: (reason) => file.onUnnoted(reason),
     });
-    this.#home = {
-      views: this.#views,
-      nowMs,
-      isClosed: false,
-      unsynced: undefined,
-    };
+    this.#backups = openBackups(file.path, this.#checkpoints);
+    this.#home = { views: this.#views, nowMs, isClosed: false, unsynced: undefined };
     if (options.isServing) this.#checkpoints.startWorker();
-    if (file.hasLeftLog) this.#syncLeftLog();
-  }
-
-  /** A commit that another process left in a log is not revealed before it is on disk. */
-  #syncLeftLog(): void {
+    if (!file.hasLeftLog) return;
+    // A commit that another process left in a log is not revealed before it is on disk.
     this.#durableVersion = -1;
     this.#home.unsynced = { version: 0, written: undefined };
     this.#syncing = this.#sync(this.#version, [], occ.openWrittenGroup());
@@ -177,11 +174,7 @@ class SqliteEngine implements Engine {
           if (++expirations >= expirationsMax) refuseExpired();
           continue;
         }
-        if (this.#nowMs() - startedMs > conflictsMaxMs) {
-          const seconds = conflictsMaxMs / 1000;
-          const times = `${attempt} times in ${seconds} seconds`;
-          throw new EngineUnavailable(`The transaction lost against others ${times}`);
-        }
+        if (this.#nowMs() - startedMs > conflictsMaxMs) throw lostTooOften(attempt);
         endTurn = await this.#turns.take(conflict);
       }
     } finally {
@@ -215,6 +208,11 @@ class SqliteEngine implements Engine {
     return this.#watches.add(key);
   }
 
+  backup(): Backup {
+    this.#refuseClosed();
+    return this.#backups.run();
+  }
+
   async measure(): Promise<EngineMeasure> {
     this.#refuseClosed();
     return { conflicts: this.#conflicts, bytes: await this.#file.sizes() };
@@ -229,6 +227,7 @@ class SqliteEngine implements Engine {
   }
 
   async #close(): Promise<void> {
+    await this.#backups.close();
     await this.#calls.untilIdle();
     this.#home.isClosed = true;
     await this.#syncing;

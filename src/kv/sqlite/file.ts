@@ -6,6 +6,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
+import { removeMovedPages } from "./backup/moved_pages.ts";
 import { openRecentValues } from "./recent_values.ts";
 import { giveUpSums } from "./pages/page_notes.ts";
 import { dropForeignSums, removePageSums } from "./pages/page_sums.ts";
@@ -82,6 +83,7 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const lock = lockStore(path);
   try {
     makePrivately(path);
+    removeMovedPages(path);
     const hasLeftLog = sizeOf(`${path}-wal`) > 0;
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {

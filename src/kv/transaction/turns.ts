@@ -4,9 +4,22 @@
  * turn in time runs without one. Used by both engines.
  */
 
+import { EngineUnavailable } from "../engine.ts";
+
 export interface Turns {
   /** Waits for the turn at `key`. Call the returned function when the attempt is over. */
   take(key: string): Promise<() => void>;
+}
+
+/** A transaction that keeps losing for this long gives up. */
+export const conflictsMaxMs = 10_000;
+/** How often a body that takes longer than a transaction may last is run. */
+export const expirationsMax = 3;
+
+export function lostTooOften(conflicts: number): EngineUnavailable {
+  return new EngineUnavailable(
+    `The transaction lost against others ${conflicts} times in ${conflictsMaxMs / 1000} seconds`,
+  );
 }
 
 /** Longest wait, in case the one before waits for something else or for this very transaction. */

@@ -1,7 +1,7 @@
 /** Heavy writes need one of a few places, which instances share. */
 
 import assert from "node:assert/strict";
-import { type HeavyWrites, openHeavyWrites } from "../../../src/features/writes/heavy_writes.ts";
+import { type HeavyWrites, openHeavyWrites } from "../../../src/features/writes/write_events.ts";
 
 function settle(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 0));

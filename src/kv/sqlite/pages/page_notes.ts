@@ -7,6 +7,7 @@
  * and what it held is unknown from then on.
  */
 
+import { crc32 } from "node:zlib";
 import {
   openPageSums,
   type PageSums,
@@ -14,7 +15,7 @@ import {
   removePageSums,
   type StoreMoment,
 } from "./page_sums.ts";
-import { readWalHead, sumLastFrames } from "./wal_frames.ts";
+import { lastFrames, readWalHead } from "./wal_frames.ts";
 
 export interface PageNotes {
   /** Called once for each pass, before SQLite moves anything. Never throws. */
@@ -40,8 +41,15 @@ interface Noted {
   readonly frames: number;
 }
 
+/** Is given each page that was moved, with its content. Must not throw. */
+export type MovedPage = (page: number, bytes: Uint8Array<ArrayBuffer>) => void;
+
 /** @param wal the `-wal` file of the store, open for reading. */
-export function openPageNotes(storePath: string, wal: Deno.FsFile): PageNotes {
+export function openPageNotes(
+  storePath: string,
+  wal: Deno.FsFile,
+  onMoved: MovedPage = () => {},
+): PageNotes {
   /** What is on disk. A new process knows of nothing, and notes the frames it finds again. */
   let noted: Noted = { salts: 0n, frames: 0 };
 
@@ -71,7 +79,11 @@ export function openPageNotes(storePath: string, wal: Deno.FsFile): PageNotes {
       if (readWalHead(wal)?.salts !== salts) return;
       const from = noted.salts === salts ? noted.frames : 0;
       if (moved <= from) return;
-      const found = sumLastFrames(wal, before!, from, moved);
+      const found = new Map<number, number>();
+      for (const { page, bytes } of lastFrames(wal, before!, from, moved)) {
+        found.set(page, crc32(bytes));
+        onMoved(page, bytes);
+      }
       if (readWalHead(wal)?.salts !== salts) throw new Error("SQLite's log was begun anew");
       into.write(found, moment);
       written = { salts, frames: moved };

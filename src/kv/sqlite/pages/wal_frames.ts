@@ -4,7 +4,6 @@
  * count.
  */
 
-import { crc32 } from "node:zlib";
 import { readAllAt } from "./file_ranges.ts";
 
 const HEAD_BYTES = 32;
@@ -34,20 +33,21 @@ export function readWalHead(wal: Deno.FsFile): WalHead | undefined {
 }
 
 /**
- * CRC-32 of the last frame of each page, among the frames after `from` up to `to`, which SQLite
- * has moved. The frames must stay where they are until this returns.
+ * Each page among the frames after `from` up to `to`, which SQLite has moved, with the content of
+ * its last frame there. The frames must stay where they are until the last one is yielded, and the
+ * content is valid until the next one is.
  * @throws {Error} when a frame is not of this WAL.
  */
-export function sumLastFrames(
+export function* lastFrames(
   wal: Deno.FsFile,
   { pageBytes, salts }: WalHead,
   from: number,
   to: number,
-): Map<number, number> {
+): Generator<{ readonly page: number; readonly bytes: Uint8Array<ArrayBuffer> }> {
   const frameBytes = FRAME_HEAD_BYTES + pageBytes;
   const chunk = new Uint8Array(CHUNK_FRAMES * frameBytes);
   const view = new DataView(chunk.buffer);
-  const sums = new Map<number, number>();
+  const met = new Set<number>();
   // Backwards, so that the last frame of each page is met first and the others are skipped.
   for (let end = to; end > from; end -= CHUNK_FRAMES) {
     const begin = Math.max(from, end - CHUNK_FRAMES);
@@ -59,11 +59,11 @@ export function sumLastFrames(
         throw new Error(`Frame ${begin + at / frameBytes + 1} of SQLite's log is of another log`);
       }
       const page = view.getUint32(at);
-      if (sums.has(page)) continue;
-      sums.set(page, crc32(bytes.subarray(at + FRAME_HEAD_BYTES, at + frameBytes)));
+      if (met.has(page)) continue;
+      met.add(page);
+      yield { page, bytes: bytes.subarray(at + FRAME_HEAD_BYTES, at + frameBytes) };
     }
   }
-  return sums;
 }
 
 /** The pages that have a frame in the WAL, including frames that SQLite no longer counts. */

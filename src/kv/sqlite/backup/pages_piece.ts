@@ -1,0 +1,60 @@
+/**
+ * The pieces of a backup of the embedded store. Each has some neighbouring pages of the database
+ * file; a page that comes again replaces what came before. The last piece says how many pages the
+ * database has.
+ *
+ * Little-endian: the number of the first page, 4 bytes, from 1; the size of a page, 4; the pages.
+ * In the last piece: 0, 4; the size of a page, 4; the number of pages, 4.
+ */
+
+import type { BackupPiece, Bytes } from "../../engine.ts";
+import type { SealedPages } from "../checkpoint_pass.ts";
+
+/** `begin` and the sealed pages begin a part of the backup; each answer is its next piece. */
+export type CopyRequest = "begin" | "next" | SealedPages;
+
+export type CopyAnswer =
+  | BackupPiece
+  | { readonly isEnd: true }
+  | { readonly failure: string };
+
+export const PIECE_HEAD_BYTES = 8;
+/** Pages in one piece. */
+export const PIECE_PAGES = 256;
+
+const COUNT_BYTES = 4;
+
+export type PagesPiece =
+  | { readonly firstPage: number; readonly pageBytes: number; readonly content: Bytes }
+  | { readonly pages: number; readonly pageBytes: number };
+
+/** Room for so many pages. The content begins behind {@link PIECE_HEAD_BYTES}. */
+export function newPiece(firstPage: number, pageBytes: number, pages: number): Bytes {
+  const piece = new Uint8Array(PIECE_HEAD_BYTES + pages * pageBytes);
+  const view = new DataView(piece.buffer);
+  view.setUint32(0, firstPage, true);
+  view.setUint32(4, pageBytes, true);
+  return piece;
+}
+
+export function lastPiece(pages: number, pageBytes: number): Bytes {
+  const piece = new Uint8Array(PIECE_HEAD_BYTES + COUNT_BYTES);
+  const view = new DataView(piece.buffer);
+  view.setUint32(4, pageBytes, true);
+  view.setUint32(PIECE_HEAD_BYTES, pages, true);
+  return piece;
+}
+
+/** Undefined if the bytes are no piece. */
+export function readPiece(bytes: Bytes): PagesPiece | undefined {
+  if (bytes.length < PIECE_HEAD_BYTES + COUNT_BYTES) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const [firstPage, pageBytes] = [view.getUint32(0, true), view.getUint32(4, true)];
+  const content = bytes.subarray(PIECE_HEAD_BYTES);
+  if (firstPage === 0) {
+    const isLast = content.length === COUNT_BYTES;
+    return isLast ? { pages: view.getUint32(PIECE_HEAD_BYTES, true), pageBytes } : undefined;
+  }
+  const isWhole = pageBytes > 0 && content.length % pageBytes === 0;
+  return isWhole ? { firstPage, pageBytes, content } : undefined;
+}

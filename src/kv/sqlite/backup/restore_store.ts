@@ -1,0 +1,217 @@
+/**
+ * Makes a store of the pieces of a backup (`pages_piece.ts`). It is then as after a clean close,
+ * with the checksums of all its pages.
+ */
+
+import { DatabaseSync } from "node:sqlite";
+import { basename, dirname, join } from "node:path";
+import { crc32 } from "node:zlib";
+import type { Bytes, Engine } from "../../engine.ts";
+import { openSqliteEngine } from "../engine.ts";
+import { readAllAt, writeAllAt } from "../pages/file_ranges.ts";
+import { openPageSums, type PageSums, pageSumsPath } from "../pages/page_sums.ts";
+import { prepareMoment } from "../store_row.ts";
+import { makeFolder, syncFolder } from "../synced_folder.ts";
+import { readPiece } from "./pages_piece.ts";
+
+interface Size {
+  readonly pages: number;
+  readonly pageBytes: number;
+}
+
+/**
+ * A restored store goes on with a version that no other life of the store reaches: this many for
+ * each millisecond since 1970. So places in the log of a later time, which readers may have kept,
+ * are never those of other events.
+ */
+const VERSIONS_PER_MS = 1024;
+
+export interface RestoreWish {
+  readonly nowMs: number;
+  /** Is called with the store before it gets its name. */
+  prepare(engine: Engine): Promise<void>;
+}
+
+/** Where the store is made, in its own folder. */
+const MAKING = "restoring";
+/** What a folder may have that is empty to people. */
+const IN_EMPTY_FOLDERS: ReadonlySet<string> = new Set([MAKING, "lost+found"]);
+
+/**
+ * @param path of the new database file; nothing else may be in its folder. What an earlier try has
+ * left there is removed.
+ * @throws {Error} when the pieces are not a whole store.
+ */
+export async function restoreSqliteStore(
+  path: string,
+  pieces: AsyncIterable<Bytes>,
+  { nowMs, prepare }: RestoreWish,
+): Promise<void> {
+  const folder = dirname(path);
+  makeFolder(folder);
+  refuseUsed(folder);
+  const making = join(folder, MAKING);
+  removeFolder(making);
+  makeFolder(making);
+  const made = join(making, basename(path));
+  try {
+    await makeStore(made, pieces, nowMs);
+    const engine = openSqliteEngine({ path: made });
+    await prepare(engine).finally(() => engine.close());
+  } catch (error) {
+    removeFolder(making);
+    throw error;
+  }
+  // The database last: without it there is no store.
+  renameIfThere(pageSumsPath(made), pageSumsPath(path));
+  syncFolder(folder);
+  Deno.renameSync(made, path);
+  syncFolder(folder);
+  removeFolder(making);
+}
+
+function refuseUsed(folder: string): void {
+  const used = [...Deno.readDirSync(folder)].find(({ name }) => !IN_EMPTY_FOLDERS.has(name));
+  if (used === undefined) return;
+  throw new Error(
+    `${folder} is not empty (${used.name} is there). A backup is restored into an empty folder, ` +
+      "so that nothing is overwritten: name another with DAYBOOK_DATA_DIR",
+  );
+}
+
+/** There are no checksums if the disk has refused them. */
+function renameIfThere(from: string, to: string): void {
+  try {
+    Deno.renameSync(from, to);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+function removeFolder(folder: string): void {
+  try {
+    Deno.removeSync(folder, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+async function makeStore(
+  path: string,
+  pieces: AsyncIterable<Bytes>,
+  nowMs: number,
+): Promise<void> {
+  const size = await writePages(path, pieces);
+  const changed = settle(path, nowMs * VERSIONS_PER_MS);
+  const sums = openPageSums(path, size.pageBytes);
+  try {
+    noteAgain(path, sums, changed, size.pageBytes);
+    sums.write(new Map(), readMoment(path));
+    await sums.sync();
+  } finally {
+    sums.close();
+  }
+  syncFolder(dirname(path));
+}
+
+async function writePages(path: string, pieces: AsyncIterable<Bytes>): Promise<Size> {
+  using file = Deno.openSync(path, { createNew: true, read: true, write: true, mode: 0o600 });
+  let sums: PageSums | undefined;
+  let size: Size | undefined;
+  const written = newBitmap();
+  try {
+    for await (const bytes of pieces) {
+      const piece = readPiece(bytes);
+      if (piece === undefined || size !== undefined) throw new Error("A piece is not of a store");
+      if ("pages" in piece) {
+        size = piece;
+        continue;
+      }
+      const { firstPage, pageBytes, content } = piece;
+      sums ??= openPageSums(path, pageBytes);
+      writeAllAt(file, (firstPage - 1) * pageBytes, content);
+      sums.write(sumsOf(firstPage, pageBytes, content), undefined);
+      for (let at = 0; at < content.length; at += pageBytes) {
+        written.add(firstPage + at / pageBytes);
+      }
+    }
+    if (size === undefined) throw new Error("The end of the store is missing");
+    if (!written.hasAllUpTo(size.pages)) throw new Error("Pages of the store are missing");
+    file.truncateSync(size.pages * size.pageBytes);
+    await file.sync();
+    return size;
+  } finally {
+    sums?.close();
+  }
+}
+
+function sumsOf(firstPage: number, pageBytes: number, content: Bytes): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (let at = 0; at < content.length; at += pageBytes) {
+    sums.set(firstPage + at / pageBytes, crc32(content.subarray(at, at + pageBytes)));
+  }
+  return sums;
+}
+
+/**
+ * The store names the redo log of the process that wrote it, which is not in a backup and has
+ * nothing that the pages lack. Returns the pages that this changes.
+ */
+function settle(path: string, versionMin: number): readonly number[] {
+  const db = new DatabaseSync(path);
+  try {
+    db.exec("PRAGMA synchronous = FULL");
+    const version = Math.max(prepareMoment(db)().version + 1, versionMin);
+    db.prepare("UPDATE store SET redo = NULL, version = ?1, version_again = ?1").run(version);
+    db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    const root = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'store'").get();
+    return [1, (root as { rootpage: number }).rootpage];
+  } finally {
+    db.close();
+  }
+}
+
+function noteAgain(
+  path: string,
+  sums: PageSums,
+  pages: readonly number[],
+  pageBytes: number,
+): void {
+  using file = Deno.openSync(path, { read: true });
+  for (const page of pages) {
+    const bytes = new Uint8Array(pageBytes);
+    readAllAt(file, (page - 1) * pageBytes, bytes);
+    sums.write(new Map([[page, crc32(bytes)]]), undefined);
+  }
+}
+
+function readMoment(path: string) {
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    return prepareMoment(db)();
+  } finally {
+    db.close();
+  }
+}
+
+/** Which pages were written: a bit for each. */
+function newBitmap() {
+  let bits = new Uint8Array(1024);
+  return {
+    add(page: number): void {
+      const at = page >> 3;
+      if (at >= bits.length) {
+        const larger = new Uint8Array(Math.max(at + 1, 2 * bits.length));
+        larger.set(bits);
+        bits = larger;
+      }
+      bits[at]! |= 1 << (page & 7);
+    },
+    hasAllUpTo(pages: number): boolean {
+      for (let page = 1; page <= pages; page++) {
+        if (((bits[page >> 3] ?? 0) & (1 << (page & 7))) === 0) return false;
+      }
+      return true;
+    },
+  };
+}

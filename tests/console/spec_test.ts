@@ -167,6 +167,10 @@ async function previewSpec(console: OpenConsole, text: string): Promise<Locator>
 test("A preview shows changes and states, and a deploy makes the version", async (console) => {
   const { page, shop } = console;
   const { version } = await shop.admin.specs.current().orThrow();
+  const free = { free: { path: "$.stock.free", type: "number" } };
+  const stocks = { name: "stocks", for_each: "stock", sources: { stock: "$key" }, select: free };
+  await shop.admin.projections.deploy(stocks).orThrow();
+  const before = await buildsOf(console);
   const text = await changedSpec(console, ({ aggregate_types }) => {
     const { was_paid, was_noted } = aggregate_types.order!.events;
     was_paid.handler[0].set.value = "settled";
@@ -176,6 +180,7 @@ test("A preview shows changes and states, and a deploy makes the version", async
   await preview.getByText(`The server would take it as version ${version + 1}.`).waitFor();
   await preview.getByRole("heading", { name: "2 changes" }).waitFor();
   await preview.getByText("aggregate_types.order.events.was_paid.handler").waitFor();
+  await preview.getByText("A projection is rebuilt: orders.").waitFor();
   await preview.getByText("No stored event would be refused.").waitFor();
   await preview.getByText("order: 1 state changes").waitFor();
   const field = preview.getByText('status: "paid" becomes "settled"');
@@ -183,6 +188,14 @@ test("A preview shows changes and states, and a deploy makes the version", async
   await console.picture("spec_preview");
   await console.checkAccess();
   assert.equal((await shop.admin.specs.current().orThrow()).version, version);
+  await pasteSpec(console, text.replace("Anything.", "Any note."));
+  await preview.getByText("Out of date: the draft has changed since.").waitFor();
+  assert.ok(await preview.getByRole("button", { name: "Deploy to test" }).isDisabled());
+  await console.picture("spec_preview_stale");
+  await console.checkAccess();
+  await pasteSpec(console, text);
+  await preview.getByRole("button", { name: "Preview again" }).click();
+  await preview.getByText("Out of date").waitFor({ state: "detached" });
   await preview.getByRole("button", { name: "Deploy to test" }).focus();
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog", { name: "Deploy to test" });
@@ -191,7 +204,19 @@ test("A preview shows changes and states, and a deploy makes the version", async
   await page.getByText(`Deployed as version ${version + 1}.`).waitFor();
   const now = await shop.admin.specs.current().orThrow();
   assert.deepEqual([now.version, now.spec], [version + 1, JSON.parse(text)]);
+  // The server rebuilds what the page has named, and nothing else.
+  while ((await buildsOf(console)).orders === before.orders) await page.waitForTimeout(20);
+  await page.waitForTimeout(500);
+  assert.deepEqual(await buildsOf(console), { ...before, orders: before.orders! + 1 });
 });
+
+/** The number of each projection's newest build. */
+async function buildsOf({ shop }: OpenConsole): Promise<Record<string, number>> {
+  const { data } = await shop.admin.projections.listPage().orThrow();
+  return Object.fromEntries(
+    data.map(({ name, version, building }) => [name, building?.version ?? version ?? 0]),
+  );
+}
 
 test("What breaks clients is refused at its line, and deployed only by force", async (console) => {
   const { page, shop } = console;

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Admin } from "@daybook/client/admin";
 import { about } from "../shell/connection.ts";
 import { RefusalNote } from "../parts/refusal_note.tsx";
+import { hrefOf } from "../shell/router.ts";
 import { ChangeList } from "./change_list.tsx";
 import { DataCheckView } from "./data_check_view.tsx";
 import { DeployDialog } from "./deploy_dialog.tsx";
@@ -14,28 +15,33 @@ export interface DeployPreviewProps {
   readonly preview: Preview;
   /** Whether the text has changed since. */
   readonly isStale: boolean;
+  /** Previews the text as it is now; absent while it is none that can be deployed. */
+  readonly onAgain: (() => void) | undefined;
   readonly onDeployed: (version: number) => void;
 }
 
-export function DeployPreview({ admin, preview, isStale, onDeployed }: DeployPreviewProps) {
+export function DeployPreview(props: DeployPreviewProps) {
+  const { admin, preview, isStale, onAgain, onDeployed } = props;
   const [isAsking, setAsking] = useState(false);
-  const { base, verdict, diff, check, unchecked } = preview;
+  const { base, verdict } = preview;
   const environment = about.value?.environment ?? "this environment";
   const isAllowed = verdict === "accepted" ||
     (verdict === "incompatible" && environment !== "production");
   return (
     <section class="card" aria-label="Preview of the deploy">
       <h2>{base.version === 0 ? "The first deploy" : `Compared with version ${base.version}`}</h2>
-      <Verdict preview={preview} environment={environment} />
-      {isStale && <p class="note warning">The text has changed since. Preview it again.</p>}
-      {diff !== undefined && diff.changes.length > 0 && <ChangeList diff={diff} />}
-      {check !== undefined && <DataCheckView check={check} />}
-      {unchecked !== undefined && (
-        <>
-          <p>The stored data was not asked. Preview the deploy again in a moment.</p>
-          <RefusalNote refusal={unchecked} />
-        </>
+      {isStale && (
+        <div class="note warning row" role="status">
+          <span>Out of date: the draft has changed since.</span>
+          <button type="button" disabled={onAgain === undefined} onClick={onAgain}>
+            Preview again
+          </button>
+        </div>
       )}
+      <div class={isStale ? "stale" : undefined}>
+        <Verdict preview={preview} environment={environment} />
+        <Findings preview={preview} />
+      </div>
       {isAllowed && (
         <button
           type="button"
@@ -57,6 +63,33 @@ export function DeployPreview({ admin, preview, isStale, onDeployed }: DeployPre
         }}
       />
     </section>
+  );
+}
+
+/** What changes, what the stored data says, and which projections are rebuilt. */
+function Findings({ preview: { diff, check, unchecked, rebuilt = [] } }: { preview: Preview }) {
+  return (
+    <>
+      {diff !== undefined && diff.changes.length > 0 && <ChangeList diff={diff} />}
+      {rebuilt.length > 0 && (
+        <p>
+          {rebuilt.length === 1 ? "A projection is rebuilt: " : "Projections are rebuilt: "}
+          {rebuilt.map((name, at) => (
+            <span key={name}>
+              {at > 0 && ", "}
+              <a href={hrefOf(["projections", "tables", name])}>{name}</a>
+            </span>
+          ))}. Until that is done, old rows are shown under the spec of before.
+        </p>
+      )}
+      {check !== undefined && <DataCheckView check={check} />}
+      {unchecked !== undefined && (
+        <>
+          <p>The stored data was not asked. Preview the deploy again in a moment.</p>
+          <RefusalNote refusal={unchecked} />
+        </>
+      )}
+    </>
   );
 }
 

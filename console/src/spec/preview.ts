@@ -9,6 +9,7 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Violation } from "../../../src/domain/refusal.ts";
 import { diffSpecs, type SpecDiff } from "../../../src/domain/spec/diff.ts";
 import { violationsOf } from "./findings.ts";
+import { rebuiltProjections } from "./rebuilt_projections.ts";
 
 /** What is deployed now; version 0 is none. */
 export interface Base {
@@ -29,6 +30,8 @@ export interface Preview {
   readonly check?: DataCheck;
   /** Why the stored data was not asked. */
   readonly unchecked?: Refusal;
+  /** The projections that a deploy rebuilds; absent if they could not be listed. */
+  readonly rebuilt?: readonly string[];
 }
 
 export interface PreviewOptions {
@@ -56,7 +59,8 @@ export async function makePreview(
     const verdict = diff.verdict === "same" ? "same" : "accepted";
     const { warnings, data_check: check } = answer;
     const { unchecked } = tried;
-    const found = { base, spec, violations: [], warnings, diff, check, unchecked };
+    const rebuilt = await readRebuilt(admin, base, spec, signal);
+    const found = { base, spec, violations: [], warnings, diff, check, unchecked, rebuilt };
     return { ok: true, preview: { ...found, verdict } };
   }
   const violations = violationsOf(answer);
@@ -78,8 +82,24 @@ export async function makePreview(
     diff,
     check: taken?.data_check,
     unchecked: forced?.unchecked,
+    rebuilt: isProduction ? undefined : await readRebuilt(admin, base, spec, signal),
   } as const;
   return { ok: true, preview };
+}
+
+/** As many projections as an environment may have. */
+const PROJECTIONS_MAX = 100;
+
+async function readRebuilt(
+  admin: Admin,
+  base: Base,
+  spec: JsonObject,
+  signal: AbortSignal,
+): Promise<readonly string[] | undefined> {
+  const answer = await admin.projections.listPage({ limit: PROJECTIONS_MAX, signal });
+  return answer.ok && base.spec !== undefined
+    ? rebuiltProjections(base.spec as JsonObject, spec, answer.data)
+    : undefined;
 }
 
 interface Tried {

@@ -121,6 +121,7 @@ function Editor({ admin, base, onDeployed }: EditorProps) {
           admin={admin}
           preview={shown.preview}
           isStale={checked.text !== shown.text}
+          onAgain={checked.text && (() => void preview(checked.text!))}
           onDeployed={(version) => {
             draft.forget();
             setShown({ kind: "deployed", version });

@@ -39,12 +39,35 @@ test("An order leads to what it has set off: events, its timer, its saga step by
   );
   const list = page.getByRole("list", { name: "Causes and effects" });
   assert.equal(await list.getByRole("listitem").nth(2).getAttribute("aria-level"), "3");
+  // Each line of the drawing ends in an arrowhead, and the legend says what it means.
+  const legend = page.getByRole("list", { name: "Legend" });
+  assert.deepEqual((await legend.getByRole("listitem").allTextContents()).map((t) => t.trim()), [
+    "event",
+    "this event",
+    "timer, saga or delivery",
+    "done",
+    "under way",
+    "undone",
+    "failed",
+    "has set off",
+    "another cause",
+  ]);
+  const heads = await page.evaluate<string[]>(ARROWHEADS);
+  assert.ok(heads.length >= lines.length - 1);
+  assert.deepEqual(heads.filter((name) => name !== "marker"), []);
   await console.picture("graph");
   await console.checkAccess();
   await list.getByRole("link", { name: "billing" }).click();
   await page.getByRole("heading", { name: "billing" }).waitFor();
   assert.equal(await page.getByLabel("State").inputValue(), "delivered");
 });
+
+/** Run in the page. What stands at the end of each line of the drawing. */
+const ARROWHEADS = `
+  [...document.querySelectorAll(".graph .edge")].map((edge) =>
+    document.querySelector(/url\\("?(#[^")]+)/.exec(getComputedStyle(edge).markerEnd)?.[1])?.tagName
+  )
+`;
 
 test("An event that is not in the graph shown so far gets a graph of its own", async (console) => {
   await console.go(`/streams/order/${ORDERS.declined}?event=0&view=causes`);

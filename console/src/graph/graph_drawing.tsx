@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { toneOf } from "../parts/status_chip.tsx";
+import { arrowEnd, Arrowhead } from "./arrowhead.tsx";
 import type { EffectsGraph, GraphEdge, GraphNode } from "./effects_graph.ts";
 import { hrefOfNode } from "./node_address.ts";
 import { type Layout, layOut, NODE_HEIGHT, NODE_WIDTH, type Spot } from "./tree_layout.ts";
@@ -13,6 +14,7 @@ export interface DrawingProps {
   readonly start: string;
 }
 
+const ARROW = "graph-arrow";
 const MARGIN = 16;
 const FURTHER_BELOW = 12;
 const SCALES = [0.25, 0.5, 0.75, 1, 1.5] as const;
@@ -53,6 +55,7 @@ export function GraphDrawing({ graph, root, start }: DrawingProps) {
       <div ref={box} class="graph" role="region" aria-label="Drawing of the graph" tabIndex={0}>
         <svg
           aria-hidden="true"
+          class="drawn"
           width={width * scale}
           height={height * scale}
           viewBox={`${-MARGIN} ${-MARGIN} ${width} ${height}`}
@@ -82,6 +85,7 @@ function Contents({ graph, layout: { spots }, start }: ContentsProps) {
   const edges = [...graph.children.values()].flat();
   return (
     <>
+      <Arrowhead id={ARROW} />
       {edges.map((edge) => <Edge key={`${edge.from} ${edge.to}`} edge={edge} spots={spots} />)}
       {graph.further.map((edge) => (
         <Edge key={`further ${edge.from} ${edge.to}`} edge={edge} spots={spots} isFurther />
@@ -112,6 +116,7 @@ function Edge({ edge: { from, to, label }, spots, isFurther }: EdgeProps) {
     <path
       class={isFurther ? "edge further" : "edge"}
       d={`M${x1},${y1} C${middle},${y1} ${middle},${y2} ${x2},${y2}`}
+      {...arrowEnd(ARROW)}
     >
       <title>{label}</title>
     </path>

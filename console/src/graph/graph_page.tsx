@@ -10,6 +10,7 @@ import { useLoaded } from "../shell/loaded.ts";
 import { hrefOf } from "../shell/router.ts";
 import { type EffectsGraph, idOfEvent, NODES_MAX } from "./effects_graph.ts";
 import { GraphDrawing } from "./graph_drawing.tsx";
+import { GraphLegend } from "./graph_legend.tsx";
 import { GraphList } from "./graph_list.tsx";
 import { type LoadedGraph, loadGraph } from "./load_graph.ts";
 import { rootOf } from "./tree_layout.ts";
@@ -59,7 +60,8 @@ function Growing({ first, start }: { first: LoadedGraph; start: string }) {
   const root = useMemo(() => rootOf(graph, start), [graph]);
   return (
     <>
-      <Legend graph={graph} root={root} start={start} />
+      <Summary graph={graph} root={root} start={start} />
+      <GraphLegend />
       <GraphDrawing graph={graph} root={root} start={start} />
       {graph.isCut && (
         <p class="note">
@@ -89,7 +91,7 @@ interface Shown {
   readonly start: string;
 }
 
-function Legend({ graph, root, start }: Shown) {
+function Summary({ graph, root, start }: Shown) {
   const count = graph.nodes.size;
   return (
     <p role="status">

@@ -96,6 +96,30 @@ test("Ctrl+Space offers the keys of the place, and one is taken by Enter", async
   assert.match(await editorOf(console).textContent() ?? "", /"was_written": { "allow_skip_occ": $/);
 });
 
+test("In a handler the paths of the event are offered, and narrowed step by step", async (console) => {
+  const { page } = console;
+  await console.go("/spec/edit");
+  await page.getByText("The server would take this spec.").waitFor();
+  const schema = '{"properties": {"customer": {"type": "string"}, "lines": {"type": "array"}}}';
+  await pasteSpec(
+    console,
+    `{ "aggregate_types": { "note": { "events": { "was_written": { "schema": ${schema}, ` +
+      '"handler": [{ "set": { "target": "by", "value": ',
+  );
+  const offered = page.getByRole("listbox").getByRole("option");
+  await page.keyboard.type('"$.');
+  await offered.filter({ hasText: "$.data.customer" }).waitFor();
+  await offered.filter({ hasText: "$.metadata.timestamp" }).waitFor();
+  await console.picture("spec_paths");
+  await page.keyboard.type("data.cu");
+  await offered.filter({ hasText: "$.data.lines" }).waitFor({ state: "detached" });
+  await offered.filter({ hasText: "$.data.customer" }).waitFor();
+  // Sooner, the library takes Enter for a new line.
+  await page.waitForTimeout(100);
+  await page.keyboard.press("Enter");
+  assert.match(await editorOf(console).textContent() ?? "", /"value": "\$\.data\.customer"$/);
+});
+
 /** How long the page may be busy at once while somebody types, on a machine that others share. */
 const TASK_MS_MAX = 300;
 

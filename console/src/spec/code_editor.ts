@@ -113,7 +113,7 @@ export function openCodeEditor(
 function complete({ state, pos, explicit }: CompletionContext): CompletionResult | null {
   if (!explicit && state.doc.length > EAGER_CHARACTERS_MAX) return null;
   const before = state.sliceDoc(Math.max(0, pos - 1), pos);
-  if (!explicit && !/["\w$]/.test(before)) return null;
+  if (!explicit && !/["\w$.[]/.test(before)) return null;
   const completions = completionsAt(state.doc.toString(), pos);
   if (completions === undefined || completions.found.length === 0) return null;
   const { from, to, found } = completions;
@@ -131,6 +131,6 @@ function complete({ state, pos, explicit }: CompletionContext): CompletionResult
           userEvent: "input.complete",
         }),
     })),
-    validFor: /^[\w$]*$/,
+    validFor: /^[\w$.*[\]]*$/,
   };
 }

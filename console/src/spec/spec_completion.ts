@@ -1,7 +1,12 @@
-/** What may be typed at a place of a spec: keys by its structure, and names that it declares. */
+/**
+ * What may be typed at a place of a spec: keys by its structure, names that it declares, and paths
+ * by the schema of the event.
+ */
 
 import { getLocation, getNodeValue, parseTree } from "jsonc-parser";
-import { isJsonObject } from "../../../src/domain/json.ts";
+import { isJsonObject, type JsonValue } from "../../../src/domain/json.ts";
+import { ownMember } from "../shell/own_member.ts";
+import { type EventPath, eventPaths } from "./data_paths.ts";
 import { MEANINGS, partAt, type Steps } from "./spec_structure.ts";
 
 export interface Completion {
@@ -42,12 +47,18 @@ export function completionsAt(text: string, offset: number): Completions | undef
     }));
     return { from, to, found };
   }
+  const paths = pathsAt(text, path).map(({ path, detail }): Completion => ({
+    text: JSON.stringify(path),
+    label: path,
+    detail,
+    isKey: false,
+  }));
   const found = valuesAt(text, path).map((value): Completion => ({
     text: JSON.stringify(value),
     label: String(value),
     isKey: false,
   }));
-  return { from, to, found };
+  return { from, to, found: [...found, ...paths] };
 }
 
 /** A text whose closing quote is still missing seems to reach to the end of its line. */
@@ -72,6 +83,29 @@ function valuesAt(text: string, path: Steps): readonly (string | boolean)[] {
   if (isInSchema && key === "type") return SCHEMA_TYPES;
   if (isInSchema && key === "additionalProperties") return [true, false];
   return [];
+}
+
+/** Their values are no paths of the event. */
+const WITHOUT_PATHS = new Set([
+  "aggregate_type",
+  "event_type",
+  "target",
+  "as",
+  "wasm",
+]);
+
+/** What handlers and implications read of their event: by its schema, where the place is in one. */
+function pathsAt(text: string, path: Steps): readonly EventPath[] {
+  const [root, type, events, event, part] = path;
+  const isInside = root === "aggregate_types" && events === "events" && path.length > 5 &&
+    (part === "handler" || part === "implications");
+  const key = path.findLast((step) => typeof step === "string");
+  if (!isInside || WITHOUT_PATHS.has(String(key))) return [];
+  const definition = [type, "events", event].reduce<unknown>(
+    (value, name) => ownMember(value, name!),
+    typesIn(text),
+  );
+  return eventPaths(ownMember(definition, "schema") as JsonValue | undefined);
 }
 
 /** The aggregate types of a text that need not be complete. */

@@ -48,6 +48,51 @@ Deno.test("values are types of schemas, and the names that the text declares", (
   assert.deepEqual(offered(`{${declared}, ${event}}`), ["was_placed"]);
 });
 
+Deno.test("values in handlers and implications are paths, by the schema of their event", () => {
+  const properties =
+    '{"customer": {"type": "string"}, "lines": {"items": {"properties": {"sku": {}}}}}';
+  const other = '"was_paid": {"schema": {"properties": {"amount": {}}}, "handler": []}';
+  const spec = (rest: string) =>
+    `{"aggregate_types": {"order": {"events": {${other}, "was_placed": {"schema": {"properties": ` +
+    `${properties}}, ${rest}}}}}}`;
+  const paths = [
+    "$.data",
+    "$.data.customer",
+    "$.data.lines",
+    "$.data.lines[*]",
+    "$.data.lines[*].sku",
+  ];
+  const places = [
+    '"handler": [{"set": {"target": "a", "value": "$.data.|"}}]',
+    '"handler": {"merge": {"target": "a", "value": {"by": |}}}',
+    '"handler": {"if": {"eq": ["$|", 1]}, "then": []}',
+    '"implications": [{"emit": {"id": "|"}}]',
+  ];
+  for (const place of places) {
+    assert.deepEqual(
+      offered(spec(place)).filter((path) => path.startsWith("$.data")),
+      paths,
+      place,
+    );
+  }
+  const without = [
+    '"handler": [{"set": {"target": "$|"}}]',
+    '"handler": "$|"',
+    '"implications": [{"emit": {"aggregate_type": "$|"}}]',
+    '"description": "$|"',
+  ];
+  for (const place of without) {
+    assert.deepEqual(offered(spec(place)).filter((path) => path.startsWith("$")), [], place);
+  }
+  assert.equal(
+    completed(
+      '{"aggregate_types": {"a": {"events": {"b": {"handler": {"set": {"value": "$|',
+      "$.id",
+    ),
+    '{"aggregate_types": {"a": {"events": {"b": {"handler": {"set": {"value": "$.id"',
+  );
+});
+
 Deno.test("a completion replaces what is typed of its name, with or without quotes", () => {
   assert.equal(completed('{"ag|": 1}', "agent_types"), '{"agent_types": 1}');
   assert.equal(completed('{"ag|', "agent_types"), '{"agent_types": ');

@@ -61,8 +61,10 @@ remote(program, "backup")
   .option("--verify <file>", "check a backup instead; asks no server and opens no store")
   .action(async (options) => (await import("./src/cli/backup.ts")).backup(options));
 
-program.command("restore <file>")
+program.command("restore [file]")
   .description("Make a deployment of a backup (- for standard input) in an empty data folder.")
+  .option("--archive <folder>", "of the archive of a deployment instead: DAYBOOK_ARCHIVE_DIR")
+  .option("--at <time>", "as of this time, e.g. 2026-11-26T12:00:00Z (default: the newest)")
   .option("--resume", "do not wait for daybook resume: react, deliver and anchor at the start")
   .option("--json", "print JSON, failures too")
   .action(async (file, options) => (await import("./src/cli/restore.ts")).restore(file, options));

@@ -32,7 +32,8 @@ const PLATFORM_MARK = "/etc/alpine-release";
 
 export function startPermission(asked: Asked, around: Surroundings): string {
   const { env, root, deno } = around;
-  const data = dataFolder(around);
+  const archive = env.DAYBOOK_ARCHIVE_DIR;
+  const folders = [dataFolder(around), ...archive ? [archive] : []];
   const isCluster = env.DAYBOOK_STORE === "foundationdb";
   switch (asked) {
     case "read": {
@@ -42,14 +43,14 @@ export function startPermission(asked: Asked, around: Surroundings): string {
       const paths = [
         join(root, "src"),
         join(root, "dist/console"),
-        data,
+        ...folders,
         ...tls as string[],
         ...client,
       ];
       return option("read", paths, around);
     }
     case "write":
-      return option("write", [data], around);
+      return option("write", folders, around);
     case "run":
       return option("run", [deno, LIMITER], around);
     case "ffi":
@@ -112,12 +113,14 @@ export function surroundings(env: Readonly<Record<string, string>> = {}): Surrou
 }
 
 /**
- * Creates the data folder and syncs its name. The server could not: it may not read the folder
- * above. What cannot be created is reported by the server.
+ * Creates the data folder, and that of the archive, and syncs their names. The server could not: it
+ * may not read the folders above. What cannot be created is reported by the server.
  */
 function createDataFolder(around: Surroundings): void {
   try {
     makeFolder(resolve(around.root, dataFolder(around)));
+    const archive = around.env.DAYBOOK_ARCHIVE_DIR;
+    if (archive) makeFolder(resolve(around.root, archive));
   } catch {
     return;
   }

@@ -7,23 +7,16 @@
 import { findDevKeyFaults } from "./domain/access/dev_keys.ts";
 import { isSmallOrder } from "./domain/audit/public_key.ts";
 import ipaddr from "ipaddr.js";
+import { isLoopback, type Listening } from "./addresses.ts";
 import { limits } from "./domain/limits.ts";
 import { nearestName } from "./domain/nearest_name.ts";
-import type { Environment } from "./domain/tenant.ts";
 import { CAPABILITIES, STORE_NAMES, type StoreName } from "./kv/capabilities.ts";
 
-export interface Config {
+export interface Config extends Listening {
   readonly store: StoreName;
   readonly dataDir: string;
   /** Undefined: FoundationDB uses its own default. */
   readonly fdbClusterFile?: string;
-  readonly host: string;
-  /** The port of production; staging and test listen on the next two. */
-  readonly port: number;
-  /** If set, all environments share one port and the Host header selects one. Lowercase. */
-  readonly baseDomain?: string;
-  /** Paths of PEM files. */
-  readonly tls?: { readonly certPath: string; readonly keyPath: string };
   /** At least 32 bytes. Undefined: a random secret is kept in the data folder. */
   readonly jwtSecret?: Uint8Array;
   /** A raw Ed25519 public key of 32 bytes. If set, EdDSA tokens are accepted too. */
@@ -32,8 +25,6 @@ export interface Config {
   readonly anchorIntervalSeconds: number;
   /** Requests per minute for each client address. */
   readonly ipLimitPerMinute: number;
-  /** Address ranges in CIDR form. */
-  readonly trustedProxies: readonly string[];
   /** Origins whose pages may use every method and header of the API. */
   readonly corsOrigins: readonly string[];
   readonly allowPrivateWebhooks: boolean;
@@ -49,6 +40,16 @@ export interface Config {
   readonly bootstrap: boolean;
   /** Whether these keys are those for development, which everybody knows. */
   readonly devKeys: boolean;
+  /** The archive of the embedded store; undefined: none is kept. */
+  readonly archive?: ArchiveSettings;
+}
+
+export interface ArchiveSettings {
+  readonly folder: string;
+  /** A full backup is made each so many hours. */
+  readonly fullHours: number;
+  /** Any moment of so many days can be restored. */
+  readonly keepDays: number;
 }
 
 export type ParsedConfig =
@@ -81,6 +82,9 @@ const EXAMPLES = {
   OTEL_DENO: "true",
   DAYBOOK_BOOTSTRAP: "true",
   DAYBOOK_DEV_KEYS: "false",
+  DAYBOOK_ARCHIVE_DIR: "/mnt/archive/daybook",
+  DAYBOOK_ARCHIVE_FULL_HOURS: "24",
+  DAYBOOK_ARCHIVE_KEEP_DAYS: "7",
 } as const;
 type Name = keyof typeof EXAMPLES;
 
@@ -100,6 +104,8 @@ const SECRET_NAMES: ReadonlySet<Name> = new Set<Name>(["DAYBOOK_JWT_SECRET"]);
 const SECRET_BYTES_MIN = 32;
 const PORT_MAX = 65_535;
 const INTERVAL_SECONDS_MAX = 366 * 24 * 3600;
+const ARCHIVE_DAYS_MAX = 3_660;
+const HOURS_PER_DAY = 24;
 const COUNT_MAX = 2_147_483_647;
 const HOST_NAME =
   /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
@@ -173,10 +179,17 @@ export function parseConfig(env: Env): ParsedConfig {
     tracing: read("OTEL_DENO", false, "true or false", parseFlag),
     bootstrap: read("DAYBOOK_BOOTSTRAP", true, "true or false", parseFlag),
     devKeys: read("DAYBOOK_DEV_KEYS", false, "true or false", parseFlag),
+    archive: readArchive(read),
   };
   const { isShared } = CAPABILITIES[config.store];
   const exposure = { ...config, isShared, isLoopback: isLoopback(config.host) };
   if (config.devKeys) problems.push(...findDevKeyFaults(exposure));
+  if (config.archive !== undefined && isShared) {
+    problems.push(
+      "DAYBOOK_ARCHIVE_DIR: the archive is of the embedded store, and DAYBOOK_STORE " +
+        `is ${config.store}. Leave it out`,
+    );
+  }
   return problems.length === 0 ? { ok: true, config } : { ok: false, problems };
 }
 
@@ -204,6 +217,16 @@ function readCallers(read: ReturnType<typeof reader>) {
   };
 }
 
+function readArchive(read: ReturnType<typeof reader>): ArchiveSettings | undefined {
+  const folder = read("DAYBOOK_ARCHIVE_DIR", undefined, "a path", parsePath);
+  const [hoursMax, daysMax] = [ARCHIVE_DAYS_MAX * HOURS_PER_DAY, ARCHIVE_DAYS_MAX];
+  const hours = `a number of hours from 1 to ${hoursMax}`;
+  const days = `a number of days from 1 to ${daysMax}`;
+  const fullHours = read("DAYBOOK_ARCHIVE_FULL_HOURS", 24, hours, integer(1, hoursMax));
+  const keepDays = read("DAYBOOK_ARCHIVE_KEEP_DAYS", 7, days, integer(1, daysMax));
+  return folder === undefined ? undefined : { folder, fullHours, keepDays };
+}
+
 /** Reads one setting. On a fault it records the problem and continues with the fallback. */
 function reader(env: Env, problems: string[]) {
   return function read<T, F>(
@@ -220,58 +243,6 @@ function reader(env: Env, problems: string[]) {
     problems.push(`${name}: ${shown} is not ${wanted}. Example: ${name}=${EXAMPLES[name]}`);
     return fallback;
   };
-}
-
-/** The warning to print if API keys would travel in plain text; undefined if they would not. */
-export function plainTextWarning(config: Config): string | undefined {
-  if (config.tls !== undefined || isLoopback(config.host)) return undefined;
-  return `DAYBOOK_HOST is ${config.host}, which others can reach, and there is no TLS here: ` +
-    "API keys travel in the clear unless TLS ends in front of this server. " +
-    "Set DAYBOOK_TLS_CERT and DAYBOOK_TLS_KEY, or put a TLS proxy in front.";
-}
-
-/**
- * Whether `/metrics` may be open to programs on this machine. The server must be unreachable
- * from other machines, and no setting may suggest a proxy in front of it: behind a proxy, every
- * caller would look local.
- */
-export function opensMetricsLocally(config: Config): boolean {
-  const isBehindProxy = config.trustedProxies.length > 0 || config.baseDomain !== undefined;
-  return isLoopback(config.host) && !isBehindProxy;
-}
-
-/** The base URL of each environment of the instance `slug`, as clients reach it. */
-export function baseUrls(config: Config, slug: string): Record<Environment, string> {
-  const { baseDomain, port } = config;
-  if (baseDomain === undefined) {
-    const start = `${config.tls ? "https" : "http"}://${reachableHost(config.host)}`;
-    const at = (offset: number) => `${start}:${port + offset}`;
-    return { production: at(0), staging: at(1), test: at(2) };
-  }
-  const [scheme, ending] = publicScheme(config, baseDomain);
-  const at = (label: string) => `${scheme}://${label}.${baseDomain}${ending}`;
-  return { production: at(slug), staging: at(`${slug}-staging`), test: at(`${slug}-test`) };
-}
-
-/**
- * Scheme and port under a base domain. Without TLS here, a proxy is assumed to end it on port
- * 443.
- */
-function publicScheme({ tls, port }: Config, baseDomain: string): [string, string] {
-  if (tls !== undefined) return ["https", port === 443 ? "" : `:${port}`];
-  const isLocal = baseDomain === "localhost" || baseDomain.endsWith(".localhost");
-  return isLocal ? ["http", port === 80 ? "" : `:${port}`] : ["https", ""];
-}
-
-/** The host as written in a URL. A wildcard address becomes localhost: nobody can connect to it. */
-export function reachableHost(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "localhost";
-  return host.includes(":") ? `[${host}]` : host;
-}
-
-function isLoopback(host: string): boolean {
-  if (host === "localhost" || host.endsWith(".localhost")) return true;
-  return ipaddr.isValid(host) && ipaddr.process(host).range() === "loopback";
 }
 
 function readTls(env: Env, problems: string[]): Config["tls"] {

@@ -2,15 +2,7 @@
 
 import { deepEqual, equal, match } from "node:assert/strict";
 import { createPublicKey } from "node:crypto";
-import {
-  baseUrls,
-  type Config,
-  opensMetricsLocally,
-  parseConfig,
-  plainTextWarning,
-  readConfig,
-  SETTING_NAMES,
-} from "../src/config.ts";
+import { type Config, parseConfig, readConfig, SETTING_NAMES } from "../src/config.ts";
 
 type Env = Record<string, string>;
 
@@ -48,6 +40,7 @@ Deno.test("parseConfig() has the documented default for everything", () => {
     tracing: false,
     bootstrap: true,
     devKeys: false,
+    archive: undefined,
   });
 });
 
@@ -100,6 +93,7 @@ Deno.test("parseConfig() reads every variable", () => {
     tracing: true,
     bootstrap: false,
     devKeys: false,
+    archive: undefined,
   });
 });
 
@@ -111,7 +105,23 @@ Deno.test("parseConfig() takes no notice of variables that are not ours", () => 
   deepEqual(config({ HOME: "/root", OTEL_SERVICE_NAME: "x", PATH: "" }), config());
 });
 
+Deno.test("parseConfig() reads the settings of the archive, which is of an embedded store", () => {
+  const folder = { DAYBOOK_ARCHIVE_DIR: "/mnt/archive" };
+  deepEqual(config(folder).archive, { folder: "/mnt/archive", fullHours: 24, keepDays: 7 });
+  const other = { DAYBOOK_ARCHIVE_FULL_HOURS: "6", DAYBOOK_ARCHIVE_KEEP_DAYS: "30" };
+  deepEqual(config({ ...folder, ...other }).archive, {
+    folder: "/mnt/archive",
+    fullHours: 6,
+    keepDays: 30,
+  });
+  const [problem] = problems({ ...folder, DAYBOOK_STORE: "foundationdb" });
+  match(problem!, /^DAYBOOK_ARCHIVE_DIR: the archive is of the embedded store/);
+});
+
 const BAD: Record<string, readonly string[]> = {
+  DAYBOOK_ARCHIVE_FULL_HOURS: ["0", "87841", "a day"],
+  DAYBOOK_ARCHIVE_KEEP_DAYS: ["0", "3661", "-1"],
+  DAYBOOK_ARCHIVE_DIR: ["a\0b"],
   DAYBOOK_STORE: ["postgres", "SQLITE"],
   DAYBOOK_DATA_DIR: ["a\0b"],
   DAYBOOK_HOST: ["300.1.1.1", "127.1", "a b", "http://x", "localhost:80"],
@@ -251,67 +261,6 @@ Deno.test("parseConfig() takes the public key as PEM, with real or written line 
   const hex = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
   for (const text of [pem, pem.replaceAll("\n", "\\n"), hex.toUpperCase()]) {
     equal(config({ DAYBOOK_JWT_PUBLIC_KEY: text }).jwtPublicKey?.toHex(), hex);
-  }
-});
-
-Deno.test("plainTextWarning() warns of a reachable address without TLS, and only then", () => {
-  const warned = ["0.0.0.0", "::", "192.168.1.7", "daybook.example.com", "2001:db8::1"];
-  for (const host of warned) match(plainTextWarning(config({ DAYBOOK_HOST: host }))!, /TLS/);
-  const quiet = ["127.0.0.1", "127.9.9.9", "::1", "localhost", "::ffff:127.0.0.1"];
-  for (const host of quiet) equal(plainTextWarning(config({ DAYBOOK_HOST: host })), undefined);
-  const tls = { DAYBOOK_TLS_CERT: "/c", DAYBOOK_TLS_KEY: "/k" };
-  equal(plainTextWarning(config({ DAYBOOK_HOST: "0.0.0.0", ...tls })), undefined);
-});
-
-Deno.test("opensMetricsLocally() is for a loopback address with no sign of a proxy in front", () => {
-  for (const DAYBOOK_HOST of ["127.0.0.1", "127.9.9.9", "::1", "localhost"]) {
-    equal(opensMetricsLocally(config({ DAYBOOK_HOST })), true, DAYBOOK_HOST);
-    const trusted = { DAYBOOK_HOST, DAYBOOK_TRUSTED_PROXIES: "127.0.0.1/32" };
-    equal(opensMetricsLocally(config(trusted)), false, DAYBOOK_HOST);
-    const named = { DAYBOOK_HOST, DAYBOOK_BASE_DOMAIN: "example.com" };
-    equal(opensMetricsLocally(config(named)), false, DAYBOOK_HOST);
-  }
-  for (const DAYBOOK_HOST of ["0.0.0.0", "::", "192.168.1.7", "daybook.example.com"]) {
-    equal(opensMetricsLocally(config({ DAYBOOK_HOST })), false, DAYBOOK_HOST);
-  }
-});
-
-const URLS: readonly (readonly [Env, string, string])[] = [
-  [{}, "http://127.0.0.1:8000", "http://127.0.0.1:8002"],
-  [
-    { DAYBOOK_HOST: "0.0.0.0", DAYBOOK_PORT: "9000" },
-    "http://localhost:9000",
-    "http://localhost:9002",
-  ],
-  [{ DAYBOOK_HOST: "::1" }, "http://[::1]:8000", "http://[::1]:8002"],
-  [
-    { DAYBOOK_TLS_CERT: "/c", DAYBOOK_TLS_KEY: "/k" },
-    "https://127.0.0.1:8000",
-    "https://127.0.0.1:8002",
-  ],
-  [{ DAYBOOK_BASE_DOMAIN: "d.example" }, "https://acme.d.example", "https://acme-test.d.example"],
-  [
-    { DAYBOOK_BASE_DOMAIN: "localhost" },
-    "http://acme.localhost:8000",
-    "http://acme-test.localhost:8000",
-  ],
-  [
-    {
-      DAYBOOK_BASE_DOMAIN: "d.example",
-      DAYBOOK_PORT: "443",
-      DAYBOOK_TLS_CERT: "/c",
-      DAYBOOK_TLS_KEY: "/k",
-    },
-    "https://acme.d.example",
-    "https://acme-test.d.example",
-  ],
-];
-
-Deno.test("baseUrls() are where clients reach each environment", () => {
-  for (const [env, production, test] of URLS) {
-    const urls = baseUrls(config(env), "acme");
-    deepEqual([urls.production, urls.test], [production, test]);
-    equal(Object.keys(urls).join(), "production,staging,test");
   }
 });
 

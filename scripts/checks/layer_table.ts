@@ -68,6 +68,13 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/webhook"],
     },
   },
+  // The archive of the embedded store: its files, and finding a moment in them.
+  "src/archive": {
+    imports: ["src/domain"],
+    types: ["src/kv/engine.ts", "src/host.ts", "src/config.ts"],
+    packages: { "node:zlib": ["src/archive/archive_files.ts"] },
+  },
+  "src/addresses.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/addresses.ts"] } },
   "src/host.ts": {
     imports: [],
     types: ["src/domain/measures/tracer.ts"],
@@ -78,7 +85,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: { "@opentelemetry/api": ["src/telemetry.ts"] },
   },
   "src/config.ts": {
-    imports: ["src/domain", "src/kv/capabilities.ts"],
+    imports: ["src/domain", "src/kv/capabilities.ts", "src/addresses.ts"],
     packages: { "ipaddr.js": ["src/config.ts"] },
   },
   // What the service does. Rooms below say which of its folders may import which.

@@ -5,7 +5,8 @@
 
 import { createAccess } from "../features/access/access_service.ts";
 import { mintOperatorToken } from "../features/access/operator_token.ts";
-import { baseUrls, type Config } from "../config.ts";
+import { baseUrls } from "../addresses.ts";
+import { type Config } from "../config.ts";
 import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { openEngine } from "../kv/open_engine.ts";

@@ -4,7 +4,8 @@
  * that they were kept for, or that was named together with them.
  */
 
-import { baseUrls, type Config, readConfig } from "../config.ts";
+import { baseUrls } from "../addresses.ts";
+import { type Config, readConfig } from "../config.ts";
 import { type Environment, ENVIRONMENTS } from "../domain/tenant.ts";
 import { mintOperatorToken } from "../features/access/operator_token.ts";
 import type { Host } from "../host.ts";

@@ -1,42 +1,48 @@
 /**
- * `restore`: makes a deployment of a backup, in an empty data folder. It then waits with everything
- * that reaches out into the world, until it is resumed.
+ * `restore`: makes a deployment of a backup, or of any moment of an archive, in an empty data
+ * folder. It then waits with everything that reaches out into the world, until it is resumed.
  */
 
-import type { BackupEnd, BackupHeader } from "../domain/backup/backup_file.ts";
+import { applyCommits, planRestore, type RestorePlan } from "../archive/read_archive.ts";
+import type { Config } from "../config.ts";
+import type { BackupEnd } from "../domain/backup/backup_file.ts";
 import { type BackupItem, readBackup } from "../domain/backup/read_backup.ts";
 import { holdRestored } from "../features/backup/backup_service.ts";
+import type { PrivateFile } from "../features/backup/write_backup.ts";
+import { type LaterErasure, repeatErasures } from "../features/erasure/tombstones.ts";
 import { type Host, systemHost } from "../host.ts";
-import type { Bytes } from "../kv/engine.ts";
+import type { Bytes, Engine } from "../kv/engine.ts";
 import { restoreStore } from "../kv/open_engine.ts";
 import { writePrivateFiles } from "../private_files.ts";
-import type { Config } from "../config.ts";
-import { openOutput, type Progress } from "./output.ts";
-import { reasonOf, settingsOrExit } from "./settings.ts";
+import { tombstoneIn } from "../store/tombstones.ts";
+import { openOutput, type Output, type Progress } from "./output.ts";
+import { EXIT_MISUSED, reasonOf, settingsOrExit } from "./settings.ts";
 
 export interface RestoreOptions {
+  readonly archive?: string;
+  /** ISO 8601. */
+  readonly at?: string;
   readonly resume?: boolean;
   readonly json?: boolean;
 }
 
 const BYTES_PER_MB = 1_000_000;
 
-export async function restore(path: string, options: RestoreOptions): Promise<void> {
+export async function restore(file: string | undefined, options: RestoreOptions): Promise<void> {
   const output = openOutput(options);
+  const source = sourceOf(file, options, output);
   const config = settingsOrExit();
-  const host = systemHost();
   const progress = output.progress("Restoring");
   try {
-    const { completed_at, version } = await restoreFile(host, config, path, {
-      ...options,
+    const restored = await restoreFrom(source, {
+      host: systemHost(),
+      config,
       progress,
+      ...options,
     });
     progress.end();
     const paused = options.resume !== true;
-    output.result(
-      { moment: completed_at, version, paused },
-      () => `Restored: the deployment as of ${completed_at}\n${paused ? PAUSED : RESUMED}`,
-    );
+    output.result({ ...restored, paused }, () => describe(restored, paused));
   } catch (error) {
     progress.end();
     output.fail({ error: `Nothing was restored: ${reasonOf(error)}`, error_type: "failed" });
@@ -44,28 +50,71 @@ export async function restore(path: string, options: RestoreOptions): Promise<vo
   Deno.exit(0);
 }
 
+/** A backup file, or a moment of an archive. */
+type Source =
+  | { readonly file: string }
+  | { readonly archive: string; readonly atMs: number | undefined };
+
+function sourceOf(file: string | undefined, options: RestoreOptions, output: Output): Source {
+  const { archive, at } = options;
+  const atMs = at === undefined ? undefined : Date.parse(at);
+  if (archive !== undefined && file === undefined && !Number.isNaN(atMs)) return { archive, atMs };
+  if (archive === undefined && at === undefined && file !== undefined) return { file };
+  return output.fail({
+    error: Number.isNaN(atMs)
+      ? `--at: '${at}' is no time such as 2026-11-26T12:00:00Z.`
+      : "A restore takes a backup file, or --archive with the folder of an archive.",
+    error_type: "misused",
+    hint: "daybook restore <file>, or daybook restore --archive <folder> [--at <time>]",
+  }, EXIT_MISUSED);
+}
+
+interface Restored {
+  /** The moment that the deployment shows. ISO 8601 UTC. */
+  readonly moment: string;
+  /** Erasures from after that moment, which were requested again. */
+  readonly erasures: number;
+}
+
 const PAUSED =
   "It will start with reactions, timers, deliveries and anchors paused, so that nothing is done\n" +
   "twice. Start it, look at it, and let it go on with: daybook resume";
 const RESUMED = "It will go on with reactions, timers, deliveries and anchors as soon as it starts";
 
+function describe({ moment, erasures }: Restored, paused: boolean): string {
+  const again = erasures === 0
+    ? ""
+    : `Streams that were erased later, and will be erased again: ${erasures}\n`;
+  return `Restored: the deployment as of ${moment}\n${again}${paused ? PAUSED : RESUMED}`;
+}
+
 interface Wish extends RestoreOptions {
+  readonly host: Host;
+  readonly config: Config;
   readonly progress: Progress;
 }
 
-async function restoreFile(
-  host: Host,
-  config: Config,
-  path: string,
-  { resume, progress }: Wish,
-): Promise<BackupEnd> {
-  const file = path === "-" ? Deno.stdin.readable : (await Deno.open(path)).readable;
-  const items = readBackup(file);
-  const seen: { header?: BackupHeader; end?: BackupEnd; files: PrivateFile[] } = { files: [] };
-  let taken = 0;
+async function restoreFrom(source: Source, wish: Wish): Promise<Restored> {
+  if ("file" in source) {
+    const { file } = source;
+    const bytes = file === "-" ? Deno.stdin.readable : (await Deno.open(file)).readable;
+    return await restoreBackup(bytes, wish);
+  }
+  const plan = await planRestore(source.archive, source.atMs);
+  return await restoreBackup((await Deno.open(plan.full.path)).readable, wish, plan);
+}
+
+async function restoreBackup(
+  bytes: AsyncIterable<Uint8Array>,
+  { host, config, progress, resume }: Wish,
+  plan?: RestorePlan,
+): Promise<Restored> {
+  const seen: { end?: BackupEnd; files: PrivateFile[] } = { files: [] };
+  let restored: Restored | undefined;
 
   async function* pieces(): AsyncGenerator<Bytes> {
-    for await (const item of items) {
+    let taken = 0;
+    for await (const item of readBackup(bytes)) {
       note(item);
       if (item.kind !== "store") continue;
       taken += item.piece.length;
@@ -77,11 +126,10 @@ async function restoreFile(
   function note(item: BackupItem): void {
     if (item.kind === "file") seen.files.push(item);
     if (item.kind === "end") seen.end = item.end;
-    if (item.kind !== "header") return;
-    const { store } = item.header;
-    if (store === config.store) return;
+    if (item.kind !== "header" || item.header.store === config.store) return;
     throw new Error(
-      `The backup is of a store of the kind ${store}, and DAYBOOK_STORE is ${config.store}`,
+      `The backup is of a store of the kind ${item.header.store}, and DAYBOOK_STORE is ` +
+        config.store,
     );
   }
 
@@ -89,15 +137,44 @@ async function restoreFile(
     nowMs: host.nowMs(),
     // The store gets its name after this, so it is never there without the rest.
     async prepare(engine) {
+      restored = plan === undefined
+        ? { moment: seen.end!.completed_at, erasures: 0 }
+        : await goOn(engine, plan, host, progress);
       const restored_at = new Date(host.nowMs()).toISOString();
-      if (!resume) await holdRestored(engine, { restored_at, moment: seen.end!.completed_at });
+      if (!resume) await holdRestored(engine, { restored_at, moment: restored.moment });
       await writePrivateFiles(config.dataDir, seen.files);
     },
   });
-  return seen.end!;
+  return restored!;
 }
 
-interface PrivateFile {
-  readonly name: string;
-  readonly content: Bytes;
+/** Brings a store from its full backup to the moment of a plan. */
+async function goOn(
+  engine: Engine,
+  plan: RestorePlan,
+  host: Host,
+  progress: Progress,
+): Promise<Restored> {
+  await applyCommits(engine, plan.commits(), (bytes) => {
+    progress.say(`Restoring: ${Math.floor(bytes / BYTES_PER_MB)} MB of commits`);
+  });
+  const erasures = await repeatErasures(engine, host.nowMs(), await laterErasures(plan));
+  return { moment: new Date(plan.timeMs).toISOString(), erasures };
+}
+
+/** The erasures that the archive knows to be later, each as it was last. */
+async function laterErasures(plan: RestorePlan): Promise<Iterable<LaterErasure>> {
+  const found = new Map<string, LaterErasure>();
+  for await (const { changes } of plan.later()) {
+    for (const change of changes) {
+      if (!("pairs" in change)) continue;
+      for (let at = 0; at < change.pairs.length; at += 2) {
+        const erasure = tombstoneIn(change.pairs[at]!, change.pairs[at + 1]!);
+        if (erasure !== undefined) {
+          found.set(`${erasure.tenant} ${erasure.tombstone.id}`, erasure);
+        }
+      }
+    }
+  }
+  return found.values();
 }

@@ -14,13 +14,8 @@ import {
   FIRST_SLUG,
   type FirstStart,
 } from "../features/access/bootstrap.ts";
-import {
-  baseUrls,
-  type Config,
-  opensMetricsLocally,
-  plainTextWarning,
-  reachableHost,
-} from "../config.ts";
+import { baseUrls, opensMetricsLocally, plainTextWarning, reachableHost } from "../addresses.ts";
+import { type Config } from "../config.ts";
 import { countTransaction, newCounters } from "../domain/measures/counters.ts";
 import { newThreadWatch } from "../domain/fairness/thread_watch.ts";
 import { type Host, systemHost } from "../host.ts";
@@ -31,9 +26,11 @@ import {
   type ServeOptions,
   startServer,
 } from "../http/serve.ts";
+import { type Archive, openArchive } from "../archive/keep_archive.ts";
+import { describeRefusal } from "../http/reply.ts";
 import { consoleReader } from "../console_files.ts";
 import { CAPABILITIES } from "../kv/capabilities.ts";
-import type { Engine } from "../kv/engine.ts";
+import type { Bytes, Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/calls.ts";
 import { openEngine, storePlace } from "../kv/open_engine.ts";
 import { credentialsFile, readPrivateFiles } from "../private_files.ts";
@@ -86,6 +83,7 @@ interface Running {
   readonly server: RunningServer | undefined;
   readonly workers: readonly RunningWorker[];
   readonly endWatch: () => void;
+  readonly archive: Archive | undefined;
 }
 
 export async function serve(): Promise<void> {
@@ -138,11 +136,13 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   // Check before anything is created: a first start writes down the server's address.
   if (config.roles.api) refuseTakenPorts({ ...config, hostname: config.host });
   const counters = newCounters();
+  const archive = config.archive && openArchive(config.archive, host);
   const engine = measureEngine(
-    await openEngine({ ...config, isServing: true }, host),
+    await openEngine({ ...config, isServing: true, onDurable: archive?.onDurable }, host),
     host.monotonicMs,
     (isCommitted, runs, seconds) => countTransaction(counters.store, isCommitted, runs, seconds),
   );
+  const version = await engine.snapshot((tx) => tx.readVersion());
   await prepareFeed(engine);
   await prepareEffects(engine, host.nowMs());
   const jwtSecret = await tokenSecret(config, host, () => Promise.resolve(engine));
@@ -164,6 +164,7 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
       store: config.store,
       readPrivateFiles: () => readPrivateFiles(config.dataDir),
     },
+    measureArchive: archive?.measure,
     sql: config.roles.api ? { runners: SQL_RUNNERS, folder: copiesFolder(config) } : undefined,
   });
   const credentials = credentialsFile(config.dataDir);
@@ -188,7 +189,14 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     tellKeys(config, first, hasFile ? credentials.path : undefined),
     tellRestored(await service.backup.readRestored()),
   ]);
-  return { engine, access, service, server, workers, endWatch };
+  archive?.begin(Number(version), () => beginBackup(service));
+  return { engine, access, service, server, workers, endWatch, archive };
+}
+
+function beginBackup({ backup }: Service): AsyncIterable<Bytes> {
+  const begun = backup.begin();
+  if (begun.ok) return begun.value;
+  throw new Error(describeRefusal(begun.refusal).body.error as string);
 }
 
 /** The folder belongs to this process alone. Anything lost from it is made anew. */
@@ -326,7 +334,8 @@ function stopSignal(): Promise<Deno.Signal> {
  * it. Steps that may wait for an unavailable store run in parallel, to stay below the deadline.
  */
 async function stop(running: Running): Promise<void> {
-  const { engine, access, service, server, workers, endWatch } = running;
+  const { engine, access, service, server, workers, endWatch, archive } = running;
+  archive?.expectEnd();
   // Imports would outlast the grace period of the listeners. Each can be resumed.
   service.imports.stop();
   const atRest = Promise.all(workers.map((worker) => worker.stop()));
@@ -335,5 +344,6 @@ async function stop(running: Running): Promise<void> {
   await Promise.all([server?.stop(STOP_GRACE_MS), Promise.race([atRest, isOver])]);
   await Promise.all([service.close(), access.close()]);
   await engine.close();
+  await archive?.close();
   endWatch();
 }

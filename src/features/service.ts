@@ -19,7 +19,7 @@ import type {
   TypesPage,
   TypesRequest,
 } from "../domain/reading.ts";
-import type { StoreMeasure } from "../domain/measures/store_measure.ts";
+import type { ArchiveMeasure, StoreMeasure } from "../domain/measures/store_measure.ts";
 import type { WebhookSettings } from "../domain/listener/webhook.ts";
 import { limits } from "../domain/limits.ts";
 import type { Outcome } from "../domain/refusal.ts";
@@ -107,6 +107,8 @@ export interface OperationsService extends ModuleOperations {
    * two seconds. Never throws.
    */
   measureStore(): Promise<StoreMeasure>;
+  /** Absent if there is no archive. */
+  readonly measureArchive?: () => ArchiveMeasure;
   /** The number of shards of background work that this process holds, by queue. */
   countLeases(): ReadonlyMap<string, number>;
 }
@@ -147,6 +149,8 @@ export interface ServiceOptions {
   readonly tracer?: Tracer;
   /** What a backup has beside the store. Absent: this process writes none. */
   readonly backup?: BackupSource;
+  /** How the archive is doing. Absent: there is none. */
+  readonly measureArchive?: () => ArchiveMeasure;
   /** How modules are run. */
   readonly wasm?: ModuleSettings;
   /** How heavy computations are run. */
@@ -194,9 +198,8 @@ export function createService(
   const emitter = createEmitter(host, combiner, asker);
   const paused = followPauses(engine, host);
   const reacting = { ...tools, combiner, share, sagas, emitter, paused };
-  const working = { ...reacting, lanes: deliveries };
-  const outbox = createOutboxRunner(working);
-  const timers = createTimerRunner({ ...working, outbox });
+  const outbox = createOutboxRunner(reacting);
+  const timers = createTimerRunner({ ...reacting, lanes: deliveries, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
   const audit = holdAnchors(createAudit({ ...tools, share }), paused);
   const feed = createFeed(tools);
@@ -222,6 +225,7 @@ export function createService(
     counters,
     measureStore: openStoreMeasures(engine, host),
     countLeases: share.count,
+    measureArchive: options.measureArchive,
     ...modules.operations,
   };
 
@@ -245,7 +249,7 @@ export function createService(
     await Promise.all([modules.close(), compute.close(), sql.close()]);
   }
 
-  const [backup, limiting] = [createBackups(working, options.backup), createLimits(working)];
+  const [backup, limiting] = [createBackups(reacting, options.backup), createLimits(tools)];
   const calls = { data, specs: specService, access, imports, audit, erasure, projections, feed };
   const parts = traceParts({ ...calls, background, operations }, tracer);
   return { ...parts, backup, limits: limiting, sql, ping, failure: () => engine.failure(), close };

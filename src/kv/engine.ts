@@ -87,6 +87,19 @@ export interface Capabilities {
   readonly isShared: boolean;
 }
 
+/** What a commit did, in order: one key cleared, a range cleared, or pairs set. */
+export type Change =
+  | { readonly cleared: Bytes }
+  | { readonly clearedRange: KeyRange }
+  /** Keys and values, alternating. */
+  | { readonly pairs: readonly Bytes[] };
+
+/**
+ * Is told of each commit once it is durable, in order. The versions are consecutive; one that is
+ * left out has landed, and what it did is not known.
+ */
+export type DurableListener = (version: number, changes: readonly Change[]) => void;
+
 /** A part of a backup, which only an engine of the same kind can read. */
 export interface BackupPiece {
   readonly bytes: Bytes;

@@ -6,7 +6,7 @@
 
 import { join } from "node:path";
 import type { StoreName } from "./capabilities.ts";
-import type { Bytes, Engine } from "./engine.ts";
+import type { Bytes, DurableListener, Engine } from "./engine.ts";
 import type { EngineHost } from "./foundationdb/engine.ts";
 import { drawKeyHash } from "./key_map.ts";
 import { checkPages, NO_PAGES, type PageCheck } from "./sqlite/pages/page_check.ts";
@@ -20,6 +20,8 @@ export interface EngineChoice {
   readonly dataDir: string;
   /** Cluster file of FoundationDB; undefined for its own default. */
   readonly fdbClusterFile?: string;
+  /** Is told of every commit of an embedded store; others do not know those of their nodes. */
+  readonly onDurable?: DurableListener;
   /** This process answers requests. */
   readonly isServing?: boolean;
 }
@@ -39,7 +41,7 @@ export interface OpeningHost extends EngineHost {
  * trouble with the cluster is reported by each call.
  */
 export async function openEngine(
-  { store, dataDir, fdbClusterFile, isServing }: EngineChoice,
+  { store, dataDir, fdbClusterFile, isServing, onDurable }: EngineChoice,
   host: OpeningHost,
 ): Promise<Engine> {
   drawKeyHash((length) => host.randomBytes(length));
@@ -49,6 +51,7 @@ export async function openEngine(
         path: sqlitePath(dataDir),
         yieldBriefly: host.yieldBriefly,
         isServing,
+        onDurable,
         onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
       });
     case "foundationdb": {

@@ -6,9 +6,10 @@
 
 import { isErasureOver, type Tombstone } from "../domain/erasure/tombstone.ts";
 import type { StreamKey } from "../domain/identifier.ts";
-import type { ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
+import { kind } from "./key_kinds.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { clearTimer, setTimer, type Timer } from "./timers.ts";
 
@@ -80,6 +81,25 @@ export async function walkTombstones(
   const from = after === undefined ? begin : keyAfter(keys.tombstone(tenant, after));
   const pairs = await tx.getRange({ begin: from, end }, { limit });
   return pairs.map(({ value }) => decodeRecord<Tombstone>(value));
+}
+
+/** The tombstone in a pair of the store, and whose it is; undefined if the pair is no tombstone. */
+export function tombstoneIn(
+  key: Bytes,
+  value: Bytes,
+): { readonly tenant: number; readonly tombstone: Tombstone } | undefined {
+  const [tenant, of] = partsOf(key);
+  if (typeof tenant !== "number" || tenant === 0 || of !== kind.tombstone) return undefined;
+  return { tenant, tombstone: decodeRecord<Tombstone>(value) };
+}
+
+/** Keys that have the stamp of a commit are no tuples. */
+function partsOf(key: Bytes): readonly unknown[] {
+  try {
+    return unpack(key);
+  } catch {
+    return [];
+  }
 }
 
 export function erasureTimer(tenant: number, { id, executeAtMs }: Tombstone): Timer {

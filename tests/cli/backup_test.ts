@@ -27,7 +27,7 @@ function specFor(url: string) {
 interface Folder {
   readonly path: string;
   /** Starts a server on a folder within, which is removed with the rest. */
-  serve(name: string): Promise<ServerProcess>;
+  serve(name: string, env?: Record<string, string>): Promise<ServerProcess>;
 }
 
 async function withFolder(body: (folder: Folder) => Promise<void>): Promise<void> {
@@ -36,8 +36,8 @@ async function withFolder(body: (folder: Folder) => Promise<void>): Promise<void
   try {
     await body({
       path,
-      async serve(name) {
-        const env = { DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true" };
+      async serve(name, more = {}) {
+        const env = { DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true", ...more };
         const server = await startServer({ dataDir: join(path, name), env });
         servers.push(server);
         return server;
@@ -70,6 +70,10 @@ function openReceiver() {
 function envOf({ dataDir, baseUrls }: ServerProcess): Record<string, string> {
   const { hostname, port } = new URL(baseUrls.production);
   return { DAYBOOK_DATA_DIR: dataDir, DAYBOOK_HOST: hostname, DAYBOOK_PORT: port };
+}
+
+interface Entry {
+  readonly event: { readonly key: string; readonly type: string };
 }
 
 interface Sent {
@@ -191,6 +195,54 @@ Deno.test("a backup of a stopped deployment is made from its folder, and restore
     assert.doesNotMatch(second.output(), /restored/);
     assert.equal((await readFeed(second, "start")).body.data.length, 1);
     await second.stop();
+  });
+});
+
+Deno.test("a moment of the archive is restored, and what was erased after it is erased again", async () => {
+  await withFolder(async (folder) => {
+    const archive = join(folder.path, "archive");
+    const first = await folder.serve("first", { DAYBOOK_ARCHIVE_DIR: archive });
+    await deploy(first, specFor("http://127.0.0.1:9/"));
+    for (let number = 0; number < 3; number++) await place(first, number);
+    const hasFull = () => [...Deno.readDirSync(archive)].some(({ name }) => /^full-/.test(name));
+    await until(hasFull, "the first full backup", 10_000);
+    await place(first, 3);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const at = new Date().toISOString();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await place(first, 4);
+    const { operator_token: token } = first.credentials;
+    const erased = "order:00000000-0000-4000-8000-000000000001";
+    const wish = { key: erased, reason: "asked for", grace_hours: 0, environment: "test" };
+    const asked = await call(first, "POST", "/_admin/tombstones", { body: wish, token });
+    assert.equal(asked.status, 202, JSON.stringify(asked.body));
+    const erasure = `/_admin/tombstones/${asked.body.tombstone.id}?environment=test`;
+    const isDone = (server: ServerProcess) => async () =>
+      (await call(server, "GET", erasure, { token })).body.tombstone?.state === "completed";
+    await until(isDone(first), "the erasure", 10_000);
+    await first.stop();
+
+    const env = { DAYBOOK_DATA_DIR: join(folder.path, "second") };
+    const restored = await runCli(["restore", "--archive", archive, "--at", at], { env });
+    assert.equal(restored.code, 0, restored.stderr);
+    assert.match(restored.stdout, /erased later, and will be erased again: 1\n/);
+    const second = await folder.serve("second");
+    await until(isDone(second), "the erasure again", 10_000);
+    const { body: feed } = await readFeed(second, "start");
+    const placed = feed.data.filter(({ event }: Entry) => event.type === "was_placed");
+    const numbers = placed.map(({ event }: Entry) => event.key.slice(-1));
+    assert.deepEqual(numbers, ["0", "2", "3"], "without what came later, and what was erased");
+    await second.stop();
+    const checked = await runCli(["fsck"], { env });
+    assert.equal(checked.code, 0, checked.stderr);
+
+    const early = ["restore", "--archive", archive, "--at", "2020-01-01T00:00:00Z"];
+    const refused = await runCli(early, { env: { DAYBOOK_DATA_DIR: join(folder.path, "third") } });
+    assert.equal(refused.code, 1);
+    assert.match(refused.stderr, /archive begins later. It can restore any moment from 20/);
+    const misused = await runCli(["restore", "--archive", archive, "--at", "noon"], { env });
+    assert.equal(misused.code, 2);
+    assert.match(misused.stderr, /'noon' is no time/);
   });
 });
 

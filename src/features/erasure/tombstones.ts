@@ -77,6 +77,49 @@ export async function requestErasure(
   });
 }
 
+/** An erasure that a later life of a restored store knows. */
+export interface LaterErasure {
+  readonly tenant: number;
+  readonly tombstone: Tombstone;
+}
+
+/**
+ * Requests what was erased, or was to be, after the moment to which a store was restored. What had
+ * begun by then is due at once. Streams that the restored store does not have are left out.
+ * Returns how many were requested.
+ */
+export async function repeatErasures(
+  engine: Engine,
+  nowMs: number,
+  erasures: Iterable<LaterErasure>,
+): Promise<number> {
+  let repeated = 0;
+  for (const { tenant, tombstone: later } of erasures) {
+    if (later.state === "cancelled") continue;
+    const isRepeated = await engine.transact(async (tx) => {
+      if ((await readHead(tx.unguarded, tenant, later.key)).length === 0) return false;
+      const openId = await findOpenTombstone(tx, tenant, later.key);
+      const open = openId === undefined ? undefined : await readRecord(tx, tenant, openId);
+      if (open !== undefined) stopWaiting(tx, tenant, open);
+      const { key, reason, legal_basis, grace_hours, requested_by } = later;
+      const wish = { key, reason, grace_hours, ...(legal_basis !== undefined && { legal_basis }) };
+      const id = open?.id ?? later.id;
+      const executeAtMs = later.state === "pending" ? later.executeAtMs : nowMs;
+      const tombstone: Tombstone = {
+        ...newTombstone(id, wish, requested_by, nowMs),
+        execute_at: new Date(executeAtMs).toISOString(),
+        executeAtMs,
+      };
+      saveTombstone(tx, tenant, tombstone);
+      if (executeAtMs > nowMs) waitForErasure(tx, tenant, tombstone);
+      else markErasure(tx, { tenant, id });
+      return true;
+    });
+    if (isRepeated) repeated++;
+  }
+  return repeated;
+}
+
 /** Longer than any stream key. */
 const KEY_CHARACTERS_MAX = 512;
 

@@ -7,7 +7,7 @@
  */
 
 import type { Counters, Histogram, Tally } from "../../domain/measures/counters.ts";
-import type { StoreMeasure } from "../../domain/measures/store_measure.ts";
+import type { ArchiveMeasure, StoreMeasure } from "../../domain/measures/store_measure.ts";
 import type { ProcessMeasure } from "../../host.ts";
 import type { ModulesMeasure } from "../../domain/wasm/modules_measure.ts";
 import type { SqlMeasure } from "../../domain/projection/sql_measure.ts";
@@ -22,6 +22,8 @@ export interface MetricsView {
   readonly live: Pick<LiveCount, "underWay" | "sent">;
   readonly counters: Counters;
   readonly store: StoreMeasure;
+  /** Undefined: there is no archive. */
+  readonly archive: ArchiveMeasure | undefined;
   /** By queue. */
   readonly leases: ReadonlyMap<string, number>;
   readonly modules: ModulesMeasure;
@@ -53,6 +55,24 @@ export interface HistogramMetric extends Described {
 
 const MS_PER_SECOND = 1000;
 
+/** A gauge without labels; undefined: this process does not have it. */
+function gauge(
+  name: string,
+  help: string,
+  read: (view: MetricsView) => number | undefined,
+): NumberMetric {
+  return {
+    name,
+    help,
+    type: "gauge",
+    labels: [],
+    read(view) {
+      const value = read(view);
+      return value === undefined ? [] : [[{}, value]];
+    },
+  };
+}
+
 export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
   {
     name: "process_cpu_seconds_total",
@@ -61,27 +81,21 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     labels: [],
     read: ({ process }) => [[{}, process.cpuSeconds]],
   },
-  {
-    name: "process_resident_memory_bytes",
-    help: "Memory of the process",
-    type: "gauge",
-    labels: [],
-    read: ({ process }) => [[{}, process.residentBytes]],
-  },
-  {
-    name: "process_start_time_seconds",
-    help: "Start of the process, in seconds since 1970",
-    type: "gauge",
-    labels: [],
-    read: ({ process }) => [[{}, process.startedSeconds]],
-  },
-  {
-    name: "daybook_event_loop_lag_seconds",
-    help: "How long one turn of the event loop took during this scrape",
-    type: "gauge",
-    labels: [],
-    read: (view) => [[{}, view.eventLoopLagSeconds]],
-  },
+  gauge(
+    "process_resident_memory_bytes",
+    "Memory of the process",
+    ({ process }) => process.residentBytes,
+  ),
+  gauge(
+    "process_start_time_seconds",
+    "Start of the process, in seconds since 1970",
+    ({ process }) => process.startedSeconds,
+  ),
+  gauge(
+    "daybook_event_loop_lag_seconds",
+    "How long one turn of the event loop took during this scrape",
+    (view) => view.eventLoopLagSeconds,
+  ),
   {
     name: "daybook_event_loop_delay_seconds",
     help: "How late what is ready comes to its turn, looked at every 20 ms",
@@ -113,20 +127,16 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
           [...seconds].map(([digit, value]) => [{ ...labels, status_class: `${digit}xx` }, value]),
       ),
   },
-  {
-    name: "daybook_http_requests_under_way",
-    help: "Requests that are being answered, without health and metrics",
-    type: "gauge",
-    labels: [],
-    read: ({ load }) => [[{}, load.underWay]],
-  },
-  {
-    name: "daybook_http_requests_under_way_max",
-    help: "How many of them there may be now",
-    type: "gauge",
-    labels: [],
-    read: ({ load }) => [[{}, load.underWayMax]],
-  },
+  gauge(
+    "daybook_http_requests_under_way",
+    "Requests that are being answered, without health and metrics",
+    ({ load }) => load.underWay,
+  ),
+  gauge(
+    "daybook_http_requests_under_way_max",
+    "How many of them there may be now",
+    ({ load }) => load.underWayMax,
+  ),
   {
     name: "daybook_http_requests_shed_total",
     help: "Requests answered with 503 because there were too many",
@@ -232,27 +242,21 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     labels: ["outcome"],
     read: ({ counters }) => tally("outcome", counters.moduleCalls),
   },
-  {
-    name: "daybook_wasm_turns_running",
-    help: "Turns of WebAssembly calls that runners have now",
-    type: "gauge",
-    labels: [],
-    read: ({ modules }) => [[{}, modules.running]],
-  },
-  {
-    name: "daybook_wasm_turns_waiting",
-    help: "Requests for WebAssembly calls that wait for a turn",
-    type: "gauge",
-    labels: [],
-    read: ({ modules }) => [[{}, modules.waiting]],
-  },
-  {
-    name: "daybook_wasm_runners",
-    help: "Runner processes for WebAssembly modules",
-    type: "gauge",
-    labels: [],
-    read: ({ modules }) => [[{}, modules.runners]],
-  },
+  gauge(
+    "daybook_wasm_turns_running",
+    "Turns of WebAssembly calls that runners have now",
+    ({ modules }) => modules.running,
+  ),
+  gauge(
+    "daybook_wasm_turns_waiting",
+    "Requests for WebAssembly calls that wait for a turn",
+    ({ modules }) => modules.waiting,
+  ),
+  gauge(
+    "daybook_wasm_runners",
+    "Runner processes for WebAssembly modules",
+    ({ modules }) => modules.runners,
+  ),
   {
     name: "daybook_sql_queries_total",
     help: "SQL queries over views by their end",
@@ -260,47 +264,51 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     labels: ["outcome"],
     read: ({ counters }) => tally("outcome", counters.queries),
   },
-  {
-    name: "daybook_sql_queries_running",
-    help: "SQL queries that run now",
-    type: "gauge",
-    labels: [],
-    read: ({ sql }) => [[{}, sql.running]],
-  },
-  {
-    name: "daybook_sql_queries_waiting",
-    help: "SQL queries that wait for a process",
-    type: "gauge",
-    labels: [],
-    read: ({ sql }) => [[{}, sql.waiting]],
-  },
-  {
-    name: "daybook_sql_copies",
-    help: "Files with copies of views that this process keeps for SQL",
-    type: "gauge",
-    labels: [],
-    read: ({ sql }) => [[{}, sql.copies]],
-  },
-  {
-    name: "daybook_sql_tables",
-    help: "Tables in the copies of views",
-    type: "gauge",
-    labels: [],
-    read: ({ sql }) => [[{}, sql.tables]],
-  },
-  {
-    name: "daybook_sql_tables_filling",
-    help: "Tables that are being filled from their views",
-    type: "gauge",
-    labels: [],
-    read: ({ sql }) => [[{}, sql.filling]],
-  },
+  gauge("daybook_sql_queries_running", "SQL queries that run now", ({ sql }) => sql.running),
+  gauge(
+    "daybook_sql_queries_waiting",
+    "SQL queries that wait for a process",
+    ({ sql }) => sql.waiting,
+  ),
+  gauge(
+    "daybook_sql_copies",
+    "Files with copies of views that this process keeps for SQL",
+    ({ sql }) => sql.copies,
+  ),
+  gauge("daybook_sql_tables", "Tables in the copies of views", ({ sql }) => sql.tables),
+  gauge(
+    "daybook_sql_tables_filling",
+    "Tables that are being filled from their views",
+    ({ sql }) => sql.filling,
+  ),
   {
     name: "daybook_leases_held",
     help: "Shards of background work that are this process's",
     type: "gauge",
     labels: ["queue"],
     read: ({ leases }) => tally("queue", leases),
+  },
+  gauge(
+    "daybook_archive_behind_seconds",
+    "How long the oldest commit that is not in the archive has waited",
+    ({ archive }) => archive?.behindSeconds,
+  ),
+  gauge(
+    "daybook_archive_full_time_seconds",
+    "When the last full backup of the archive was complete, in seconds since 1970",
+    ({ archive }) => archive?.fullAt,
+  ),
+  gauge(
+    "daybook_archive_gap",
+    "Whether commits are missing in the archive, until its next full backup",
+    ({ archive }) => archive && Number(archive.hasGap),
+  ),
+  {
+    name: "daybook_archive_failures_total",
+    help: "Writes that the archive refused, and files of it that were found damaged",
+    type: "counter",
+    labels: [],
+    read: ({ archive }) => archive === undefined ? [] : [[{}, archive.failures]],
   },
   {
     name: "daybook_queue_depth",
@@ -318,13 +326,11 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
       store.queues.filter(({ queue }) => queue !== "parked")
         .map(({ queue, lagMs }) => [{ queue }, lagMs / MS_PER_SECOND]),
   },
-  {
-    name: "daybook_store_up",
-    help: "Whether the store answered this scrape",
-    type: "gauge",
-    labels: [],
-    read: ({ store }) => [[{}, store.isUp ? 1 : 0]],
-  },
+  gauge(
+    "daybook_store_up",
+    "Whether the store answered this scrape",
+    ({ store }) => store.isUp ? 1 : 0,
+  ),
   {
     name: "daybook_store_transactions_total",
     help: "Transactions that may write",
@@ -339,13 +345,11 @@ export const METRICS: readonly (NumberMetric | HistogramMetric)[] = [
     labels: [],
     read: ({ counters }) => [[{}, counters.store.commitSeconds]],
   },
-  {
-    name: "daybook_live_answers",
-    help: "Live answers of the feed and reads that wait for an event",
-    type: "gauge",
-    labels: [],
-    read: ({ live }) => [[{}, live.underWay]],
-  },
+  gauge(
+    "daybook_live_answers",
+    "Live answers of the feed and reads that wait for an event",
+    ({ live }) => live.underWay,
+  ),
   {
     name: "daybook_live_frames_total",
     help: "Events and erasures that live answers have sent",

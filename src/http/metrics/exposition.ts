@@ -43,8 +43,11 @@ function addNumber(registry: Registry, metric: NumberMetric, view: () => Metrics
     new Gauge({
       ...config,
       collect() {
+        const samples = read(view());
         this.reset();
-        for (const [labels, value] of read(view())) this.set(labels, value);
+        for (const [labels, value] of samples) this.set(labels, value);
+        // Without labels it starts at 0, not empty; remove it if its value is unknown.
+        if (samples.length === 0 && labels.length === 0) this.remove();
       },
     });
     return;

@@ -61,6 +61,7 @@ async function takeView({ service, host, requests, loadGate }: Edge): Promise<Me
     live: liveCount,
     counters: service.operations.counters,
     store,
+    archive: service.operations.measureArchive?.(),
     leases: service.operations.countLeases(),
     modules: service.operations.measureModules(),
     sql: service.sql.measure(),

@@ -7,6 +7,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
 import { removeMovedPages } from "./backup/moved_pages.ts";
+import { bytesOf } from "../byte_text.ts";
+import type { Change, DurableListener } from "../engine.ts";
 import { openRecentValues } from "./recent_values.ts";
 import { giveUpSums } from "./pages/page_notes.ts";
 import { dropForeignSums, removePageSums } from "./pages/page_sums.ts";
@@ -14,7 +16,7 @@ import { refuseLogAlone } from "./left_redo_log.ts";
 import { redoPathsOf } from "./redo_log.ts";
 import { STORE_TABLES } from "./check_file.ts";
 import { lockStore } from "./lock.ts";
-import { prepareChange, preparePairs, type StoredPairs } from "./pairs.ts";
+import { prepareChange, preparePairs, type StoreChange, type StoredPairs } from "./pairs.ts";
 import { SQLITE_SIZES, type SqliteSizes } from "./sizes.ts";
 import { openSqliteWriter, type SqliteWriter } from "./writer.ts";
 import { prepareMoment } from "./store_row.ts";
@@ -65,6 +67,8 @@ export interface SqliteFileOptions {
   readonly sizes?: Partial<SqliteSizes>;
   /** Replaces the sync of a log. For tests of a slow disk and of a failing one. */
   readonly syncLog?: (log: Deno.FsFile) => Promise<void>;
+  /** Is told of every commit. It must not throw. */
+  readonly onDurable?: DurableListener;
   /**
    * Called once with the reason why page checksums could not be kept; the store goes on without
    * them.
@@ -160,7 +164,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
 
 function buildFile(
   db: DatabaseSync,
-  { path, sizes, syncLog, onUnnoted: tell }: SqliteFileOptions,
+  { path, sizes, syncLog, onUnnoted: tell, onDurable }: SqliteFileOptions,
   hasLeftLog: boolean,
   lock: { release(): void },
 ): SqliteFile {
@@ -188,6 +192,7 @@ function buildFile(
   });
   return {
     ...writer,
+    ...(onDurable && tellDurable(writer, onDurable)),
     path,
     bounds,
     onUnnoted,
@@ -215,6 +220,49 @@ function buildFile(
       writer.abandon();
       LEFT_OPEN.push(db);
       lock.release();
+    },
+  };
+}
+
+/** Notes what each commit does, and tells it when the commit is on disk. */
+function tellDurable(
+  writer: SqliteWriter,
+  onDurable: DurableListener,
+): Pick<SqliteWriter, "commit" | "sync" | "syncAll"> {
+  let waiting: { readonly version: number; readonly changes: readonly Change[] }[] = [];
+
+  async function after(synced: Promise<void>): Promise<void> {
+    const told = waiting;
+    waiting = [];
+    await synced;
+    for (const { version, changes } of told) onDurable(version, changes);
+  }
+
+  return {
+    commit(version, apply, isBySingleKeys) {
+      const changes: Change[] = [];
+      writer.commit(version, (change) => apply(noted(change, changes)), isBySingleKeys);
+      waiting.push({ version, changes });
+    },
+    sync: () => after(writer.sync()),
+    syncAll: () => after(writer.syncAll()),
+  };
+}
+
+function noted(change: StoreChange, into: Change[]): StoreChange {
+  return {
+    ...change,
+    clear(key) {
+      into.push({ cleared: key });
+      change.clear(key);
+    },
+    clearRange({ begin, end }) {
+      into.push({ clearedRange: { begin: bytesOf(begin), end: bytesOf(end) } });
+      change.clearRange({ begin, end });
+    },
+    setAll(pairs) {
+      into.push({ pairs });
+      change.setAll(pairs);
     },
   };
 }

@@ -13,6 +13,7 @@ function view(change: Partial<MetricsView> = {}): MetricsView {
     load: { underWay: 0, underWayMax: 1_000, shed: 0 },
     counters: newCounters(),
     store: { isUp: true, queues: [], conflicts: 0 },
+    archive: undefined,
     leases: new Map(),
     modules: { runners: 0, running: 0, waiting: 0 },
     sql: { running: 0, waiting: 0, copies: 0, tables: 0, filling: 0 },
@@ -27,6 +28,28 @@ async function samplesOf(name: string, shown: MetricsView): Promise<Record<strin
   const text = await createExposition().write(shown);
   return Object.fromEntries(parsePrometheusText(text).get(name)!.samples);
 }
+
+Deno.test("the archive is shown where there is one, and its last full backup once it is there", async () => {
+  const archive = { behindSeconds: 0.25, fullAt: undefined, failures: 3, hasGap: true };
+  const shown = async (change: Partial<MetricsView>) => {
+    const families = parsePrometheusText(await createExposition().write(view(change)));
+    const names = [...families.keys()].filter((name) => name.startsWith("daybook_archive_"));
+    const samples = names.flatMap((name) => [...families.get(name)!.samples]);
+    return Object.fromEntries(samples.sort(([a], [b]) => a < b ? -1 : 1));
+  };
+  assert.deepEqual(await shown({}), {});
+  const begun = {
+    daybook_archive_behind_seconds: 0.25,
+    daybook_archive_failures_total: 3,
+    daybook_archive_gap: 1,
+  };
+  assert.deepEqual(await shown({ archive }), begun);
+  const full = { archive: { ...archive, fullAt: 1_767_225_000 } };
+  assert.deepEqual(await shown(full), {
+    ...begun,
+    daybook_archive_full_time_seconds: 1_767_225_000,
+  });
+});
 
 Deno.test("a histogram is written with buckets that add up, its sum and its count", async () => {
   const requests = newRequestCounts();

@@ -1,0 +1,301 @@
+/**
+ * Keeps the archive of a running embedded store: a log of its commits, at most a second behind, and
+ * a full backup from time to time. See docs/operate/archive.md.
+ *
+ * Nothing here holds up a write. A commit is noted once it is durable. If the disk of the archive
+ * does not keep up, or refuses, what waits in memory is given up when it is too much; the archive
+ * then has a gap, which is told, and a new full backup ends it.
+ */
+
+import { readBackup } from "../domain/backup/read_backup.ts";
+import type { ArchiveMeasure } from "../domain/measures/store_measure.ts";
+import type { ArchiveSettings } from "../config.ts";
+import type { Host } from "../host.ts";
+import type { Bytes, Change, DurableListener } from "../kv/engine.ts";
+import {
+  commitBytes,
+  encodeCommit,
+  fileName,
+  listArchive,
+  LOG_MAGIC,
+  readCommits,
+} from "./archive_files.ts";
+
+export interface Archive {
+  readonly onDurable: DurableListener;
+  /**
+   * Begins with full backups, once the store is open.
+   * @param version of the store when it was opened.
+   */
+  begin(version: number, takeFull: () => AsyncIterable<Bytes>): void;
+  measure(): ArchiveMeasure;
+  /** From now on a full backup that fails is no trouble: the store is about to close. */
+  expectEnd(): void;
+  /** Call it when the store is closed. Writes what waits, and ends. */
+  close(): Promise<void>;
+}
+
+/** How often what waits is written, and looked whether a full backup is due. */
+const TICK_MS = 250;
+/** From here on it is written at once. */
+const WRITE_BYTES = 1024 * 1024;
+/** What may wait in memory. */
+const WAITING_BYTES_MAX = 64 * 1024 * 1024;
+/** A log that is longer is followed by another. */
+const LOG_BYTES_MAX = 64 * 1024 * 1024;
+/** Between two tries after a failure. */
+const RETRY_MS = 30_000;
+const MS_PER_SECOND = 1_000;
+const MS_PER_HOUR = 3_600_000;
+const MS_PER_DAY = 24 * MS_PER_HOUR;
+const OWNER_ONLY = 0o600;
+
+interface OpenLog {
+  readonly path: string;
+  readonly file: Deno.FsFile;
+  bytes: number;
+  /** The last commit in it. */
+  version: number;
+}
+
+interface Waiting {
+  readonly version: number;
+  readonly timeMs: number;
+  readonly changes: readonly Change[];
+}
+
+export function openArchive(settings: ArchiveSettings, host: Host): Archive {
+  const { folder, fullHours, keepDays } = settings;
+  Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  let waiting: Waiting[] = [];
+  let waitingBytes = 0;
+  /** How often what waited was given up. */
+  let lost = 0;
+  /** The last commit that was told. */
+  let told = -1;
+  /** Commits up to this one are missing in the log; until a full backup has them. */
+  let missing = -1;
+  let log: OpenLog | undefined;
+  /** Logs that are complete, with their last commits, until they were read again. */
+  let unverified: Omit<OpenLog, "file">[] = [];
+  let fullAtMs: number | undefined;
+  let failures = 0;
+  let retryAtMs = 0;
+  let writing: Promise<void> | undefined;
+  let isBackingUp = false;
+  let isClosed = false;
+  let takeFull: (() => AsyncIterable<Bytes>) | undefined;
+  let backingUp = Promise.resolve();
+
+  function fail(what: string, error: unknown): void {
+    failures++;
+    retryAtMs = host.nowMs() + RETRY_MS;
+    host.log("error", `The archive ${what}`, { folder, reason: reasonOf(error) });
+  }
+
+  /** The commits that wait will never be in the log, nor will those up to this one. */
+  function giveUp(upTo: number): void {
+    missing = upTo;
+    lost++;
+    waiting = [];
+    waitingBytes = 0;
+    closeLog();
+  }
+
+  function onDurable(version: number, changes: readonly Change[]): void {
+    if (told >= 0 && version !== told + 1) giveUp(version - 1);
+    told = version;
+    waiting.push({ version, timeMs: host.nowMs(), changes });
+    waitingBytes += commitBytes(changes);
+    if (waitingBytes > WAITING_BYTES_MAX) {
+      const error = new Error(`More than ${WAITING_BYTES_MAX} bytes wait to be written`);
+      fail("has fallen behind and lacks commits; a full backup follows", error);
+      giveUp(version);
+    }
+    if (waitingBytes >= WRITE_BYTES) write();
+  }
+
+  function write(): void {
+    if (writing !== undefined || waiting.length === 0 || host.nowMs() < retryAtMs) return;
+    writing = writeWaiting().catch((error) => {
+      fail("cannot be written", error);
+      closeLog();
+    }).finally(() => {
+      writing = undefined;
+      if (waitingBytes >= WRITE_BYTES) write();
+    });
+  }
+
+  async function writeWaiting(): Promise<void> {
+    const [some, bytes, before] = [waiting.slice(), waitingBytes, lost];
+    const into = new Uint8Array(bytes);
+    let at = 0;
+    for (const commit of some) at = encodeCommit(commit, into, at);
+    const open = log ??= await beginLog(some[0]!.version - 1);
+    await writeAll(open.file, into);
+    await open.file.syncData();
+    if (lost !== before) return;
+    open.bytes += bytes;
+    open.version = some.at(-1)!.version;
+    waiting = waiting.slice(some.length);
+    waitingBytes -= bytes;
+    if (open.bytes < LOG_BYTES_MAX) return;
+    unverified.push(open);
+    closeLog();
+  }
+
+  async function beginLog(version: number): Promise<OpenLog> {
+    const path = `${folder}/${fileName("log", version, host.nowMs())}`;
+    const file = await Deno.open(path, { createNew: true, write: true, mode: OWNER_ONLY });
+    await writeAll(file, LOG_MAGIC);
+    await syncFolder(folder);
+    return { path, file, bytes: LOG_MAGIC.length, version };
+  }
+
+  function closeLog(): void {
+    log?.file.close();
+    log = undefined;
+  }
+
+  async function backUp(): Promise<void> {
+    const part = `${folder}/full.part`;
+    try {
+      await writeFile(part, takeFull!());
+      const timeMs = host.nowMs();
+      const version = await verify(part);
+      const path = `${folder}/${fileName("full", version, timeMs)}`;
+      await Deno.rename(part, path);
+      await syncFolder(folder);
+      if (version >= missing) missing = -1;
+      fullAtMs = timeMs;
+      host.log("info", "The archive has a new full backup", { path });
+      await prune();
+      await verifyLogs();
+    } catch (error) {
+      await Deno.remove(part).catch(() => {});
+      if (!isClosed) fail("has no new full backup", error);
+    } finally {
+      isBackingUp = false;
+    }
+  }
+
+  /** Removes what no restore to a moment of the last days needs. */
+  async function prune(): Promise<void> {
+    const files = listArchive(folder);
+    const limitMs = host.nowMs() - keepDays * MS_PER_DAY;
+    const first = files.findLast(({ kind, timeMs }) => kind === "full" && timeMs <= limitMs);
+    if (first === undefined) return;
+    const logs = files.filter(({ kind }) => kind === "log");
+    for (const [at, file] of logs.entries()) {
+      const next = logs[at + 1];
+      if (next !== undefined && next.version <= first.version) await Deno.remove(file.path);
+    }
+    for (const { kind, path, version } of files) {
+      if (kind === "full" && version < first.version) await Deno.remove(path);
+    }
+  }
+
+  /** Reads a full backup again, as it is on the disk. Returns the version that it shows. */
+  async function verify(path: string): Promise<number> {
+    for await (const item of readBackup((await Deno.open(path)).readable)) {
+      if (item.kind === "end") return Number(item.end.version);
+      await host.yieldTurn();
+    }
+    throw new Error(`${path} has no end`);
+  }
+
+  /** Reads the logs again that were completed since the last time. */
+  async function verifyLogs(): Promise<void> {
+    const logs = unverified;
+    unverified = [];
+    for (const { path, version } of logs) {
+      let last = -1;
+      for await (const commit of readCommits(path)) {
+        last = commit.version;
+        await host.yieldTurn();
+      }
+      if (last === version) continue;
+      fail("has a damaged log", new Error(`${path} ends with ${last}, and ${version} was written`));
+      // A full backup now has what the log lacks, for all moments to come.
+      missing = Math.max(missing, version);
+    }
+  }
+
+  function look(): void {
+    if (takeFull === undefined || isBackingUp || isClosed || host.nowMs() < retryAtMs) return;
+    const isDue = fullAtMs === undefined || host.nowMs() - fullAtMs >= fullHours * MS_PER_HOUR;
+    if (!isDue && missing < 0) return;
+    isBackingUp = true;
+    backingUp = backUp();
+  }
+
+  function tick(): void {
+    write();
+    look();
+    endTimer = host.startTimer(TICK_MS, tick);
+  }
+
+  let endTimer = host.startTimer(TICK_MS, tick);
+
+  return {
+    onDurable,
+    begin(version, take) {
+      takeFull = take;
+      const files = listArchive(folder);
+      fullAtMs = files.findLast(({ kind }) => kind === "full")?.timeMs;
+      // A killed process may have left commits that it could not archive any more.
+      findEnd(folder, version).then((end) => {
+        if (end !== version) missing = Math.max(missing, version);
+      }).catch((error) => fail("cannot be read", error));
+    },
+    measure() {
+      const oldest = waiting[0]?.timeMs;
+      const behindSeconds = oldest === undefined ? 0 : (host.nowMs() - oldest) / MS_PER_SECOND;
+      const fullAt = fullAtMs === undefined ? undefined : fullAtMs / MS_PER_SECOND;
+      return { behindSeconds, fullAt, failures, hasGap: missing >= 0 };
+    },
+    expectEnd: () => void (isClosed = true),
+    async close() {
+      endTimer();
+      retryAtMs = 0;
+      await writing;
+      write();
+      await writing;
+      await backingUp;
+      closeLog();
+    },
+  };
+}
+
+/** The last commit of the archive of a store that was at this version. */
+async function findEnd(folder: string, version: number): Promise<number> {
+  const files = listArchive(folder).filter((file) => file.version <= version);
+  const newest = files.at(-1);
+  if (newest === undefined) return -1;
+  let end = files.findLast(({ kind }) => kind === "full")?.version ?? -1;
+  const last = files.findLast(({ kind }) => kind === "log");
+  if (last !== undefined) {
+    for await (const commit of readCommits(last.path)) end = Math.max(end, commit.version);
+  }
+  return end;
+}
+
+async function writeFile(path: string, bytes: AsyncIterable<Bytes>): Promise<void> {
+  const options = { create: true, truncate: true, write: true, mode: OWNER_ONLY };
+  using file = await Deno.open(path, options);
+  for await (const chunk of bytes) await writeAll(file, chunk);
+  await file.sync();
+}
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  using folder = await Deno.open(path, { read: true });
+  await folder.sync();
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

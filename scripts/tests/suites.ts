@@ -166,6 +166,22 @@ const HTTP_TESTS = [
   "reactions",
   "single_write",
 ].map((name) => `tests/end_to_end/${name}_test.ts`);
+/** The pages in a browser; what they are made of is tested without a store. */
+const CONSOLE_PAGES = [
+  "causal_graph",
+  "erasures",
+  "home",
+  "instances",
+  "notebook",
+  "projections",
+  "proof",
+  "reactions",
+  "spec",
+  "streams",
+  "time_travel",
+  "workbench",
+  "write",
+].map((name) => `tests/console/${name}_test.ts`);
 const OTHER_TESTS = ["tests/published_failures", "tests/store", "tests/workers"];
 const ON_CLUSTER = { TEST_STORE: "foundationdb" };
 const IN_MEMORY = { TEST_STORE: "foundationdb_memory" };
@@ -207,6 +223,12 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
       startsCluster: true,
     },
     { name: "cluster outages", paths: ["tests/cluster/outage_test.ts"], startsCluster: true },
+    {
+      name: "console",
+      paths: CONSOLE_PAGES,
+      env: { CONSOLE_TEST_STORE: "foundationdb" },
+      startsCluster: true,
+    },
   ],
 ];
 

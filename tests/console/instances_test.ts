@@ -122,6 +122,7 @@ test("An instance is created with a tier, and its usage stands against the limit
   await form.getByLabel("Name").fill("second");
   await form.getByRole("button", { name: "Create" }).click();
   const card = page.getByRole("region", { name: "Instance second" });
+  await card.waitFor();
   const { limit } = await usageOf(shop, "second");
   await card.getByText(`0 of ${limit!.toLocaleString("en")} events`).first().waitFor();
   await card.getByLabel("Tier").selectOption("unlimited");

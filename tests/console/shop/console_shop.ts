@@ -5,6 +5,7 @@
 
 import { type Client, createClient } from "@daybook/client";
 import { type Admin, createAdmin } from "@daybook/client/admin";
+import { type ClusterProcess, startCluster } from "../../support/cluster_process.ts";
 import { type ServerProcess, startServer } from "../../support/server_process.ts";
 import { consoleShopSpec, ORDERS_TABLE } from "./shop_spec.ts";
 
@@ -38,8 +39,12 @@ export interface ConsoleShop {
 
 export async function openConsoleShop(): Promise<ConsoleShop> {
   const receiver = openReceiver();
+  const cluster = await openOwnCluster();
   const server = await startServer({
-    env: { DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true", ...engineSettings() },
+    env: {
+      DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true",
+      ...(cluster && { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: cluster.clusterFile }),
+    },
   });
   const { instance_id, operator_token, keys } = server.credentials;
   const base = server.baseUrls.test;
@@ -66,14 +71,15 @@ export async function openConsoleShop(): Promise<ConsoleShop> {
     async stop() {
       await server.remove();
       await receiver.close();
+      await cluster?.stop();
     },
   };
 }
 
-/** `CONSOLE_TEST_STORE=foundationdb` runs the same tests on the cluster of `FDB_CLUSTER_FILE`. */
-function engineSettings(): Record<string, string> {
+/** With `CONSOLE_TEST_STORE=foundationdb`, the server has a cluster of its own. */
+async function openOwnCluster(): Promise<ClusterProcess | undefined> {
   const store = Deno.env.get("CONSOLE_TEST_STORE");
-  return store === undefined ? {} : { DAYBOOK_STORE: store };
+  return store === "foundationdb" ? await startCluster() : undefined;
 }
 
 function openReceiver() {

@@ -1,4 +1,7 @@
-/** A table that scrolls sideways where it does not fit. */
+/**
+ * A table that scrolls sideways where it does not fit. On a narrow screen, a row of many columns
+ * stands as a list of its cells, each behind the title of its column.
+ */
 
 import type { ComponentChildren } from "preact";
 
@@ -17,9 +20,17 @@ export interface DataTableProps<Row> {
   readonly keyOf: (row: Row) => string;
 }
 
+/** More columns than fit beside each other on a narrow screen. */
+const WIDE_COLUMNS = 4;
+
 export function DataTable<Row>({ caption, columns, rows, keyOf }: DataTableProps<Row>) {
   return (
-    <div class="table" role="region" aria-label={caption} tabIndex={0}>
+    <div
+      class={columns.length >= WIDE_COLUMNS ? "table wide" : "table"}
+      role="region"
+      aria-label={caption}
+      tabIndex={0}
+    >
       <table>
         <caption class="unseen">{caption}</caption>
         <thead>
@@ -33,7 +44,9 @@ export function DataTable<Row>({ caption, columns, rows, keyOf }: DataTableProps
           {rows.map((row) => (
             <tr key={keyOf(row)}>
               {columns.map(({ title, cell, isNumber }) => (
-                <td key={title} class={isNumber ? "number" : undefined}>{cell(row)}</td>
+                <td key={title} class={isNumber ? "number" : undefined} data-title={title}>
+                  {cell(row)}
+                </td>
               ))}
             </tr>
           ))}

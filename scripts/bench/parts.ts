@@ -3,6 +3,7 @@
 import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
 import { measureAnchors } from "./anchor_measures.ts";
 import { measureOffline } from "./audit_measures.ts";
+import { measureBackups } from "./backup_rows.ts";
 import type { Bench } from "./bench.ts";
 import { measureConsole } from "./console_rows.ts";
 import { measureDeliveries } from "./delivery_rows.ts";
@@ -57,6 +58,10 @@ export const PARTS = {
     about: "what the console costs in Chromium",
     isUnpinned: true,
     run: (bench) => measureConsole(bench.isQuick, bench.add),
+  },
+  backup: {
+    about: "backups of 10 GB (--quick: of 1 GB), and the archive",
+    run: (bench) => measureBackups(bench),
   },
   imports: {
     about: "imports of 2 GB (--quick: of 200 MB)",

@@ -34,7 +34,6 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "lru-cache": ["src/kv/sqlite/recent_values.ts"],
       "node:worker_threads": ["src/kv"],
       "node:crypto": ["src/kv/sqlite/backup/copy_worker.ts"],
-      "node:fs": ["src/kv/sqlite/backup/moved_pages.ts"],
       "node:path": ["src/kv"],
       "node:buffer": ["src/kv"],
       "foundationdb": ["src/kv/foundationdb/binding.ts"],

@@ -263,8 +263,19 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "return { failure: String(error) };",
     ],
   ]),
-  ...changesOf("src/kv/sqlite/backup/moved_pages.ts", BACKUP, [
-    ["a backup lacks the pages that were moved while it was taken", "pages.add(page);", ""],
+  ...changesOf("src/kv/sqlite/checkpoint_worker.ts", BACKUP, [
+    [
+      "a backup lacks the pages that were moved while it was taken",
+      `if (typeof moved !== "string") moved.add(page);`,
+      "",
+    ],
+  ]),
+  ...changesOf("src/kv/sqlite/backup/backup_store.ts", BACKUP, [
+    [
+      "pages are moved while the last of a backup are put aside",
+      "await copier.spool(sealed);\n      checkpoints.resume();",
+      "checkpoints.resume();\n      await copier.spool(sealed);",
+    ],
   ]),
   ...changesOf("src/kv/sqlite/backup/copy_worker.ts", BACKUP, [
     ["a backup takes a damaged page along", "if (sum !== expected) wrong.push(page);", ""],

@@ -10,7 +10,7 @@ import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readPrivateFiles } from "../private_files.ts";
 import { readClientSettings } from "./client_settings.ts";
-import { createExportFile } from "./export_file.ts";
+import { createExportFile, readChunks } from "./export_file.ts";
 import { findServer } from "./find_server.ts";
 import { openOutput, type Output, type Progress } from "./output.ts";
 import { openStream } from "./remote.ts";
@@ -118,17 +118,8 @@ async function save(
 }
 
 async function verify(path: string, output: Output): Promise<void> {
-  let file: Deno.FsFile;
   try {
-    file = await Deno.open(path);
-  } catch (error) {
-    return output.fail({
-      error: `${path} cannot be read: ${reasonOf(error)}`,
-      error_type: "failed",
-    });
-  }
-  try {
-    const summary = await summarize(file.readable);
+    const summary = await summarize(readChunks(path));
     output.result({ file: path, ...summary }, () => `${path} is whole: ${describe(summary)}`);
   } catch (error) {
     const error_type = error instanceof BackupDamaged ? "damaged" : "failed";

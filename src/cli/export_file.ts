@@ -43,6 +43,20 @@ export async function createExportFile(path: string): Promise<ExportFile> {
   };
 }
 
+const CHUNK_BYTES = 1024 * 1024;
+
+/** The bytes of a file, or of standard input, in chunks of up to 1 MiB. */
+export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
+  if (path === STANDARD_STREAM) return yield* Deno.stdin.readable;
+  using file = await Deno.open(path, { read: true });
+  for (;;) {
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    const read = await file.read(chunk);
+    if (read === null) return;
+    yield chunk.subarray(0, read);
+  }
+}
+
 function standardOutput(): ExportFile {
   return {
     write: (bytes) => writeAll(Deno.stdout, bytes),

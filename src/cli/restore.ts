@@ -15,6 +15,7 @@ import type { Bytes, Engine } from "../kv/engine.ts";
 import { restoreStore } from "../kv/open_engine.ts";
 import { writePrivateFiles } from "../private_files.ts";
 import { tombstoneIn } from "../store/tombstones.ts";
+import { readChunks } from "./export_file.ts";
 import { openOutput, type Output, type Progress } from "./output.ts";
 import { EXIT_MISUSED, reasonOf, settingsOrExit } from "./settings.ts";
 
@@ -95,13 +96,9 @@ interface Wish extends RestoreOptions {
 }
 
 async function restoreFrom(source: Source, wish: Wish): Promise<Restored> {
-  if ("file" in source) {
-    const { file } = source;
-    const bytes = file === "-" ? Deno.stdin.readable : (await Deno.open(file)).readable;
-    return await restoreBackup(bytes, wish);
-  }
+  if ("file" in source) return await restoreBackup(readChunks(source.file), wish);
   const plan = await planRestore(source.archive, source.atMs);
-  return await restoreBackup((await Deno.open(plan.full.path)).readable, wish, plan);
+  return await restoreBackup(readChunks(plan.full.path), wish, plan);
 }
 
 async function restoreBackup(

@@ -5,17 +5,19 @@ export type PassRequest =
   | "pass"
   /** Moves the rest while commits are held. */
   | "finish"
-  /** Also keeps, in this file, the pages that are moved from now on; answered at once. */
-  | { readonly keepMoved: string }
+  /** Notes which pages are moved from now on. */
+  | "noteMoved"
+  /** Tells which were moved since this was asked last, or since it began. */
+  | "takeMoved"
   /** Ends that with the next finishing pass that has moved everything. */
   | "seal"
-  /** Ends that now; what was kept is of no use. */
+  /** Ends that now. */
   | "drop";
 
 export type CheckpointAnswer =
   | PassAnswer
-  /** The moved pages are kept, or why they cannot be. */
-  | { readonly keeps: true | string };
+  /** The numbers of the moved pages, in order, or why they are not known. */
+  | { readonly taken: Uint32Array | string };
 
 /** How a pass ended. */
 export type PassAnswer =
@@ -24,7 +26,7 @@ export type PassAnswer =
     readonly moved: number;
     /** Why their checksums could not be kept; see `page_notes.ts`. */
     readonly unnoted?: string;
-    /** Set by the pass that ends the keeping of moved pages; a text says why they are useless. */
+    /** Set by the pass that ends the noting of moved pages; a text says why it is of no use. */
     readonly sealed?: SealedPages | string;
   }
   /** Nothing is lost: the WAL only grows, and the next pass tries again. */
@@ -39,6 +41,6 @@ export interface SealedPages {
   /** The database has so many pages, of this size. */
   readonly pages: number;
   readonly pageBytes: number;
-  /** The numbers of the kept pages, in order. */
-  readonly moved: readonly number[];
+  /** The numbers of the pages that were moved since they were taken last, in order. */
+  readonly moved: Uint32Array;
 }

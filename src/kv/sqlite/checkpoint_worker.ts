@@ -19,12 +19,12 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
-import { type MovedPages, openMovedPages } from "./backup/moved_pages.ts";
 import type { CheckpointAnswer, PassAnswer, PassRequest, SealedPages } from "./checkpoint_pass.ts";
 import { openPageNotes, type PageNote } from "./pages/page_notes.ts";
 import type { StoreMoment } from "./pages/page_sums.ts";
 import { prepareMoment } from "./store_row.ts";
 
+const NOT_NOTED = "the thread that notes them was started anew";
 const port = parentPort!;
 const { path } = workerData as { path: string };
 // Opened once and never closed: closing it would drop the locks that SQLite holds on the file in
@@ -39,13 +39,15 @@ const readMoment = prepareMoment(reader);
 const readSize = reader.prepare(
   "SELECT page_count AS pages, page_size AS pageBytes FROM pragma_page_count, pragma_page_size",
 );
-/** For a backup that is under way. */
-let kept: MovedPages | undefined;
+/** The pages moved since a backup began or took them last; a text says why they are not known. */
+let moved: Set<number> | string = NOT_NOTED;
 let isSealing = false;
 const notes = openPageNotes(
   path,
   Deno.openSync(`${path}-wal`, { read: true }),
-  (page, bytes) => kept?.keep(page, bytes),
+  (page) => {
+    if (typeof moved !== "string") moved.add(page);
+  },
 );
 
 async function pass(isFinishing: boolean): Promise<PassAnswer> {
@@ -70,7 +72,7 @@ async function moveAndNote(
 ): Promise<PassAnswer> {
   const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number };
   note.note(checkpointed, checkpointed === log ? moment : undefined);
-  if (note.failure !== undefined) kept?.fail(note.failure);
+  if (note.failure !== undefined) moved = note.failure;
   const sealed = isFinishing && isSealing && checkpointed === log ? seal(moment) : undefined;
   // Both syncs run on threads of the runtime, so the disk may do them at the same time.
   const noting = note.sync();
@@ -86,28 +88,19 @@ async function moveAndNote(
 
 /** Commits are held, so everything is in the database file. */
 function seal({ version }: StoreMoment): SealedPages | string {
-  const moved = kept?.seal() ?? "the thread that keeps them was started anew";
-  kept = undefined;
+  const taken = takeMoved();
+  moved = NOT_NOTED;
   isSealing = false;
-  if (typeof moved === "string") return moved;
+  if (typeof taken === "string") return taken;
   const { pages, pageBytes } = readSize.get() as { pages: number; pageBytes: number };
-  return { version, pages, pageBytes, moved };
+  return { version, pages, pageBytes, moved: taken };
 }
 
-function drop(): undefined {
-  kept?.seal();
-  kept = undefined;
-  isSealing = false;
-}
-
-function keepMoved(file: string): CheckpointAnswer {
-  try {
-    drop();
-    kept = openMovedPages(file);
-    return { keeps: true };
-  } catch (error) {
-    return { keeps: String(error) };
-  }
+function takeMoved(): Uint32Array | string {
+  if (typeof moved === "string") return moved;
+  const taken = Uint32Array.from(moved).sort();
+  moved = new Set();
+  return taken;
 }
 
 function finish(): Promise<PassAnswer> {
@@ -118,13 +111,25 @@ function finish(): Promise<PassAnswer> {
 }
 
 async function answer(request: PassRequest): Promise<CheckpointAnswer | undefined> {
-  if (request === "seal") return void (isSealing = true);
-  if (request === "drop") return drop();
-  if (request === "finish") return await finish();
-  if (request !== "pass") return keepMoved(request.keepMoved);
-  // Commits go on meanwhile, so SQLite must sync the pages that it moves before it counts them.
-  db.exec("PRAGMA synchronous = FULL");
-  return await pass(false);
+  switch (request) {
+    case "finish":
+      return await finish();
+    case "pass":
+      // Commits go on meanwhile, so SQLite must sync the pages that it moves before it counts them.
+      db.exec("PRAGMA synchronous = FULL");
+      return await pass(false);
+    case "noteMoved":
+      moved = new Set();
+      isSealing = false;
+      return { taken: takeMoved() };
+    case "takeMoved":
+      return { taken: takeMoved() };
+    case "seal":
+      return void (isSealing = true);
+    case "drop":
+      moved = NOT_NOTED;
+      return void (isSealing = false);
+  }
 }
 
 port.on("message", async (request: PassRequest) => {

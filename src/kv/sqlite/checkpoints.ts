@@ -29,18 +29,19 @@ export interface Checkpoints {
    * neither. Ends reads at old versions. Rejects if the WAL could not be emptied.
    */
   empty(): Promise<void>;
+  /** Notes which pages are moved from now on. */
+  noteMoved(): Promise<void>;
   /**
-   * Keeps the pages that are moved from now on in this file, until `seal`. Rejects if that is not
-   * possible.
+   * The numbers of the pages that were moved since this was called last, or since the noting began.
+   * Rejects if not all are known.
    */
-  keepMoved(path: string): Promise<void>;
+  takeMoved(): Promise<Uint32Array>;
   /**
-   * Moves all of the WAL. Resolves with the moment at which everything was in the database file.
-   * Rejects if that could not be done, or if the kept pages are not all that were moved.
+   * Moves all of the WAL, once. Resolves with the moment at which everything was in the database
+   * file, and moves nothing more until `resume`. Ends the noting.
    */
   seal(): Promise<SealedPages>;
-  /** Keeps no more pages. */
-  dropMoved(): void;
+  resume(): void;
   /**
    * Waits a limited time for the running pass, and ends the worker. Resolves with false if the
    * pass still runs: the pages it moves are not known to be on disk, so nothing of the WAL may
@@ -106,7 +107,9 @@ export function openCheckpoints(
   let isEmptying = false;
   let alive: ReturnType<typeof setInterval> | undefined;
   let growth = growthOf(file);
-  let keeping: PromiseWithResolvers<void> | undefined;
+  let taking: PromiseWithResolvers<Uint32Array> | undefined;
+  /** The database file must stay as it is. */
+  let isPaused = false;
   let sealing: PromiseWithResolvers<SealedPages> | undefined;
 
   function start(): void {
@@ -133,23 +136,26 @@ export function openCheckpoints(
     const opened = new Worker(program, { workerData: { path: file.path } });
     opened.unref();
     opened.on("message", (answer: CheckpointAnswer) => {
-      if ("keeps" in answer) {
-        if (answer.keeps === true) return keeping?.resolve();
-        return keeping?.reject(notKept(answer.keeps));
+      if ("taken" in answer) {
+        if (typeof answer.taken === "string") return taking?.reject(notNoted(answer.taken));
+        return taking?.resolve(answer.taken);
       }
       if ("unsynced" in answer) home.onBroken(answer.unsynced);
       if ("moved" in answer && answer.unnoted !== undefined) home.onUnnoted(answer.unnoted);
       const sealed = "moved" in answer ? answer.sealed : undefined;
-      if (typeof sealed === "string") sealing?.reject(notKept(sealed));
-      else if (sealed !== undefined) sealing?.resolve(sealed);
+      if (typeof sealed === "string") sealing?.reject(notNoted(sealed));
+      else if (sealed !== undefined) {
+        isPaused = true;
+        sealing?.resolve(sealed);
+      }
       endPass("moved" in answer ? answer.moved : undefined);
     });
     const lose = (cause: unknown) => {
       // Called twice for one worker: for its error and for its exit.
       if (worker !== opened) return;
       worker = undefined;
-      keeping?.reject(notKept(String(cause)));
-      sealing?.reject(notKept(String(cause)));
+      taking?.reject(notNoted(String(cause)));
+      sealing?.reject(notNoted(String(cause)));
       // What it moved in a finishing pass counts as moved, but may not be on disk.
       if (isHeld) home.onBroken(cause);
       // In any other pass it is only unknown whether it noted what it moved.
@@ -190,7 +196,7 @@ export function openCheckpoints(
     }
     home.onRelease();
     if (isClosed) onIdle?.();
-    else if (emptying.length > 0) start();
+    else if (emptying.length > 0 && !isPaused) start();
   }
 
   function endEmptying(isEmpty: boolean): void {
@@ -220,28 +226,38 @@ export function openCheckpoints(
     return new Promise<void>((resolve, reject) => {
       emptying.push({ passes: 0, resolve, reject });
       stayAlive();
-      if (!isBusy) start();
+      if (!isBusy && !isPaused) start();
     });
+  }
+
+  function take(request: "noteMoved" | "takeMoved"): Promise<Uint32Array> {
+    taking = Promise.withResolvers();
+    ask(request);
+    return taking.promise;
   }
 
   return {
     startWorker,
-    keepMoved(path) {
-      keeping = Promise.withResolvers();
-      ask({ keepMoved: path });
-      return keeping.promise;
+    async noteMoved() {
+      await take("noteMoved");
     },
-    async seal() {
-      const { promise } = sealing = Promise.withResolvers<SealedPages>();
+    takeMoved: () => take("takeMoved"),
+    seal() {
+      const one = sealing = Promise.withResolvers<SealedPages>();
       ask("seal");
-      const [sealed] = await Promise.all([promise, empty()]);
-      return sealed;
+      empty().catch(one.reject);
+      return one.promise;
     },
-    dropMoved: () => worker?.postMessage("drop" satisfies PassRequest),
+    resume() {
+      isPaused = false;
+      worker?.postMessage("drop" satisfies PassRequest);
+      if (emptying.length > 0 && !isBusy && !isClosed) start();
+      home.onRelease();
+    },
     afterCommit() {
-      if (!isBusy && file.logFrames() >= growth * startFrames) start();
+      if (!isBusy && !isPaused && file.logFrames() >= growth * startFrames) start();
     },
-    isHeld: () => isHeld || (isBusy && file.logFrames() > growth * logFramesMax),
+    isHeld: () => isHeld || ((isBusy || isPaused) && file.logFrames() > growth * logFramesMax),
     delayMs: () => Math.min(delayMsMax, Math.ceil((file.logFrames() - growth * slowFrames) / 1000)),
     empty,
     async close() {
@@ -252,7 +268,7 @@ export function openCheckpoints(
       const ended = worker;
       worker = undefined;
       const end = new EngineClosed("The engine is closed");
-      keeping?.reject(end);
+      taking?.reject(end);
       sealing?.reject(end);
       await ended?.terminate();
       return true;
@@ -260,8 +276,8 @@ export function openCheckpoints(
   };
 }
 
-function notKept(reason: string): EngineUnavailable {
-  return new EngineUnavailable(`What changed during the backup could not be kept: ${reason}`);
+function notNoted(reason: string): EngineUnavailable {
+  return new EngineUnavailable(`It is not known what changed during the backup: ${reason}`);
 }
 
 /** The factor by which the WAL may be longer than that of a small database. */

@@ -128,7 +128,7 @@ class SqliteEngine implements Engine {
       onBroken: (cause) => this.#break(cause),
       onUnnoted: (reason) => file.onUnnoted(reason),
     });
-    this.#backups = openBackups(file.path, this.#checkpoints);
+    this.#backups = openBackups(file.path, this.#checkpoints, () => this.#version);
     this.#home = { views: this.#views, nowMs, isClosed: false, unsynced: undefined };
     if (options.isServing) this.#checkpoints.startWorker();
     if (!file.hasLeftLog) return;

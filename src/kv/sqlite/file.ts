@@ -6,7 +6,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
-import { removeMovedPages } from "./backup/moved_pages.ts";
+import { removeSpool } from "./backup/pages_piece.ts";
 import { bytesOf } from "../byte_text.ts";
 import type { Change, DurableListener } from "../engine.ts";
 import { openRecentValues } from "./recent_values.ts";
@@ -87,7 +87,7 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const lock = lockStore(path);
   try {
     makePrivately(path);
-    removeMovedPages(path);
+    removeSpool(path);
     const hasLeftLog = sizeOf(`${path}-wal`) > 0;
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {

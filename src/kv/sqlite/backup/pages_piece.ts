@@ -10,13 +10,36 @@
 import type { BackupPiece, Bytes } from "../../engine.ts";
 import type { SealedPages } from "../checkpoint_pass.ts";
 
-/** `begin` and the sealed pages begin a part of the backup; each answer is its next piece. */
-export type CopyRequest = "begin" | "next" | SealedPages;
+/** All but `next` begin a part of the backup; each answer is its next piece. */
+export type CopyRequest =
+  | "next"
+  /** The database file from its beginning to its end. */
+  | "begin"
+  /** These pages of it again. */
+  | { readonly again: Uint32Array }
+  /** Copies the last of them to the spool, while they stay as they are; there is no piece. */
+  | { readonly spool: SealedPages }
+  /** What is in the spool, and the end. */
+  | { readonly rest: SealedPages };
 
 export type CopyAnswer =
   | BackupPiece
   | { readonly isEnd: true }
   | { readonly failure: string };
+
+/** The file beside a store that has the last pages of a backup until they are taken. */
+export function spoolPath(storePath: string): string {
+  return `${storePath}-backup`;
+}
+
+/** Also for a file that a killed process has left. */
+export function removeSpool(storePath: string): void {
+  try {
+    Deno.removeSync(spoolPath(storePath));
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
 
 export const PIECE_HEAD_BYTES = 8;
 /** Pages in one piece. */

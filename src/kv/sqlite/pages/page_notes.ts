@@ -41,8 +41,8 @@ interface Noted {
   readonly frames: number;
 }
 
-/** Is given each page that was moved, with its content. Must not throw. */
-export type MovedPage = (page: number, bytes: Uint8Array<ArrayBuffer>) => void;
+/** Is told of each page that was moved. Must not throw. */
+export type MovedPage = (page: number) => void;
 
 /** @param wal the `-wal` file of the store, open for reading. */
 export function openPageNotes(
@@ -82,7 +82,7 @@ export function openPageNotes(
       const found = new Map<number, number>();
       for (const { page, bytes } of lastFrames(wal, before!, from, moved)) {
         found.set(page, crc32(bytes));
-        onMoved(page, bytes);
+        onMoved(page);
       }
       if (readWalHead(wal)?.salts !== salts) throw new Error("SQLite's log was begun anew");
       into.write(found, moment);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { BackupPiece, Bytes, Engine } from "../../../../src/kv/engine.ts";
-import { movedPagesPath } from "../../../../src/kv/sqlite/backup/moved_pages.ts";
+import { spoolPath } from "../../../../src/kv/sqlite/backup/pages_piece.ts";
 import { restoreSqliteStore } from "../../../../src/kv/sqlite/backup/restore_store.ts";
 import { checkSqliteFile } from "../../../../src/kv/sqlite/check_file.ts";
 import { openSqliteEngine } from "../../../../src/kv/sqlite/engine.ts";
@@ -81,7 +81,7 @@ Deno.test("a backup under writes is one moment, at or after the last write ackno
           assert.ok(count >= before[at]! && count <= after[at]!);
         }
       });
-      assert.throws(() => Deno.statSync(movedPagesPath(world.path)), Deno.errors.NotFound);
+      assert.throws(() => Deno.statSync(spoolPath(world.path)), Deno.errors.NotFound);
     }
     assert.ok(world.writers[0]!.acknowledged > 100);
   });
@@ -93,7 +93,7 @@ Deno.test("a second backup is refused while one runs, and possible when it was g
     await first.next();
     await assert.rejects(engine.backup().next(), { message: /Another backup/ });
     await first.return({ version: 0n });
-    assert.throws(() => Deno.statSync(movedPagesPath(path)), Deno.errors.NotFound);
+    assert.throws(() => Deno.statSync(spoolPath(path)), Deno.errors.NotFound);
     assert.ok((await takePieces(engine)).length > 0);
   });
 });

@@ -120,8 +120,12 @@ test("In a handler the paths of the event are offered, and narrowed step by step
   assert.match(await editorOf(console).textContent() ?? "", /"value": "\$\.data\.customer"$/);
 });
 
-/** How long the page may be busy at once while somebody types, on a machine that others share. */
-const TASK_MS_MAX = 300;
+/**
+ * How long the page may be busy at once while somebody types. Work that each key sets off shows in
+ * a task for each; on a machine that others share, a few may be longer than they should.
+ */
+const TASK_MS_MAX = 200;
+const LONGER_TASKS_MAX = 3;
 
 test("Typing into a spec of a megabyte does not hold up the page", async (console) => {
   const { page } = console;
@@ -136,17 +140,17 @@ test("Typing into a spec of a megabyte does not hold up the page", async (consol
   await page.getByText("The server refuses this spec.").waitFor();
   await page.keyboard.press("Control+Home");
   await page.keyboard.press("ArrowRight");
-  const longest = await page.evaluateHandle(() => {
-    const found = { ms: 0 };
+  const tasks = await page.evaluateHandle(() => {
+    const found: number[] = [];
     new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) found.ms = Math.max(found.ms, duration);
+      for (const { duration } of list.getEntries()) found.push(Math.round(duration));
     }).observe({ type: "longtask" });
     return found;
   });
   await page.keyboard.type('"titel": "x",', { delay: 30 });
   await findingsOf(console).getByText("unknown_key").waitFor();
-  const { ms } = await longest.jsonValue();
-  assert.ok(ms <= TASK_MS_MAX, `the page was busy for ${ms} ms`);
+  const longer = (await tasks.jsonValue()).filter((ms) => ms > TASK_MS_MAX);
+  assert.ok(longer.length <= LONGER_TASKS_MAX, `the page was busy for ${longer.join(", ")} ms`);
 });
 
 test("Signing out leaves no draft behind in the tab", async (console) => {

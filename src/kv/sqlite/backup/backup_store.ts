@@ -1,9 +1,9 @@
 /**
  * A backup of the embedded store, while it is written. First the database file is read from its
  * beginning to its end, with whatever the checkpoints make of it meanwhile; they note which pages
- * they move. Those are read again, and so on, until they are few. Then everything is moved once more
- * while commits are held, and the last pages are put aside while nothing is moved. Put over what
- * was read of them before, they are the store as of that moment.
+ * they move. Those are read again, and so on, until they are few. Then everything is moved once
+ * more while commits are held, and the last pages are put aside while nothing is moved. Put over
+ * what was read of them before, they are the store as of that moment.
  *
  * Reading costs the calling thread nothing but the passing on of pieces. Commits are held once, as
  * for any checkpoint.

@@ -254,8 +254,8 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a worker stays on synchronous = OFF after a finish",
-      `  db.exec("PRAGMA synchronous = FULL");\n  return await pass(false);`,
-      "  return await pass(false);",
+      `      db.exec("PRAGMA synchronous = FULL");\n`,
+      "",
     ],
     [
       "a database that was not synced counts as a pass that moved nothing",
@@ -320,7 +320,11 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "if (isWanted) home.giveUpOldVersions();",
       "",
     ],
-    ["commits that waited for a pass wait for ever", "home.onRelease();\n", ""],
+    [
+      "commits that waited for a pass wait for ever",
+      "    home.onRelease();\n    if (isClosed)",
+      "    if (isClosed)",
+    ],
   ]),
   ...changesOf("src/kv/sqlite/file.ts", DURABILITY, [
     [

@@ -52,6 +52,11 @@ export async function openEngine(
         yieldBriefly: host.yieldBriefly,
         isServing,
         onDurable,
+        onUpgraded: (copy) => {
+          const advice = "The store was brought to a new format. Remove the copy of what it was " +
+            "before once this build has proven itself";
+          host.log?.("warn", advice, { copy });
+        },
         onUnnoted: (reason) => host.log?.("warn", "Sums of pages are not kept", { reason }),
       });
     case "foundationdb": {

@@ -21,7 +21,7 @@ import { SQLITE_SIZES, type SqliteSizes } from "./sizes.ts";
 import { openSqliteWriter, type SqliteWriter } from "./writer.ts";
 import { prepareMoment } from "./store_row.ts";
 import { makeFolder, syncFolder } from "./synced_folder.ts";
-import { FORMAT, upgradeStore } from "./upgrade_store.ts";
+import { copyBeforeUpgrade, dropCopy, FORMAT, upgradeStore } from "./upgrade_store.ts";
 
 /** Chosen by measurement, like the sizes below; see `README.md`. */
 const pageBytes = 4096;
@@ -69,6 +69,8 @@ export interface SqliteFileOptions {
   readonly syncLog?: (log: Deno.FsFile) => Promise<void>;
   /** Is told of every commit. It must not throw. */
   readonly onDurable?: DurableListener;
+  /** Called if an earlier build wrote the store, with the folder of the copy made before. */
+  readonly onUpgraded?: (copy: string) => void;
   /**
    * Called once with the reason why page checksums could not be kept; the store goes on without
    * them.
@@ -88,12 +90,14 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   try {
     makePrivately(path);
     removeSpool(path);
+    const copy = copyBeforeUpgrade(path);
     const hasLeftLog = sizeOf(`${path}-wal`) > 0;
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
       const isNew = isEmpty(db);
       if (isNew) refuseLogAlone(path);
-      prepareSchema(db, path);
+      const isUpgraded = prepareSchema(db, path);
+      if (copy !== undefined) isUpgraded ? options.onUpgraded?.(copy) : dropCopy(copy);
       // Checksums beside a new store can only be those of another one.
       if (isNew) dropSums(options, () => removePageSums(path));
       else if (!hasLeftLog) dropSums(options, () => dropForeignSums(path, prepareMoment(db)));
@@ -144,10 +148,12 @@ function sizeOf(path: string): number {
 }
 
 /**
+ * Returns whether the store was of an earlier format.
+ *
  * Neither column is declared NOT NULL: then no statement can fail half-way, and SQLite needs no
  * statement journal for each (a temporary file, and each page written twice).
  */
-function prepareSchema(db: DatabaseSync, path: string): void {
+function prepareSchema(db: DatabaseSync, path: string): boolean {
   db.exec(`
     PRAGMA page_size = ${pageBytes};
     PRAGMA journal_mode = WAL;
@@ -159,7 +165,7 @@ function prepareSchema(db: DatabaseSync, path: string): void {
     ${STORE_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table}`).join("; ")};
     INSERT OR IGNORE INTO store (id, format, version, version_again) VALUES (1, ${FORMAT}, 0, 0);
     COMMIT`);
-  upgradeStore(db, path);
+  return upgradeStore(db, path);
 }
 
 function buildFile(

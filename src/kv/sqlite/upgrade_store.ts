@@ -7,12 +7,16 @@
  * An earlier build would write without them, so it must refuse the store.
  */
 
-import type { DatabaseSync } from "node:sqlite";
+import { statfsSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "../engine.ts";
 import { removePageSums } from "./pages/page_sums.ts";
 import { decodeRest, redoPathsOf, type RedoRecord, removeRedoLog } from "./redo_log.ts";
 import { rowChecksum } from "./pairs.ts";
+import { syncFolder } from "./synced_folder.ts";
 
 /** The format of the stores of this build. */
 export const FORMAT = 7;
@@ -20,16 +24,95 @@ const FORMAT_MIN = 2;
 /** Stores up to this format do not name their redo log. */
 const FORMAT_UNNAMED_LOG = 4;
 
+/** Endings of the files that belong to a store; the others are made anew. */
+const STORE_FILES = ["", "-wal", "-redo1", "-redo2", "-pages"] as const;
+/** Left free beside the copy. */
+const FREE_BYTES_MIN = 64 * 1024 * 1024;
+
 /**
+ * Copies the files of a store that an earlier build wrote, or may have written, to a folder beside
+ * it. Call it before SQLite opens the store. A copy that is there already is left as it is.
+ * @returns the folder; undefined if no copy is needed.
+ * @throws {Error} when the disk has no room for it.
+ */
+export function copyBeforeUpgrade(path: string): string | undefined {
+  if (movedFormat(path) === FORMAT) return undefined;
+  const files = STORE_FILES.map((ending) => `${path}${ending}`)
+    .map((file) => ({ file, bytes: sizeOf(file) }));
+  const bytes = files.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
+  if (bytes === 0) return undefined;
+  const folder = `${path}-before-${FORMAT}`;
+  if (sizeOf(folder) !== undefined) return folder;
+  const { bavail, bsize } = statfsSync(dirname(path));
+  if (bavail * bsize < bytes + FREE_BYTES_MIN) {
+    throw new Error(
+      `An earlier build wrote the store ${path}. It is copied before it is upgraded, and that ` +
+        `takes ${bytes} bytes, which the disk does not have free. Make room and start again`,
+    );
+  }
+  const part = `${folder}.part`;
+  dropCopy(part);
+  Deno.mkdirSync(part, { mode: 0o700 });
+  for (const one of files) {
+    if (one.bytes !== undefined) copySynced(one.file, `${part}/${basename(one.file)}`);
+  }
+  syncFolder(part);
+  Deno.renameSync(part, folder);
+  syncFolder(dirname(path));
+  return folder;
+}
+
+export function dropCopy(folder: string): void {
+  try {
+    Deno.removeSync(folder, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+function copySynced(from: string, to: string): void {
+  Deno.copyFileSync(from, to);
+  using file = Deno.openSync(to, { read: true, write: true });
+  file.syncSync();
+}
+
+/** The format that the database file names, whatever is in its logs; undefined if it names none. */
+function movedFormat(path: string): number | undefined {
+  let db: DatabaseSync | undefined;
+  try {
+    // Immutable: SQLite takes no lock and looks at no log.
+    const url = pathToFileURL(path);
+    url.searchParams.set("immutable", "1");
+    db = new DatabaseSync(url, { readOnly: true });
+    return (db.prepare("SELECT format FROM store").get() as { format: number } | undefined)?.format;
+  } catch {
+    return undefined;
+  } finally {
+    db?.close();
+  }
+}
+
+/** Undefined if nothing is there. */
+function sizeOf(path: string): number | undefined {
+  try {
+    return Deno.statSync(path).size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @returns whether it was of an earlier format.
  * @throws {Error} when a newer build wrote the store, when no release wrote it, or when its redo
  * log does not belong to it. The store is then unchanged.
  */
-export function upgradeStore(db: DatabaseSync, path: string): void {
+export function upgradeStore(db: DatabaseSync, path: string): boolean {
   const { format, version } = db.prepare("SELECT format, version FROM store").get() as {
     format: number;
     version: number;
   };
-  if (format === FORMAT) return;
+  if (format === FORMAT) return false;
   if (format < FORMAT_MIN) {
     throw new Error(`The store ${path} has format ${format}, which no release has written`);
   }
@@ -57,6 +140,7 @@ export function upgradeStore(db: DatabaseSync, path: string): void {
     throw new Error(message, { cause });
   }
   if (isLogUnnamed) removeRedoLog(path);
+  return true;
 }
 
 function replay(db: DatabaseSync, records: readonly RedoRecord[]): void {

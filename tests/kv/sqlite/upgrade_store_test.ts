@@ -45,6 +45,57 @@ Deno.test("what a build before left in a redo log without a name goes into the s
   });
 });
 
+Deno.test("a store of an earlier build is copied as it was before it is upgraded, once", async () => {
+  await withKilled(async (folder, path) => {
+    const before = new Map(
+      [...Deno.readDirSync(folder)].map((
+        { name },
+      ) => [name, Deno.readFileSync(`${folder}/${name}`)]),
+    );
+    const told: string[] = [];
+    const open = () => openSqliteEngine({ path, onUpgraded: (copy) => told.push(copy) });
+    await open().close();
+    await open().close();
+    assert.deepEqual(told, [`${path}-before-7`]);
+    for (const { name } of Deno.readDirSync(told[0]!)) {
+      assert.deepEqual(Deno.readFileSync(`${told[0]}/${name}`), before.get(name), name);
+    }
+    const kept = [...Deno.readDirSync(told[0]!)].map(({ name }) => name).sort();
+    const belongs = (name: string) =>
+      name.startsWith("daybook.sqlite") && !/-shm$|[.]lock$/.test(name);
+    assert.deepEqual(kept, [...before.keys()].filter(belongs).sort());
+    // The copy is a store: it is upgraded as the other was.
+    const whole = await countPairs(path);
+    const copied = `${folder}/copied`;
+    Deno.renameSync(told[0]!, copied);
+    assert.equal(await countPairs(`${copied}/daybook.sqlite`), whole);
+  });
+});
+
+Deno.test("a store of this build is not copied, whatever a kill has left in its logs", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_upgrade_" });
+  const path = `${folder}/store.sqlite`;
+  const engine = openSqliteEngine({ path });
+  await engine.transact((tx) => Promise.resolve(tx.set(bytes("a"), bytes("b"))));
+  // As after a kill: the files while the engine is open.
+  const killed = `${folder}/killed`;
+  Deno.mkdirSync(killed);
+  for (const { name, isFile } of Deno.readDirSync(folder)) {
+    if (isFile && !/-shm$|[.]lock$/.test(name)) {
+      Deno.copyFileSync(`${folder}/${name}`, `${killed}/${name}`);
+    }
+  }
+  await engine.close();
+  for (const at of [path, `${killed}/store.sqlite`]) {
+    const told: string[] = [];
+    await openSqliteEngine({ path: at, onUpgraded: (copy) => told.push(copy) }).close();
+    assert.deepEqual(told, []);
+    assert.throws(() => Deno.statSync(`${at}-before-7`), Deno.errors.NotFound);
+    assert.throws(() => Deno.statSync(`${at}-before-7.part`), Deno.errors.NotFound);
+  }
+  await Deno.remove(folder, { recursive: true });
+});
+
 Deno.test("a redo log without its store is refused, and nothing changes", async () => {
   await withKilled(async (_folder, path) => {
     Deno.removeSync(`${path}-wal`);

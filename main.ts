@@ -69,6 +69,15 @@ program.command("restore [file]")
   .option("--json", "print JSON, failures too")
   .action(async (file, options) => (await import("./src/cli/restore.ts")).restore(file, options));
 
+remote(program, "drill [file]")
+  .description(
+    "Restore a backup into a folder of its own, check it, and compare it with the server.",
+  )
+  .option("--archive <folder>", "an archive instead of a backup")
+  .option("--at <time>", "as of this time (default: the newest)")
+  .option("--metrics <file>", "also write the outcome for Prometheus")
+  .action(async (file, options) => (await import("./src/cli/drill.ts")).drill(file, options));
+
 remote(program, "resume")
   .description("Let a restored deployment react, deliver and make anchors again.")
   .action(async (options) => (await import("./src/cli/resume.ts")).resume(options));

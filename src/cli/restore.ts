@@ -56,7 +56,11 @@ type Source =
   | { readonly file: string }
   | { readonly archive: string; readonly atMs: number | undefined };
 
-function sourceOf(file: string | undefined, options: RestoreOptions, output: Output): Source {
+export function sourceOf(
+  file: string | undefined,
+  options: Pick<RestoreOptions, "archive" | "at">,
+  output: Output,
+): Source {
   const { archive, at } = options;
   const atMs = at === undefined ? undefined : Date.parse(at);
   if (archive !== undefined && file === undefined && !Number.isNaN(atMs)) return { archive, atMs };
@@ -89,13 +93,13 @@ function describe({ moment, erasures }: Restored, paused: boolean): string {
   return `Restored: the deployment as of ${moment}\n${again}${paused ? PAUSED : RESUMED}`;
 }
 
-interface Wish extends RestoreOptions {
+interface Wish extends Pick<RestoreOptions, "resume"> {
   readonly host: Host;
   readonly config: Config;
   readonly progress: Progress;
 }
 
-async function restoreFrom(source: Source, wish: Wish): Promise<Restored> {
+export async function restoreFrom(source: Source, wish: Wish): Promise<Restored> {
   if ("file" in source) return await restoreBackup(readChunks(source.file), wish);
   const plan = await planRestore(source.archive, source.atMs);
   return await restoreBackup(readChunks(plan.full.path), wish, plan);

@@ -246,6 +246,51 @@ Deno.test("a moment of the archive is restored, and what was erased after it is 
   });
 });
 
+Deno.test("a drill proves a backup beside the server, and finds one of another history", async () => {
+  await withFolder(async (folder) => {
+    const first = await folder.serve("first");
+    await deploy(first, specFor("http://127.0.0.1:9/"));
+    for (let number = 0; number < 8; number++) await place(first, number);
+    const file = join(folder.path, "a.backup");
+    const env = { ...envOf(first), TMPDIR: folder.path };
+    assert.equal((await runCli(["backup", "--out", file], { env })).code, 0);
+    for (let number = 4; number < 12; number++) await place(first, number);
+
+    const metrics = join(folder.path, "drill.prom");
+    const proved = await runCli(["drill", file, "--metrics", metrics], { env });
+    assert.equal(proved.code, 0, proved.stderr);
+    assert.match(proved.stdout, /8 streams without a fault; 8 heads are those of the server/);
+    const text = await Deno.readTextFile(metrics);
+    assert.match(text, /^daybook_drill_success 1$/m);
+    assert.match(text, /^daybook_drill_heads_compared 8$/m);
+    await first.stop();
+
+    // The server goes on from an older moment, and writes something else.
+    const other = join(folder.path, "other");
+    const restored = await runCli(["restore", file, "--resume"], {
+      env: { DAYBOOK_DATA_DIR: other },
+    });
+    assert.equal(restored.code, 0, restored.stderr);
+    const second = await folder.serve("other");
+    for (let number = 0; number < 8; number++) await place(second, number);
+    const later = join(folder.path, "later.backup");
+    const again = { ...envOf(second), TMPDIR: folder.path };
+    assert.equal((await runCli(["backup", "--out", later], { env: again })).code, 0);
+    await second.stop();
+    const back = await folder.serve("first");
+    for (let number = 0; number < 4; number++) await place(back, number);
+    const failed = await runCli(["drill", later, "--metrics", metrics], {
+      env: { ...envOf(back), TMPDIR: folder.path },
+    });
+    assert.equal(failed.code, 1, failed.stdout);
+    assert.match(failed.stderr, /test: order:.*: event 1 is another one on the server/);
+    assert.match(await Deno.readTextFile(metrics), /^daybook_drill_success 0$/m);
+    await back.stop();
+    const left = [...Deno.readDirSync(folder.path)].filter(({ name }) => /drill_/.test(name));
+    assert.deepEqual(left, [], "the folders of the drills are gone");
+  });
+});
+
 Deno.test("what cannot be restored says why, and leaves nothing", async () => {
   await withFolder(async (folder) => {
     const first = await folder.serve("first");

@@ -126,3 +126,15 @@ test("What is wrong comes first, with a link to where one acts", async (console)
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByRole("button", { name: "Pause", exact: true }).waitFor();
 });
+
+test("A deployment that was restored says what it waits for, and how to let it go on", async (console) => {
+  const { page } = console;
+  await page.route("**/_admin/reactions?*", async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    const paused = { paused: true, paused_by: "restore", paused_since: "2026-11-26T12:00:00.000Z" };
+    await route.fulfill({ response, json: { ...answer, ...paused } });
+  });
+  await page.reload();
+  await page.getByText(/was restored and waits\. .* after the command daybook resume\./).waitFor();
+});

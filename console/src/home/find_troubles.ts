@@ -28,6 +28,8 @@ const DAY_MS = 86_400_000;
 /** So many commits behind, a projection is worth a look. The server counts no further. */
 const LAG_COUNTED = 1_000;
 const PAGE = 100;
+/** Who has paused the environments of a deployment that was restored from a backup. */
+const RESTORE = "restore";
 
 interface Look {
   readonly what: string;
@@ -134,7 +136,11 @@ async function lookAtReactions(
   const page = await admin!.reactions.pending({ limit: 1, signal });
   if (!page.ok) return page as Refusal;
   if (!page.paused) return [];
-  return [{ says: "Reactions are paused.", path: ["reactions", "pending"] }];
+  const says = page.paused_by === RESTORE
+    ? "This deployment was restored and waits. Reactions, deliveries and anchors go on after " +
+      "the command daybook resume."
+    : "Reactions are paused.";
+  return [{ says, path: ["reactions", "pending"] }];
 }
 
 function counted(count: number, one: string, many: string, isMore = false): string {

@@ -158,9 +158,8 @@ class BoundTransaction implements ClientTransaction {
     this.#native.setReadVersion(asBuffer(bytes));
   }
 
-  async get(key: Bytes): Promise<Bytes | undefined> {
-    const value = await this.#reads.get(asBuffer(key));
-    return value && bytesIn(value);
+  get(key: Bytes): Promise<Bytes | undefined> {
+    return this.#reads.get(asBuffer(key)).then((value) => value && bytesIn(value));
   }
 
   async getRange({ begin, end }: KeyRange, size: PageSize): Promise<ClientPage> {

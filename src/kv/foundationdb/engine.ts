@@ -31,6 +31,7 @@ import {
 } from "../engine.ts";
 import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
 import { type ClientDatabase, codeOf, errorCodes, isLimit, isMisuse, isPassing } from "./client.ts";
+import { openSharedReads, type SharedReads } from "./shared_reads.ts";
 import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
 import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
 import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
@@ -91,6 +92,7 @@ export class FoundationdbEngine implements Engine {
   readonly #host: EngineHost;
   readonly #stalls: Stalls;
   readonly #watches: FoundationdbWatches;
+  readonly #sharing: SharedReads;
   readonly #turns = openTurns();
   readonly #calls = openCalls(() => this.#refuseClosing());
   readonly #running = new Set<FoundationdbTransaction>();
@@ -118,6 +120,7 @@ export class FoundationdbEngine implements Engine {
       stored: (key) => Uint8Array.from([...prefix, ...key]),
       failurePauseMs,
     });
+    this.#sharing = openSharedReads(database);
     this.#nodeId = host.randomBytes(8);
     this.#sweeper = setInterval(() => this.#sweep(), sweepIntervalMs);
   }
@@ -134,16 +137,28 @@ export class FoundationdbEngine implements Engine {
   }
 
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    return this.#calls.run(async () => {
-      const tx = this.#begin();
-      try {
-        await this.#untilWatchesSee(tx);
-        const { get, getRange } = tx.unguarded;
-        return await body({ get, getRange, readVersion: () => tx.readVersion() });
-      } finally {
-        this.#end(tx);
-      }
+    return this.#calls.run(() => {
+      const armed = this.#watches.armed();
+      if (armed !== undefined) return this.#read(this.#begin(), body, armed);
+      const { promise, resolve } = Promise.withResolvers<T>();
+      const sharing = this.#sharing;
+      sharing.begin(() => resolve(this.#read(this.#begin(sharing), body)));
+      return promise;
     });
+  }
+
+  async #read<T>(
+    tx: FoundationdbTransaction,
+    body: (tx: ReadTransaction) => Promise<T>,
+    condition?: Promise<unknown>,
+  ): Promise<T> {
+    try {
+      if (condition !== undefined) await tx.waitFor(condition);
+      const { get, getRange } = tx.unguarded;
+      return await body({ get, getRange, readVersion: () => tx.readVersion() });
+    } finally {
+      this.#end(tx);
+    }
   }
 
   /** Other processes write too. */
@@ -190,8 +205,8 @@ export class FoundationdbEngine implements Engine {
     this.#home.database.close();
   }
 
-  #begin(): FoundationdbTransaction {
-    const tx = new FoundationdbTransaction(this.#home);
+  #begin(sharing?: SharedReads): FoundationdbTransaction {
+    const tx = new FoundationdbTransaction(this.#home, sharing);
     this.#running.add(tx);
     return tx;
   }

@@ -33,9 +33,11 @@ export interface StallLimits {
 }
 
 interface Entry {
-  pending: number;
   turns: number;
-  readonly stalled: PromiseWithResolvers<never>;
+  /** Why calls are no longer waited for. */
+  stalled: EngineUnavailable | undefined;
+  /** Called when that is set. */
+  readonly rejects: Set<(reason: EngineUnavailable) => void>;
   readonly cancel: () => void;
 }
 
@@ -48,10 +50,12 @@ export function openStalls({ turnMs, turnsMax }: StallLimits = defaultLimits): S
 
   function countTurn(): void {
     for (const entry of [...entries]) {
-      if (entry.pending === 0 || ++entry.turns < turnsMax) continue;
+      if (entry.rejects.size === 0 || ++entry.turns < turnsMax) continue;
       entries.delete(entry);
       const message = `FoundationDB has not answered for ${seconds} seconds`;
-      entry.stalled.reject(new EngineUnavailable(message));
+      entry.stalled = new EngineUnavailable(message);
+      for (const reject of entry.rejects) reject(entry.stalled);
+      entry.rejects.clear();
       entry.cancel();
     }
   }
@@ -59,30 +63,33 @@ export function openStalls({ turnMs, turnsMax }: StallLimits = defaultLimits): S
   const timer = setInterval(countTurn, turnMs);
 
   function track(cancel: () => void): Tracked {
-    const entry: Entry = { pending: 0, turns: 0, stalled: Promise.withResolvers(), cancel };
-    // It may reject while no call waits for it; that must not count as unhandled.
-    entry.stalled.promise.catch(() => {});
+    const entry: Entry = { turns: 0, stalled: undefined, rejects: new Set(), cancel };
     entries.add(entry);
 
-    async function orStalled<T>(call: Promise<T>): Promise<T> {
-      entry.pending++;
-      try {
-        return await Promise.race([call, entry.stalled.promise]);
-      } finally {
-        entry.pending--;
-      }
+    // One promise for each call, and no race of two: every read passes through here.
+    function orStalled<T>(call: Promise<T>, onAnswer: () => void): Promise<T> {
+      return new Promise((resolve, reject) => {
+        if (entry.stalled === undefined) entry.rejects.add(reject);
+        else reject(entry.stalled);
+        call.then((value) => {
+          entry.rejects.delete(reject);
+          onAnswer();
+          resolve(value);
+        }, (reason) => {
+          entry.rejects.delete(reject);
+          // A refusal is a sign of life too.
+          onAnswer();
+          reject(reason);
+        });
+      });
+    }
+    function noteLife(): void {
+      entry.turns = 0;
     }
     return {
-      async answer(call) {
-        try {
-          return await orStalled(call);
-        } finally {
-          // A refusal is a sign of life too.
-          entry.turns = 0;
-        }
-      },
+      answer: (call) => orStalled(call, noteLife),
       async wait(call) {
-        await orStalled(call);
+        await orStalled(call, () => {});
       },
       end: () => void entries.delete(entry),
     };

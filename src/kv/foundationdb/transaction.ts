@@ -18,7 +18,7 @@ import {
   type Transaction,
 } from "../engine.ts";
 import { BufferedTransaction, checkKey } from "../transaction/buffered_transaction.ts";
-import { bytesOf, textAfter, textOf, type TextRange } from "../byte_text.ts";
+import { bytesOf, textOf, type TextRange } from "../byte_text.ts";
 import {
   type ClientDatabase,
   type ClientTransaction,
@@ -28,8 +28,10 @@ import {
   isPassing,
 } from "./client.ts";
 import { ownWritesIn, readWholeRange } from "./range.ts";
+import type { SharedClient, SharedReads } from "./shared_reads.ts";
 import type { Stalls, Tracked } from "./stalls.ts";
 import { hashOf } from "../key_map.ts";
+import { newBytes } from "../slab.ts";
 import * as own from "../transaction/buffered_transaction.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
@@ -57,16 +59,19 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   implements Transaction {
   readonly #calls: Tracked;
   readonly unguarded: Pick<ReadTransaction, "get" | "getRange">;
-  #client: ClientTransaction;
+  /** Undefined before the first read. */
+  #client: ClientTransaction | undefined;
+  /** What it reads in together with others; undefined if it does not. */
+  #shared: SharedClient | undefined;
   #renewal: Promise<void> | undefined;
   #startedMs: number | undefined;
   #hasRead = false;
   #failure: { readonly kind: ReadFailure; readonly error: Error } | undefined;
 
-  constructor(home: AttemptHome) {
+  /** @param sharing if it may read in one native transaction with others; it must not write. */
+  constructor(home: AttemptHome, readonly sharing?: SharedReads) {
     super(home);
-    this.#client = home.database.createTransaction("attempt");
-    this.#calls = home.stalls.track(() => this.#client.cancel());
+    this.#calls = home.stalls.track(() => this.cancel());
     this.unguarded = {
       get: (key) => heard(this.#get(key, false)),
       getRange: (range, options) => heard(this.#getRange(range, options, false)),
@@ -117,10 +122,10 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
    */
   prepareCommit(): void {
     this.checkSize();
-    const client = this.#client;
+    const client = this.#own();
     for (const { key } of this.guards.keys.entries) {
-      const text = textOf(key);
-      client.guard(this.#stored({ begin: text, end: textAfter(text) }));
+      const begin = this.#prefixed(key);
+      client.guard({ begin, end: keyBehind(begin) });
     }
     for (const range of this.guards.ranges) client.guard(this.#stored(range));
     for (const range of this.buffer.cleared) client.clearRange(this.#stored(range));
@@ -137,13 +142,13 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
 
   /** Rejects as the client does, or with EngineUnavailable when the cluster does not answer. */
   sendCommit(): Promise<void> {
-    return this.#calls.answer(this.#client.commit());
+    return this.#calls.answer(this.#own().commit());
   }
 
   /** The key that a commit conflicted with; the first guard if the cluster does not say. */
   async findConflict(): Promise<string> {
     try {
-      const key = await this.#calls.answer(this.#client.conflictingKey());
+      const key = await this.#calls.answer(this.#own().conflictingKey());
       if (key !== undefined) return textOf(key);
     } catch {
       // Not knowing the key costs only speed.
@@ -154,18 +159,28 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
 
   /** Waits as long as the client advises after an error of the commit. */
   async backOff(code: number): Promise<void> {
-    await this.#calls.answer(this.#client.onError(code));
+    await this.#calls.answer(this.#own().onError(code));
   }
 
   /** Nothing may be asked of the transaction afterwards. */
   release(): void {
     this.isOver = true;
     this.#calls.end();
-    this.#client.release();
+    this.#shared?.leave();
+    if (this.#client !== this.#shared?.client) this.#client?.release();
   }
 
   cancel(): void {
-    this.#client.cancel();
+    this.#shared?.cancel();
+    if (this.#client !== this.#shared?.client) this.#client?.cancel();
+  }
+
+  /** The native transaction of the first read or, if nothing was read, of the commit. */
+  #own(): ClientTransaction {
+    if (this.#client !== undefined) return this.#client;
+    this.#shared = this.sharing?.join();
+    this.#client = this.#shared?.client ?? this.home.database.createTransaction("attempt");
+    return this.#client;
   }
 
   async #get(key: Bytes, isGuarded: boolean): Promise<Bytes | undefined> {
@@ -212,7 +227,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
       if (this.#failure !== undefined) throw this.#failure.error;
       this.#startedMs ??= this.home.nowMs();
       if (this.isTooOld) throw this.#fail("expired", undefined);
-      const client = this.#client;
+      const client = this.#own();
       try {
         const value = await this.#calls.answer(call(client));
         this.#hasRead = true;
@@ -284,6 +299,13 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     const start = this.home.prefix.length;
     return pairs.map(({ key, value }) => ({ key: key.subarray(start), value }));
   }
+}
+
+/** The next key after one. */
+function keyBehind(key: Bytes): Bytes {
+  const behind = newBytes(key.length + 1);
+  behind.set(key);
+  return behind;
 }
 
 function describeFailure(kind: ReadFailure, cause: unknown): Error {

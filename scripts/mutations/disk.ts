@@ -7,6 +7,8 @@ const WRITER = "tests/kv/sqlite/writer_test.ts";
 const DURABILITY = "tests/kv/sqlite/durability_test.ts";
 const COMMIT_GROUP = "tests/kv/sqlite/commit_group_test.ts";
 const CHECKPOINTS = "tests/kv/sqlite/checkpoints_test.ts";
+const READ_ARCHIVE = "tests/archive/read_archive_test.ts";
+const KEEP_ARCHIVE = "tests/archive/keep_archive_test.ts";
 const BACKUP = "tests/kv/sqlite/backup/backup_test.ts";
 const SYNCED_FILES = "tests/kv/sqlite/synced_files_test.ts";
 const SYNCED_FOLDER = "tests/kv/sqlite/synced_folder_test.ts";
@@ -289,6 +291,59 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     [
       "a restored store may lack pages",
       'if (!written.hasAllUpTo(size.pages)) throw new Error("Pages of the store are missing");',
+      "",
+    ],
+  ]),
+  ...changesOf("src/archive/read_archive.ts", READ_ARCHIVE, [
+    [
+      "commits behind a gap count as restorable",
+      "if (commit.version !== last + 1) return;",
+      "",
+    ],
+    [
+      "a moment whose commits are missing is restored as the one before",
+      "if (!isKnown) throw",
+      "if (!isKnown && atMs < 0) throw",
+    ],
+    [
+      "a restore has the commit after its moment",
+      "    if (isPassed) break;\n    ({ version, timeMs } = commit);",
+      "    ({ version, timeMs } = commit);\n    if (isPassed) break;",
+    ],
+  ]),
+  ...changesOf("src/archive/archive_files.ts", "tests/archive/archive_files_test.ts", [
+    [
+      "a damaged commit of the archive is taken",
+      "if (crc32(record.subarray(CHECKED_FROM)) !== head.getUint32(4, true)) return end(true);",
+      "",
+    ],
+  ]),
+  ...changesOf("src/archive/keep_archive.ts", KEEP_ARCHIVE, [
+    [
+      "commits that a killed process could not archive are no gap",
+      "if (end !== version) missing = Math.max(missing, version);",
+      "",
+    ],
+    [
+      "what waits for the disk of the archive has no bound",
+      "if (waitingBytes > WAITING_BYTES_MAX) {",
+      "if (waitingBytes > 1_000 * WAITING_BYTES_MAX) {",
+    ],
+    [
+      "a closing archive leaves out what waits",
+      "      write();\n      await writing;\n      await backingUp;",
+      "      await backingUp;",
+    ],
+    [
+      "the archive removes a full backup that the kept days need",
+      "timeMs <= limitMs",
+      "timeMs <= limitMs + MS_PER_DAY",
+    ],
+  ]),
+  ...changesOf("src/kv/sqlite/file.ts", KEEP_ARCHIVE, [
+    [
+      "the archive is told of commits without their cleared ranges",
+      "into.push({ clearedRange: { begin: bytesOf(begin), end: bytesOf(end) } });",
       "",
     ],
   ]),

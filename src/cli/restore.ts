@@ -135,6 +135,7 @@ async function restoreBackup(
   }
 
   await restoreStore(config, pieces(), {
+    host,
     nowMs: host.nowMs(),
     // The store gets its name after this, so it is never there without the rest.
     async prepare(engine) {

@@ -69,19 +69,22 @@ export async function openEngine(
 
 /**
  * Makes the store of a deployment from the pieces of a backup (`Engine.backup`). It must not exist
- * yet.
+ * yet; a cluster must be empty.
  * @throws {Error} when the pieces are not a whole store. What was written is then of no use.
  */
 export async function restoreStore(
-  { store, dataDir }: EngineChoice,
+  { store, dataDir, fdbClusterFile }: EngineChoice,
   pieces: AsyncIterable<Bytes>,
-  wish: RestoreWish,
+  wish: RestoreWish & { readonly host: EngineHost },
 ): Promise<void> {
   switch (store) {
     case "sqlite":
       return await restoreSqliteStore(sqlitePath(dataDir), pieces, wish);
-    case "foundationdb":
-      throw new Error("A cluster is restored with fdbrestore: see docs/operate/backup.md");
+    case "foundationdb": {
+      const { restoreFoundationdbStore } = await import("./foundationdb/binding.ts");
+      const options = { clusterFile: fdbClusterFile, host: wish.host };
+      return await restoreFoundationdbStore(options, pieces, wish);
+    }
   }
 }
 

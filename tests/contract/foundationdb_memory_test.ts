@@ -3,8 +3,12 @@
 import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
+import { memoryStores } from "../support/backup_stores.ts";
+import { backupContract } from "./backup_contract.ts";
 import { engineContract } from "./engine_contract.ts";
 import { bytes } from "./engine_fixture.ts";
+
+backupContract("foundationdb in memory", memoryStores);
 
 for (const prefix of [undefined, bytes("p")]) {
   const name = `foundationdb in memory${prefix === undefined ? "" : ", under a prefix"}`;

@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { foundationdbCluster } from "../support/foundationdb_cluster.ts";
+import { backupContract } from "./backup_contract.ts";
 import { engineContract } from "./engine_contract.ts";
 
 const cluster = foundationdbCluster();
 if (cluster.missing === undefined) {
   engineContract("foundationdb", cluster.open);
+  backupContract("foundationdb", cluster.openForBackups);
 
   // Otherwise it would use what the end of the process has freed, and crash now and then.
   Deno.test("foundationdb: the client's thread ends before its process does", async () => {

@@ -6,7 +6,11 @@
 import { join } from "node:path";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { temporarySqlite } from "../support/temporary_engine.ts";
+import { sqliteStores } from "../support/backup_stores.ts";
+import { backupContract } from "./backup_contract.ts";
 import { engineContract } from "./engine_contract.ts";
+
+backupContract("sqlite", sqliteStores);
 
 engineContract("sqlite", async () => {
   const { engine, directory, dispose } = await temporarySqlite();

@@ -10,6 +10,9 @@
  */
 
 import type { Bytes, Engine } from "../../src/kv/engine.ts";
+import { restoreFoundationdbStore } from "../../src/kv/foundationdb/binding.ts";
+import type { BackupStores } from "../contract/backup_contract.ts";
+import { SMALL_PACE } from "./backup_stores.ts";
 import { openFoundationdb } from "./open_foundationdb.ts";
 import type { OpenedEngine } from "../contract/engine_fixture.ts";
 import { type ClusterProcess, missingForCluster, startCluster } from "./cluster_process.ts";
@@ -23,6 +26,8 @@ export interface FoundationdbCluster {
   clusterFile(): string;
   /** Opens an engine on an empty store. */
   open(): Promise<OpenedEngine>;
+  /** Opens two nodes of an empty store. */
+  openForBackups(): Promise<BackupStores>;
 }
 
 export interface ClusterChoice {
@@ -73,11 +78,36 @@ export function foundationdbCluster({ ownOnly = false }: ClusterChoice = {}): Fo
     };
   }
 
+  async function openForBackups(): Promise<BackupStores> {
+    const store = { clusterFile, host, backupPace: SMALL_PACE, prefix: randomPrefix() };
+    const nodes = [await openFoundationdb(store), await openFoundationdb(store)];
+    return {
+      nodes,
+      async restored(pieces, body) {
+        const other = { ...store, prefix: randomPrefix() };
+        const wish = { nowMs: host.nowMs(), prepare: async () => {} };
+        await restoreFoundationdbStore(other, pieces, wish);
+        const engine = await openFoundationdb(other);
+        try {
+          await body(engine);
+        } finally {
+          await clear(engine);
+          await engine.close();
+        }
+      },
+      async dispose() {
+        const last = await openFoundationdb(store);
+        await clear(last);
+        for (const node of [...nodes, last]) await node.close();
+      },
+    };
+  }
+
   function pause(isPaused: boolean): void {
     if (own === undefined) throw new Error("this cluster is not ours to hold still");
     isPaused ? own.pause() : own.resume();
   }
-  return { missing, pause, clusterFile: () => clusterFile!, open };
+  return { missing, pause, clusterFile: () => clusterFile!, open, openForBackups };
 }
 
 /**

@@ -69,6 +69,7 @@ const versionsPerCommit = 1000n;
  */
 const COMMITS_KEPT = 2_000;
 
+const METADATA_VERSION = "\xff/metadataVersion";
 const TRANSACTION_TOO_OLD = 1007;
 const NOT_COMMITTED = 1020;
 
@@ -178,6 +179,10 @@ function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransa
     readVersion: see,
     startAt: (version) => void (view = version),
     get: (key) => read((version) => store.pairs.get(textOf(key), version)?.slice()),
+    // It came with the version.
+    metadataVersion: async () => store.pairs.get(METADATA_VERSION, await see())?.slice(),
+    touchMetadata: () =>
+      void writes.push((version, stamp) => put(METADATA_VERSION, version, stamp)),
     getRange: (range, size) => read((version) => pageOf(store.pairs, version, range, size)),
     guard: ({ begin, end }) => void guards.push({ begin: textOf(begin), end: textOf(end) }),
     set: (key, value) => void writes.push((version) => put(textOf(key), version, value)),

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { Bytes, DurableListener, Engine } from "../../src/kv/engine.ts";
+import type { Bytes, DurableListener, Engine, KeyRange } from "../../src/kv/engine.ts";
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { pack, rangeOf } from "../../src/kv/tuple.ts";
 
@@ -33,11 +33,14 @@ export interface Writer {
   acknowledged: number;
 }
 
-export interface World {
-  readonly folder: string;
-  readonly path: string;
+export interface Writing {
   readonly engine: Engine;
   readonly writers: readonly Writer[];
+}
+
+export interface World extends Writing {
+  readonly folder: string;
+  readonly path: string;
 }
 
 export async function withWriters(
@@ -47,18 +50,21 @@ export async function withWriters(
   const folder = await Deno.makeTempDir({ prefix: "daybook_backup_" });
   const path = join(folder, "store.sqlite");
   const engine = openSqliteEngine({ path, sizes: SMALL_SIZES, onDurable });
-  const writers = Array.from({ length: WRITERS }, (_, number) => ({
+  try {
+    await body({ folder, path, engine, writers: newWriters() });
+  } finally {
+    await engine.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+export function newWriters(): Writer[] {
+  return Array.from({ length: WRITERS }, (_, number) => ({
     number,
     states: [new Map<number, number>()],
     times: [],
     acknowledged: 0,
   }));
-  try {
-    await body({ folder, path, engine, writers });
-  } finally {
-    await engine.close();
-    await Deno.remove(folder, { recursive: true });
-  }
 }
 
 /** A random value of random size, from a seed that its model keeps. */
@@ -68,7 +74,7 @@ function valueOf(seed: number): Bytes {
   return value.fill(seed & 0xff, 4);
 }
 
-/** One transaction: sets some keys, clears one, sometimes a range, and counts. */
+/** One transaction: sets some keys, clears one, sometimes a range, logs itself, and counts. */
 async function writeOnce(engine: Engine, writer: Writer, random: () => number): Promise<void> {
   const { number, states, times } = writer;
   const begunMs = Date.now();
@@ -92,6 +98,7 @@ async function writeOnce(engine: Engine, writer: Writer, random: () => number): 
     } else tx.clear(pack(["data", number, cleared]));
     for (const [key, seed] of sets) tx.set(pack(["data", number, key]), valueOf(seed));
     tx.set(pack(["done", number]), pack([states.length]));
+    tx.setStamped(pack(["log", number]), new Uint8Array(), pack([states.length]));
     tx.add(pack(["all"]), 1n);
     return Promise.resolve();
   });
@@ -101,10 +108,16 @@ async function writeOnce(engine: Engine, writer: Writer, random: () => number): 
 }
 
 /** Writes until `end` is called. */
-export function keepWriting({ engine, writers }: World): { end(): Promise<void> } {
+export function keepWriting(
+  { engine, writers }: Writing,
+  pauseMs?: number,
+): { end(): Promise<void> } {
   let isOver = false;
   const running = writers.map(async (writer) => {
-    while (!isOver) await writeOnce(engine, writer, Math.random);
+    while (!isOver) {
+      await writeOnce(engine, writer, Math.random);
+      if (pauseMs !== undefined) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
   });
   return {
     async end() {
@@ -114,7 +127,7 @@ export function keepWriting({ engine, writers }: World): { end(): Promise<void> 
   };
 }
 
-export async function writeSome({ engine, writers }: World, rounds: number): Promise<void> {
+export async function writeSome({ engine, writers }: Writing, rounds: number): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     await Promise.all(writers.map((writer) => writeOnce(engine, writer, Math.random)));
   }
@@ -135,6 +148,12 @@ export async function judge(engine: Engine, writers: readonly Writer[]): Promise
       for (const [at, { value }] of pairs.entries()) {
         assert.ok(isSame(value, expected[at]!.value), `writer ${number} after ${count}`);
       }
+      // Each commit once, in their order.
+      const log = await tx.getRange(stampedRange(pack(["log", number])));
+      assert.deepEqual(
+        log.map(({ value }) => value),
+        Array.from({ length: count }, (_, at) => pack([at + 1])),
+      );
     }
     const all = await tx.get(pack(["all"]));
     const sum = all === undefined ? 0 : Number(new DataView(all.buffer, all.byteOffset)
@@ -142,6 +161,10 @@ export async function judge(engine: Engine, writers: readonly Writer[]): Promise
     assert.equal(sum, counts.reduce((total, count) => total + count, 0), "one moment for all");
     return counts;
   });
+}
+
+function stampedRange(prefix: Bytes): KeyRange {
+  return { begin: prefix, end: Uint8Array.of(...prefix, 0xff) };
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -18,7 +18,10 @@ import type {
   ClientWatch,
   PageSize,
 } from "./client.ts";
+import type { BackupPace } from "./backup.ts";
+import { restoringKey } from "./changes.ts";
 import { type EngineHost, FoundationdbEngine } from "./engine.ts";
+import { type RestoreParts, restorePieces } from "./pieces.ts";
 import { viewOf } from "../slab.ts";
 import { stampBytes } from "../transaction/buffered_transaction.ts";
 
@@ -28,6 +31,7 @@ export interface FoundationdbOptions {
   readonly host: EngineHost;
   /** Prefix of all keys of the engine: at most 4 bytes, or the longest keys would not fit. */
   readonly prefix?: Bytes;
+  readonly backupPace?: BackupPace;
 }
 
 type Package = typeof import("foundationdb");
@@ -45,6 +49,10 @@ const offsetBytes = 4;
 let openDatabases = 0;
 const conflictingKeys = new TextEncoder().encode("  /transaction/conflicting_keys/");
 conflictingKeys.fill(0xff, 0, 2);
+const metadataVersionKey = new TextEncoder().encode(" /metadataVersion");
+metadataVersionKey[0] = 0xff;
+/** The only value that the client takes: it becomes the stamp of the commit. */
+const metadataVersionOperand = new Uint8Array(14);
 
 /**
  * Opens the store on a cluster.
@@ -52,14 +60,46 @@ conflictingKeys.fill(0xff, 0, 2);
  * from the cluster within ten seconds.
  */
 export async function openFoundationdbEngine(options: FoundationdbOptions): Promise<Engine> {
-  const { host, prefix } = options;
+  const engine = await openReached(options);
+  if (await engine.snapshot((tx) => tx.get(restoringKey)) === undefined) return engine;
+  await engine.close();
+  throw new Error(
+    "A restore into this cluster is running, or was cut off: run `daybook restore` again",
+  );
+}
+
+/**
+ * Makes the store of the pieces of a backup: see `pieces.ts`.
+ * @throws {Error} also for what {@link openFoundationdbEngine} refuses.
+ */
+export async function restoreFoundationdbStore(
+  options: FoundationdbOptions,
+  pieces: AsyncIterable<Bytes>,
+  wish: Pick<RestoreParts, "nowMs" | "prepare">,
+): Promise<void> {
+  const clusterFile = await findClusterFile(options.clusterFile);
+  const engine = await openReached(options);
+  try {
+    await restorePieces(pieces, {
+      ...wish,
+      engine,
+      randomBytes: (length) => options.host.randomBytes(length),
+      advanceCommand: (version) => `fdbcli -C ${clusterFile} --exec "advanceversion ${version}"`,
+    });
+  } finally {
+    await engine.close();
+  }
+}
+
+async function openReached(options: FoundationdbOptions): Promise<Engine> {
+  const { host, prefix, backupPace } = options;
   if (prefix !== undefined && prefix.length > prefixBytesMax) {
     throw new Error(`The prefix of all keys has ${prefix.length} bytes; ${prefixBytesMax} fit`);
   }
   const clusterFile = await findClusterFile(options.clusterFile);
   const fdb = await loadPackage();
   const database = bindDatabase(fdb, openDatabase(fdb, clusterFile));
-  const engine = new FoundationdbEngine({ database, host, prefix });
+  const engine = new FoundationdbEngine({ database, host, prefix, backupPace });
   try {
     await untilReached(engine);
   } catch (cause) {
@@ -160,6 +200,16 @@ class BoundTransaction implements ClientTransaction {
 
   get(key: Bytes): Promise<Bytes | undefined> {
     return this.#reads.get(asBuffer(key)).then((value) => value && bytesIn(value));
+  }
+
+  metadataVersion(): Promise<Bytes | undefined> {
+    return this.get(metadataVersionKey);
+  }
+
+  touchMetadata(): void {
+    const { SetVersionstampedValue } = this.#fdb.MutationType;
+    const key = asBuffer(metadataVersionKey);
+    this.#native.atomicOp(SetVersionstampedValue, key, asBuffer(metadataVersionOperand));
   }
 
   async getRange({ begin, end }: KeyRange, size: PageSize): Promise<ClientPage> {

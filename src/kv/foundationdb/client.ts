@@ -19,6 +19,13 @@ export interface ClientTransaction {
   readVersion(): Promise<bigint>;
   startAt(version: bigint): void;
   get(key: Bytes): Promise<Bytes | undefined>;
+  /**
+   * The cluster's metadata version as of the version read. It comes with that version, so the
+   * client asks nobody.
+   */
+  metadataVersion(): Promise<Bytes | undefined>;
+  /** Changes the metadata version with the commit. */
+  touchMetadata(): void;
   getRange(range: KeyRange, page: PageSize): Promise<ClientPage>;
   /** Makes the commit fail with a conflict if a key of the range was written since. */
   guard(range: KeyRange): void;

@@ -29,6 +29,8 @@ import {
   type Transaction,
   type Watch,
 } from "../engine.ts";
+import { type BackupPace, type Backups, openClusterBackups } from "./backup.ts";
+import { apartPrefix, chainBytes, flagKey, partNumber } from "./changes.ts";
 import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
 import { type ClientDatabase, codeOf, errorCodes, isLimit, isMisuse, isPassing } from "./client.ts";
 import { openSharedReads, type SharedReads } from "./shared_reads.ts";
@@ -56,6 +58,7 @@ export interface FoundationdbEngineOptions {
   readonly nowMs?: () => number;
   readonly stallLimits?: StallLimits;
   readonly failurePauseMs?: number;
+  readonly backupPace?: BackupPace;
 }
 
 /** One call of `transact`, through all its attempts. */
@@ -80,6 +83,10 @@ const passingMaxMs = 4_000;
  */
 const conflictsWithoutPause = 3;
 const sweepIntervalMs = 60_000;
+/** Captured changes that would make a transaction larger than this are stored before it. */
+const bytesWithCaptureMax = 9_000_000;
+/** Parts of captured changes in one transaction. */
+const partsAtOnce = 40;
 /**
  * Markers are swept when they are ten minutes old by the clock of any node, although no call
  * lasts one minute. So clocks may be nine minutes apart before a marker in use is lost.
@@ -94,11 +101,13 @@ export class FoundationdbEngine implements Engine {
   readonly #watches: FoundationdbWatches;
   readonly #sharing: SharedReads;
   readonly #turns = openTurns();
+  readonly #backups: Backups;
   readonly #calls = openCalls(() => this.#refuseClosing());
   readonly #running = new Set<FoundationdbTransaction>();
   readonly #sweeper: ReturnType<typeof setInterval>;
   readonly #nodeId: Bytes;
   #marks = 0;
+  #isClosing = false;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
 
@@ -113,6 +122,7 @@ export class FoundationdbEngine implements Engine {
       prefix,
       nowMs: options.nowMs ?? (() => performance.now()),
       isClosed: false,
+      captures: { known: undefined },
     };
     this.#watches = openFoundationdbWatches({
       database,
@@ -122,18 +132,21 @@ export class FoundationdbEngine implements Engine {
     });
     this.#sharing = openSharedReads(database);
     this.#nodeId = host.randomBytes(8);
+    this.#backups = openClusterBackups(this, host, options.backupPace);
     this.#sweeper = setInterval(() => this.#sweep(), sweepIntervalMs);
   }
 
   transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#calls.run(() => {
-      const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false };
-      return transactExactlyOnce(
-        (inner) => this.#runUntilCommitted(inner, call),
-        body,
-        this.#newMark(),
-      );
-    });
+    return this.#calls.run(() => this.#transact(body));
+  }
+
+  #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
+    const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false };
+    return transactExactlyOnce(
+      (inner) => this.#runUntilCommitted(inner, call),
+      body,
+      this.#newMark(),
+    );
   }
 
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
@@ -169,11 +182,9 @@ export class FoundationdbEngine implements Engine {
     return this.#watches.add(key);
   }
 
-  // deno-lint-ignore require-yield
-  async *backup(): Backup {
-    throw new EngineUnavailable(
-      "A cluster is backed up with fdbbackup: see docs/operate/backup.md",
-    );
+  backup(): Backup {
+    this.#refuseClosing();
+    return this.#backups.run();
   }
 
   measure(): Promise<EngineMeasure> {
@@ -197,6 +208,11 @@ export class FoundationdbEngine implements Engine {
 
   async #close(): Promise<void> {
     clearInterval(this.#sweeper);
+    // A backup is not waited for. It only tells the cluster that it has ended.
+    const ended = this.#backups.close();
+    if (ended === undefined) this.#isClosing = true;
+    await ended;
+    this.#isClosing = true;
     await this.#calls.untilIdle();
     this.#home.isClosed = true;
     for (const tx of this.#running) tx.cancel();
@@ -286,6 +302,12 @@ export class FoundationdbEngine implements Engine {
     if (tx.failure !== undefined) return afterFailedRead(tx.failure);
     if (!tx.hasWrites) return { kind: "committed", value: value! };
     if (tx.isTooOld) return { kind: "expired" };
+    try {
+      await this.#capture(tx);
+    } catch (error) {
+      if (tx.failure === undefined) throw error;
+      return afterFailedRead(tx.failure);
+    }
     tx.prepareCommit();
     try {
       await tx.sendCommit();
@@ -295,6 +317,25 @@ export class FoundationdbEngine implements Engine {
     }
     this.#watches.notify({ keys: tx.buffer.writes, ranges: tx.buffer.cleared });
     return { kind: "committed", value: value! };
+  }
+
+  /** Lets a backup that runs know what the transaction changes. */
+  async #capture(tx: FoundationdbTransaction): Promise<void> {
+    const parts = await tx.capture();
+    if (parts.length === 0) return;
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    if (tx.checkSize() + bytes <= bytesWithCaptureMax) return;
+    const id = this.#host.randomBytes(16);
+    for (let at = 0; at < parts.length; at += partsAtOnce) {
+      await this.#transact(async (apart) => {
+        // If the backup has ended, nobody would clear them; and the transaction conflicts.
+        if (await apart.get(flagKey) === undefined) return;
+        for (const [number, part] of parts.slice(at, at + partsAtOnce).entries()) {
+          apart.set(chainBytes(apartPrefix, id, partNumber(at + number)), part);
+        }
+      });
+    }
+    tx.captureApart(id);
   }
 
   /**
@@ -336,11 +377,14 @@ export class FoundationdbEngine implements Engine {
   }
 
   /**
-   * Old markers only take space. A sweep that fails here succeeds a minute later, or on another
-   * node.
+   * Old markers, and what a dead process has left of its backup, only take space. A sweep that
+   * fails here succeeds a minute later, or on another node.
    */
   async #sweep(): Promise<void> {
+    // Other programs may have cleared the store without telling.
+    this.#home.captures.known = undefined;
     try {
+      await this.#backups.sweep();
       await sweepMarkers(this, this.#host.nowMs() - clocksApartMaxMs);
     } catch {
       // See above.
@@ -348,7 +392,7 @@ export class FoundationdbEngine implements Engine {
   }
 
   #refuseClosing(): void {
-    if (this.#closing !== undefined) throw new EngineClosed("The engine is closed");
+    if (this.#isClosing) throw new EngineClosed("The engine is closed");
   }
 }
 

@@ -27,6 +27,15 @@ import {
   isMisuse,
   isPassing,
 } from "./client.ts";
+import {
+  capturedPrefix,
+  changesApart,
+  changesOf,
+  flagKey,
+  partNumber,
+  splitIntoValues,
+  writesData,
+} from "./changes.ts";
 import { ownWritesIn, readWholeRange } from "./range.ts";
 import type { SharedClient, SharedReads } from "./shared_reads.ts";
 import type { Stalls, Tracked } from "./stalls.ts";
@@ -50,6 +59,13 @@ export interface AttemptHome {
   /** A monotonic clock, in milliseconds. */
   nowMs(): number;
   readonly isClosed: boolean;
+  readonly captures: Captures;
+}
+
+/** What this process knows of the backup that may run: see `backup.ts`. */
+export interface Captures {
+  /** Whether one ran while the metadata version of the cluster had this value. */
+  known: { readonly metadata: string | undefined; readonly isRunning: boolean } | undefined;
 }
 
 /** Why reading ended. The engine goes by this, whatever the body made of the error. */
@@ -67,6 +83,8 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   #startedMs: number | undefined;
   #hasRead = false;
   #failure: { readonly kind: ReadFailure; readonly error: Error } | undefined;
+  #captured: readonly Bytes[] = [];
+  #isReleased = false;
 
   /** @param sharing if it may read in one native transaction with others; it must not write. */
   constructor(home: AttemptHome, readonly sharing?: SharedReads) {
@@ -117,6 +135,32 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   }
 
   /**
+   * Finds out whether a backup runs, which then needs what this transaction changes. Returns the
+   * values in which the changes are stored.
+   */
+  async capture(): Promise<readonly Bytes[]> {
+    if (!writesData(this.buffer) || !await this.#isBackupRunning()) return [];
+    return this.#captured = splitIntoValues(changesOf(this.buffer));
+  }
+
+  /** The changes are stored already, under this id. */
+  captureApart(id: Bytes): void {
+    this.#captured = [changesApart(id)];
+  }
+
+  async #isBackupRunning(): Promise<boolean> {
+    const { captures } = this.home;
+    const version = await this.#read((client) => client.metadataVersion(), true);
+    const metadata = version && textOf(version);
+    if (captures.known === undefined || captures.known.metadata !== metadata) {
+      const flag = await this.#read((client) => client.get(this.#prefixed(flagKey)), true);
+      captures.known = { metadata, isRunning: flag !== undefined };
+      return flag !== undefined;
+    }
+    return captures.known.isRunning;
+  }
+
+  /**
    * Hands guards and writes to the client.
    * @throws {EngineLimitExceeded} when they are too large; then nothing was sent.
    */
@@ -137,6 +181,21 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     }
     for (const { prefix, suffix, value } of this.buffer.stamped) {
       client.setStamped(this.#prefixed(prefix), suffix, value);
+    }
+    this.#prepareCapture(client);
+  }
+
+  #prepareCapture(client: ClientTransaction): void {
+    const { buffer } = this;
+    // Whoever begins or ends a backup tells all processes of the cluster.
+    if (buffer.writes.has(flagKey, hashOf(flagKey)) || own.isCleared(buffer, flagKey)) {
+      client.touchMetadata();
+    }
+    if (!writesData(buffer)) return;
+    const flag = textOf(flagKey);
+    client.guard(this.#stored({ begin: flag, end: textAfter(flag) }));
+    for (const [number, part] of this.#captured.entries()) {
+      client.setStamped(this.#prefixed(capturedPrefix), partNumber(number), part);
     }
   }
 
@@ -165,6 +224,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   /** Nothing may be asked of the transaction afterwards. */
   release(): void {
     this.isOver = true;
+    this.#isReleased = true;
     this.#calls.end();
     this.#shared?.leave();
     if (this.#client !== this.#shared?.client) this.#client?.release();
@@ -220,10 +280,13 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   }
 
   /** Asks the cluster, again and again while it says that it will answer soon. */
-  async #read<T>(call: (client: ClientTransaction) => Promise<T>): Promise<T> {
+  async #read<T>(
+    call: (client: ClientTransaction) => Promise<T>,
+    isForEngine = false,
+  ): Promise<T> {
     let refusedMs: number | undefined;
     for (;;) {
-      this.refuseOver();
+      if (!isForEngine) this.refuseOver();
       if (this.#failure !== undefined) throw this.#failure.error;
       this.#startedMs ??= this.home.nowMs();
       if (this.isTooOld) throw this.#fail("expired", undefined);
@@ -268,7 +331,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     // The client knows the version without asking, unless the request for it is what failed.
     const version = await this.#calls.answer(failed.readVersion()).catch(() => undefined);
-    if (this.isOver) return;
+    if (this.#isReleased) return;
     if (version === undefined && this.#hasRead) throw this.#fail("version lost", undefined);
     const fresh = this.home.database.createTransaction("attempt");
     if (version !== undefined) fresh.startAt(version);

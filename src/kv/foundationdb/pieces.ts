@@ -96,7 +96,8 @@ export async function restorePieces(
 ): Promise<void> {
   const { engine } = parts;
   const id = parts.randomBytes(16);
-  await claim(engine, id);
+  // If its reply was lost, it finds its own mark and begins again.
+  await tryPatiently(() => claim(engine, id));
   try {
     await load(pieces, id, parts);
     await parts.prepare(engine);

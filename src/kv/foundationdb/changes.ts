@@ -16,7 +16,7 @@
  */
 
 import { bytesOf, textOf, type TextRange } from "../byte_text.ts";
-import type { Bytes, KeyRange } from "../engine.ts";
+import type { Bytes, KeyRange, Transaction } from "../engine.ts";
 import { viewOf } from "../slab.ts";
 import { addToCounter, stampBytes, type WriteBuffer } from "../transaction/buffered_transaction.ts";
 
@@ -194,6 +194,26 @@ export function chainBytes(...parts: readonly Bytes[]): Bytes {
 /** The keys that are a prefix followed by a stamp, or by the number of a part. */
 export function keysUnder(prefix: Bytes): KeyRange {
   return { begin: prefix, end: chainBytes(prefix, Uint8Array.of(0xff, 0xff)) };
+}
+
+/** Parts of captured changes in one transaction. */
+const partsAtOnce = 40;
+
+/** Stores captured changes before the transaction that makes them. */
+export async function storeApart(
+  transact: (body: (tx: Transaction) => Promise<void>) => Promise<void>,
+  id: Bytes,
+  parts: readonly Bytes[],
+): Promise<void> {
+  for (let at = 0; at < parts.length; at += partsAtOnce) {
+    await transact(async (tx) => {
+      // If the backup has ended, nobody would clear them; and their transaction conflicts.
+      if (await tx.get(flagKey) === undefined) return;
+      for (const [number, part] of parts.slice(at, at + partsAtOnce).entries()) {
+        tx.set(chainBytes(apartPrefix, id, partNumber(at + number)), part);
+      }
+    });
+  }
 }
 
 /** The changes that stand for those stored apart. */

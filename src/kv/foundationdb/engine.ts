@@ -30,7 +30,7 @@ import {
   type Watch,
 } from "../engine.ts";
 import { type BackupPace, type Backups, openClusterBackups } from "./backup.ts";
-import { apartPrefix, chainBytes, flagKey, partNumber } from "./changes.ts";
+import { storeApart } from "./changes.ts";
 import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
 import { type ClientDatabase, codeOf, errorCodes, isLimit, isMisuse, isPassing } from "./client.ts";
 import { openSharedReads, type SharedReads } from "./shared_reads.ts";
@@ -85,8 +85,6 @@ const conflictsWithoutPause = 3;
 const sweepIntervalMs = 60_000;
 /** Captured changes that would make a transaction larger than this are stored before it. */
 const bytesWithCaptureMax = 9_000_000;
-/** Parts of captured changes in one transaction. */
-const partsAtOnce = 40;
 /**
  * Markers are swept when they are ten minutes old by the clock of any node, although no call
  * lasts one minute. So clocks may be nine minutes apart before a marker in use is lost.
@@ -142,11 +140,8 @@ export class FoundationdbEngine implements Engine {
 
   #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
     const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false };
-    return transactExactlyOnce(
-      (inner) => this.#runUntilCommitted(inner, call),
-      body,
-      this.#newMark(),
-    );
+    const attempt = (inner: typeof body) => this.#runUntilCommitted(inner, call);
+    return transactExactlyOnce(attempt, body, this.#newMark());
   }
 
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
@@ -210,8 +205,7 @@ export class FoundationdbEngine implements Engine {
     clearInterval(this.#sweeper);
     // A backup is not waited for. It only tells the cluster that it has ended.
     const ended = this.#backups.close();
-    if (ended === undefined) this.#isClosing = true;
-    await ended;
+    if (ended !== undefined) await ended;
     this.#isClosing = true;
     await this.#calls.untilIdle();
     this.#home.isClosed = true;
@@ -304,11 +298,11 @@ export class FoundationdbEngine implements Engine {
     if (tx.isTooOld) return { kind: "expired" };
     try {
       await this.#capture(tx);
+      tx.prepareCommit();
     } catch (error) {
       if (tx.failure === undefined) throw error;
       return afterFailedRead(tx.failure);
     }
-    tx.prepareCommit();
     try {
       await tx.sendCommit();
     } catch (error) {
@@ -322,19 +316,10 @@ export class FoundationdbEngine implements Engine {
   /** Lets a backup that runs know what the transaction changes. */
   async #capture(tx: FoundationdbTransaction): Promise<void> {
     const parts = await tx.capture();
-    if (parts.length === 0) return;
     const bytes = parts.reduce((sum, { length }) => sum + length, 0);
-    if (tx.checkSize() + bytes <= bytesWithCaptureMax) return;
+    if (bytes === 0 || tx.checkSize() + bytes <= bytesWithCaptureMax) return;
     const id = this.#host.randomBytes(16);
-    for (let at = 0; at < parts.length; at += partsAtOnce) {
-      await this.#transact(async (apart) => {
-        // If the backup has ended, nobody would clear them; and the transaction conflicts.
-        if (await apart.get(flagKey) === undefined) return;
-        for (const [number, part] of parts.slice(at, at + partsAtOnce).entries()) {
-          apart.set(chainBytes(apartPrefix, id, partNumber(at + number)), part);
-        }
-      });
-    }
+    await storeApart((body) => this.#transact(body), id, parts);
     tx.captureApart(id);
   }
 

@@ -192,8 +192,8 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
       client.touchMetadata();
     }
     if (!writesData(buffer)) return;
-    const flag = textOf(flagKey);
-    client.guard(this.#stored({ begin: flag, end: textAfter(flag) }));
+    const begin = this.#prefixed(flagKey);
+    client.guard({ begin, end: keyBehind(begin) });
     for (const [number, part] of this.#captured.entries()) {
       client.setStamped(this.#prefixed(capturedPrefix), partNumber(number), part);
     }

@@ -6,6 +6,7 @@ import { extendChain } from "../../src/domain/audit/chain.ts";
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Written } from "../../src/domain/write/write.ts";
+import { drainErasures, erasureOf } from "../support/erasure_fixtures.ts";
 import { ACTOR, noteWrite, uuid, valueOf } from "../support/service_fixture.ts";
 import type { Node, NodesTest, TwoNodes } from "../support/two_nodes.ts";
 
@@ -41,6 +42,40 @@ export function nodesWriteContract(test: NodesTest): void {
     let count = 0;
     for (let id = 0; id < 3; id++) count += (await eventsOf(nodes.b, tenant, uuid(id))).length;
     assert.equal(count, 20);
+  });
+
+  test("states that one has cached are what the other has acknowledged or more", async (nodes) => {
+    const { a, b, tenants: { test: tenant }, pass } = nodes;
+    async function read(id: string) {
+      const request = { aggregateType: "order", id, synchronous: false };
+      return valueOf(await b.service.data.readAggregate(tenant, request));
+    }
+    /** How many events of each stream have been acknowledged. */
+    const acknowledged = new Map<string, number>();
+    async function write(id: string): Promise<void> {
+      valueOf(await a.service.data.writeEvents(tenant, noteWrite(id, "x")));
+      acknowledged.set(id, (acknowledged.get(id) ?? 0) + 1);
+    }
+    async function readOften(id: string): Promise<void> {
+      for (let again = 0; again < 3; again++) {
+        const least = acknowledged.get(id)!;
+        const { length, dataJson } = await read(id);
+        assert.ok(length >= least, `${length} events where ${least} were acknowledged`);
+        assert.equal(JSON.parse(dataJson).notes.length, length);
+      }
+    }
+    const ids = [1, 2, 3, 4].map(uuid);
+    const readers = [...ids, ...ids, ...ids];
+    await Promise.all(ids.map(write));
+    for (let round = 0; round < 40; round++) {
+      if (round % 10 === 0) pass(1_000);
+      const writing = round % 3 === 0 ? undefined : write(ids[round % ids.length]!);
+      await Promise.all([...readers.map(readOften), writing]);
+    }
+    valueOf(await a.service.erasure.request(tenant, erasureOf(`order:${ids[0]}`)));
+    await drainErasures(a.service);
+    const states = await Promise.all(readers.map(() => read(ids[0]!)));
+    for (const { dataJson } of states) assert.equal(JSON.parse(dataJson).notes, undefined);
   });
 
   test("a key raced with two bodies is recorded for one of them", async (nodes) => {

@@ -6,7 +6,7 @@
  */
 
 import { count, type Counters, newCounters } from "../../domain/measures/counters.ts";
-import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
+import type { StoredEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../../domain/reading.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
@@ -18,7 +18,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { loadSnapshot } from "../../store/streams/snapshots.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
-import { readEvent } from "../../store/streams/stream_events.ts";
+import { readHeadAfter } from "../../store/streams/stream_events.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import {
@@ -34,9 +34,17 @@ import {
   wasRewritten,
 } from "./fold_stream.ts";
 import { type HandlerRunners, refuseSlowModules } from "./fold_steps.ts";
+import { openLogMarks } from "./log_marks.ts";
 import { openSmallReader, type SmallReader } from "./read_small.ts";
 import type { ComputeRunner } from "./run_compute.ts";
-import { type CachedState, EMPTY_STATE, type StateCache, viewOfState } from "./state_cache.ts";
+import {
+  type CachedState,
+  EMPTY_STATE,
+  isUsable,
+  noteMarked,
+  type StateCache,
+  viewOfState,
+} from "./state_cache.ts";
 
 /** A state deserves a snapshot this many stored bytes after its base, or its own size if larger. */
 const SNAPSHOT_BYTES_MIN = 64 * 1024;
@@ -118,6 +126,7 @@ export function createAggregateReader(
     AggregateReaderParts,
 ): AggregateReader {
   const tools = { engine, host, ...runners };
+  const marks = openLogMarks(engine, host.monotonicMs);
   const foldShared = shareFolds(tools);
   const loading = new Map<string, ReturnType<typeof loadSnapshot>>();
 
@@ -146,14 +155,17 @@ export function createAggregateReader(
     ...[tenant, stream, type, options]: Parameters<AggregateReader["readState"]>
   ): Promise<Outcome<StateRead | undefined>> {
     const cached = findCached(tenant, stream, type, options);
-    const unchanged = cached && viewUnchanged(cached, type.foldHash);
+    const unchanged = cached &&
+      (viewUnchanged(cached, type.foldHash) ?? await viewMarked(cached, type.foldHash));
     if (unchanged !== undefined) return accept({ view: unchanged, bytesRead: 0 });
     const version = engine.durableVersion();
+    const mark = type.cached && !options.synchronous ? marks.mark(tenant, stream) : undefined;
     const read = await foldFrom(cached, { tenant, stream, type }, options);
     if (!read.ok) return read;
     const { head, stateJson, bytesRead } = read.value;
     if (head.length === 0) return ACCEPTED;
     if (cached !== undefined) noteSeen(cached, head, version);
+    if (mark !== undefined) noteMarked(findCached(tenant, stream, type, options), head, mark);
     return accept({ view: viewOfState(stateJson, head, type.foldHash), bytesRead });
   }
 
@@ -178,7 +190,7 @@ export function createAggregateReader(
       }
       const head = atLength === undefined
         ? newest
-        : await headAfter(tenant, stream, newest, atLength);
+        : await engine.snapshot((tx) => readHeadAfter(tx, tenant, stream, { newest, atLength }));
       if (head === undefined) return undefined;
       // A state of the past would only displace a newer one.
       const remembers = caching && head.length === newest.length;
@@ -231,23 +243,6 @@ export function createAggregateReader(
     return accept({ view: viewOfState(stateJson, head, type.foldHash), bytesRead });
   }
 
-  /**
-   * The head as far as a fold needs it, when the stream had `length` events; its bytes are those of
-   * all events. Undefined if the stream was rewritten meanwhile.
-   */
-  async function headAfter(
-    tenant: number,
-    stream: StreamKey,
-    newest: StreamHead,
-    length: number,
-  ): Promise<StreamHead | undefined> {
-    if (length === newest.length) return newest;
-    const place = { index: length - 1, generation: newest.generation };
-    const last = await engine.snapshot((tx) => readEvent(tx, tenant, stream, place));
-    if (last === undefined) return undefined;
-    return { ...newest, length, updatedAt: decodeEvent(last.raw).metadata.timestamp };
-  }
-
   function findCached(
     ...[tenant, stream, type, { synchronous }]: Parameters<AggregateReader["readFolded"]>
   ): CachedState | undefined {
@@ -272,6 +267,16 @@ export function createAggregateReader(
     if (version === undefined || version !== engine.durableVersion()) return;
     if (cached.length !== head.length || !isUsable(cached, head)) return;
     cached.seen = { version, createdAt: head.createdAt, updatedAt: head.updatedAt };
+  }
+
+  /** The cached state, if nothing has happened to its stream since its head was read. */
+  async function viewMarked(
+    { marked, stateJson, length, generation }: CachedState,
+    foldHash: string,
+  ): Promise<AggregateView | undefined> {
+    if (marked === undefined || !await marks.stands(marked.mark)) return undefined;
+    count(counters.stateReads, "memory");
+    return viewOfState(stateJson, { ...marked, length, generation }, foldHash);
   }
 
   /** Caches a folded state for the next read. */
@@ -387,8 +392,4 @@ function refuseLength(length: number, asked: number) {
 /** Whether the same fold would be refused again. */
 function isFinal(refusal: Refusal): boolean {
   return refusal.kind === "fold_budget_exceeded" && refusal.isOfTheMoment === undefined;
-}
-
-function isUsable(state: FoldedState, head: StreamHead): boolean {
-  return state.generation === head.generation && state.length <= head.length;
 }

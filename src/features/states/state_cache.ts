@@ -12,6 +12,8 @@ import type { AggregateView } from "../../domain/reading.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { FoldedState } from "./fold_stream.ts";
+import type { StreamHead } from "../../store/streams/stream_head.ts";
+import type { Mark } from "./log_marks.ts";
 
 /** The characters of state text kept in memory, in total and for one entry. */
 const CACHE_CHARACTERS_MAX = 48 * 1024 * 1024;
@@ -41,6 +43,8 @@ export interface CachedState extends FoldedState {
    * events.
    */
   seen?: { readonly version: number; readonly createdAt: number; readonly updatedAt: number };
+  /** The same for a store that other processes write to. */
+  marked?: { readonly mark: Mark; readonly createdAt: number; readonly updatedAt: number };
 }
 
 export interface StateCache {
@@ -78,6 +82,17 @@ export function openStateCache(): StateCache {
       states.set(`${tenant}/${stream}`, { length, bytes, generation, stateJson, foldHash });
     },
   };
+}
+
+/** Whether the state is of the stream's generation and not ahead of the head. */
+export function isUsable(state: FoldedState, head: StreamHead): boolean {
+  return state.generation === head.generation && state.length <= head.length;
+}
+
+/** Marks a state that the head says is complete. `mark`: from before the head was read. */
+export function noteMarked(cached: CachedState | undefined, head: StreamHead, mark: Mark): void {
+  if (cached?.length !== head.length || !isUsable(cached, head)) return;
+  cached.marked = { mark, createdAt: head.createdAt, updatedAt: head.updatedAt };
 }
 
 /** How a singleton without events reads, and every aggregate before its first event. */

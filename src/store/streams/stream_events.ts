@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
+import { decodeEvent } from "../../domain/event.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
@@ -195,6 +196,23 @@ export async function readEvent(
     ? [{ key: keys.segment(tenant, stream, index, generation), value }]
     : await tx.getRange(segmentsUpTo(tenant, stream, generation, index), LAST);
   return (await decodeSegments(tx, tenant, pairs, window))[0]?.[0];
+}
+
+/**
+ * The head as far as a fold needs it, when the stream had `atLength` events; its bytes are those of
+ * all events. Undefined if the stream was rewritten since the newest head was read.
+ */
+export async function readHeadAfter(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  { newest, atLength }: { readonly newest: StreamHead; readonly atLength: number },
+): Promise<StreamHead | undefined> {
+  if (atLength === newest.length) return newest;
+  const place = { index: atLength - 1, generation: newest.generation };
+  const last = await readEvent(tx, tenant, stream, place);
+  if (last === undefined) return undefined;
+  return { ...newest, length: atLength, updatedAt: decodeEvent(last.raw).metadata.timestamp };
 }
 
 /** The segments up to the index. If one of them holds the event there, it is the last. */

@@ -1,0 +1,178 @@
+/**
+ * Tells whether cached states are still current where other processes write too. Whatever changes
+ * a stream is in the commit log of its environment, so one read of what is new in the log answers
+ * for all states that are asked for in one turn of the event loop.
+ *
+ * A mark is taken before the head of a stream is read, and stands until the log tells of that
+ * stream. The head is not older than the part of the log that was known then, so what is new in
+ * the log contains everything that the head does not. A mark that stands after a read of the log
+ * which began after a request says that the state is what the request would find.
+ */
+
+import { createRecentMap } from "../../domain/recent_map.ts";
+import type { LogPlace } from "../../domain/feed/place.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { lastLogPlace, type LogRecord, readLog, readLogAt } from "../../store/feed/commit_log.ts";
+
+/** If more is new in the log, it costs more to read than the heads of some streams. */
+const RECORDS_MAX = 64;
+/** After that much was new, heads are read for so long. */
+const PAUSE_MS = 1_000;
+/** Fewer requests in one turn are answered as fast by the heads of their streams. */
+const REQUESTS_MIN = 3;
+/** After a turn with fewer, so many requests do not wait for the end of theirs to find out. */
+const SKIPPED = 15;
+const ENVIRONMENTS_MAX = 1_000;
+const MARKS_MAX = 50_000;
+
+/** Stands for a stream to which nothing has happened. */
+export interface Mark {
+  readonly follower: Follower;
+  isGone: boolean;
+}
+
+/** How far the log of an environment is known. */
+interface Follower {
+  readonly tenant: number;
+  place: LogPlace;
+  readonly marks: Map<StreamKey, Mark>;
+  /** Too much was new, or the log was cleared: its marks say nothing. */
+  isOver: boolean;
+  /** A read of the log that has not begun. */
+  next: Catching | undefined;
+  toSkip: number;
+}
+
+/** A read of the log for everybody who asks before it begins. */
+interface Catching {
+  requests: number;
+  hasBegun: boolean;
+  /** False: the log was not read. */
+  end: Promise<boolean>;
+}
+
+const NOT_KNOWN = Promise.resolve(false);
+const NO_NEWS = Promise.resolve(undefined);
+
+export interface LogMarks {
+  /** To be called before the head of the stream is read. Undefined: nothing can be said. */
+  mark(tenant: number, stream: StreamKey): Mark | undefined;
+  /** Whether nothing has happened to the stream between the mark and this call. */
+  stands(mark: Mark): Promise<boolean>;
+}
+
+/** For a store that no other process writes to: `durableVersion()` says more. */
+const NO_MARKS: LogMarks = { mark: () => undefined, stands: () => Promise.resolve(false) };
+
+/** @param nowMs a monotonic clock, in milliseconds. */
+export function openLogMarks(engine: Engine, nowMs: () => number): LogMarks {
+  if (!engine.capabilities.isShared) return NO_MARKS;
+  const followers = createRecentMap<number, Follower>(ENVIRONMENTS_MAX);
+  /** When an environment may be followed again. */
+  const pauses = createRecentMap<number, number>(ENVIRONMENTS_MAX);
+
+  /** The environments whose last place in the log is being read. */
+  const starting = new Set<number>();
+
+  async function start(tenant: number): Promise<void> {
+    starting.add(tenant);
+    const place = await engine.snapshot((tx) => lastLogPlace(tx, tenant))
+      .finally(() => starting.delete(tenant));
+    if (place === undefined) return;
+    const begun = { marks: new Map(), isOver: false, next: undefined, toSkip: 0 };
+    followers.set(tenant, { tenant, place, ...begun });
+  }
+
+  function mark(tenant: number, stream: StreamKey): Mark | undefined {
+    const follower = followers.get(tenant);
+    if (follower === undefined || follower.isOver) {
+      const now = nowMs();
+      if (starting.has(tenant) || (pauses.get(tenant) ?? -Infinity) > now) return undefined;
+      pauses.set(tenant, now + PAUSE_MS);
+      // If the store is away, the request that asks will find that itself.
+      start(tenant).catch(() => {});
+      return undefined;
+    }
+    let mark = follower.marks.get(stream);
+    if (mark === undefined) {
+      if (follower.marks.size >= MARKS_MAX) dropOldest(follower.marks);
+      follower.marks.set(stream, mark = { follower, isGone: false });
+    }
+    return mark;
+  }
+
+  async function stands(mark: Mark): Promise<boolean> {
+    const { follower } = mark;
+    if (mark.isGone || follower.isOver) return false;
+    if (follower.toSkip > 0) {
+      follower.toSkip--;
+      return false;
+    }
+    const catching = follower.next ?? catchUp(follower);
+    catching.requests++;
+    return await catching.end && !mark.isGone && !follower.isOver;
+  }
+
+  function catchUp(follower: Follower): Catching {
+    const catching: Catching = { requests: 0, hasBegun: false, end: NOT_KNOWN };
+    catching.end = readNews(follower, catching);
+    if (!catching.hasBegun) follower.next = catching;
+    return catching;
+  }
+
+  async function readNews(follower: Follower, catching: Catching): Promise<boolean> {
+    function begin(): void {
+      catching.hasBegun = true;
+      if (follower.next === catching) follower.next = undefined;
+    }
+    try {
+      const news = await engine.snapshot((tx) => {
+        // Whoever asks from now on needs a later read.
+        begin();
+        if (catching.requests < REQUESTS_MIN) {
+          follower.toSkip = SKIPPED;
+          return NO_NEWS;
+        }
+        const { tenant, place } = follower;
+        const page = { after: place, limit: RECORDS_MAX };
+        return Promise.all([readLog(tx, tenant, page), readLogAt(tx, tenant, place)]);
+      });
+      if (news === undefined) return false;
+      const [records, last] = news;
+      if (last === undefined || records.length === RECORDS_MAX) end(follower);
+      else for (const record of records) note(follower, record);
+      return true;
+    } finally {
+      begin();
+    }
+  }
+
+  function end(follower: Follower): void {
+    follower.isOver = true;
+    follower.marks.clear();
+    pauses.set(follower.tenant, nowMs() + PAUSE_MS);
+  }
+
+  return { mark, stands };
+}
+
+function dropOldest(marks: Map<StreamKey, Mark>): void {
+  for (const [stream, mark] of marks) {
+    mark.isGone = true;
+    marks.delete(stream);
+    return;
+  }
+}
+
+/** Reads of the log may end in another order than they began: the place only moves on. */
+function note(follower: Follower, { place, entries }: LogRecord): void {
+  const { marks } = follower;
+  for (const { stream } of entries) {
+    const mark = marks.get(stream);
+    if (mark === undefined) continue;
+    mark.isGone = true;
+    marks.delete(stream);
+  }
+  if (place > follower.place) follower.place = place;
+}

@@ -15,12 +15,18 @@ const OTHERS = 0o077;
 const SECRET_BYTES = 32;
 const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
+interface CredentialsFile extends CredentialsPlace {
+  readonly path: string;
+  /** Writes where the server is now, if that is elsewhere than the file says. */
+  moveTo(urlsOf: (slug: string) => Credentials["base_urls"]): Promise<void>;
+}
+
 /**
  * The API keys of the first start, in `credentials.json`. Until they are valid, the file's name
  * ends in the id of their instance and `.pending`, because several processes may share a
  * folder.
  */
-export function credentialsFile(dataDir: string): CredentialsPlace & { readonly path: string } {
+export function credentialsFile(dataDir: string): CredentialsFile {
   const path = `${dataDir}/${CREDENTIALS}`;
   const pendingPath = (instanceId: string) => `${path}.${instanceId}${PENDING}`;
 
@@ -52,6 +58,16 @@ export function credentialsFile(dataDir: string): CredentialsPlace & { readonly 
         if (published?.instance_id !== instanceId) throw error;
       }
       await syncFolder(dataDir);
+    },
+    async moveTo(urlsOf) {
+      const published = parseCredentials(await readIfThere(path));
+      if (published === undefined) return;
+      const base_urls = urlsOf(published.slug);
+      if (JSON.stringify(base_urls) === JSON.stringify(published.base_urls)) return;
+      await writePrivateFile(
+        path,
+        JSON.stringify({ ...published, base_urls }, undefined, 2) + "\n",
+      );
     },
     async discardPending(instanceId) {
       try {

@@ -184,6 +184,8 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     runWorker(worker, host, counters.workerFailures, watch)
   );
   const endWatch = watchThread(watch, host);
+  // A restored or moved folder names the server of before.
+  if (server !== undefined) await credentials.moveTo((slug) => baseUrls(config, slug));
   const hasFile = await credentials.readPublished() !== undefined;
   announce(config, server, [
     tellKeys(config, first, hasFile ? credentials.path : undefined),

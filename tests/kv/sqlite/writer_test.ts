@@ -78,8 +78,8 @@ async function withCopy(
   change: (folder: string) => void = () => {},
 ): Promise<void> {
   await withFolder(async (copy) => {
-    for (const { name } of Deno.readDirSync(folder)) {
-      if (!name.endsWith("-shm")) Deno.copyFileSync(join(folder, name), join(copy, name));
+    for (const { name, isFile } of Deno.readDirSync(folder)) {
+      if (isFile && !name.endsWith("-shm")) Deno.copyFileSync(join(folder, name), join(copy, name));
     }
     change(copy);
     const engine = openSqliteEngine({ path: join(copy, STORE) });

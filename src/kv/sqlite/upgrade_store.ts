@@ -30,13 +30,15 @@ const STORE_FILES = ["", "-wal", "-redo1", "-redo2", "-pages"] as const;
 const FREE_BYTES_MIN = 64 * 1024 * 1024;
 
 /**
- * Copies the files of a store that an earlier build wrote, or may have written, to a folder beside
- * it. Call it before SQLite opens the store. A copy that is there already is left as it is.
+ * Copies the files of a store that an earlier build wrote to a folder beside it. Call it before
+ * SQLite opens the store. A copy that is there already is left as it is. A store that was killed
+ * before its first checkpoint, some megabytes at most, does not tell its format and is not copied.
  * @returns the folder; undefined if no copy is needed.
  * @throws {Error} when the disk has no room for it.
  */
 export function copyBeforeUpgrade(path: string): string | undefined {
-  if (movedFormat(path) === FORMAT) return undefined;
+  const format = movedFormat(path);
+  if (format === undefined || format === FORMAT) return undefined;
   const files = STORE_FILES.map((ending) => `${path}${ending}`)
     .map((file) => ({ file, bytes: sizeOf(file) }));
   const bytes = files.reduce((sum, one) => sum + (one.bytes ?? 0), 0);

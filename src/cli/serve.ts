@@ -185,7 +185,13 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   );
   const endWatch = watchThread(watch, host);
   // A restored or moved folder names the server of before.
-  if (server !== undefined) await credentials.moveTo((slug) => baseUrls(config, slug));
+  if (server !== undefined) {
+    await credentials.moveTo((slug) => baseUrls(config, slug)).catch((error) => {
+      // A full disk, say. Commands then need the address.
+      const reason = reasonOf(error);
+      host.log("warn", "The address could not be written", { path: credentials.path, reason });
+    });
+  }
   const hasFile = await credentials.readPublished() !== undefined;
   announce(config, server, [
     tellKeys(config, first, hasFile ? credentials.path : undefined),

@@ -8,14 +8,21 @@ import type { Bytes } from "../../../src/kv/engine.ts";
 import { checkSqliteFile } from "../../../src/kv/sqlite/check_file.ts";
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 
+const CLOSED = new URL("../../golden/stores/format_6_closed/", import.meta.url);
 const KILLED = new URL("../../golden/stores/format_4_killed/", import.meta.url);
 const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xfe) };
 
-async function withKilled(body: (folder: string, path: string) => Promise<void>): Promise<void> {
+type Body = (folder: string, path: string) => Promise<void>;
+
+function withKilled(body: Body): Promise<void> {
+  return withStore(KILLED, body);
+}
+
+async function withStore(store: URL, body: Body): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "daybook_upgrade_" });
   try {
-    for await (const { name } of Deno.readDir(KILLED)) {
-      const packed = await Deno.open(new URL(name, KILLED));
+    for await (const { name } of Deno.readDir(store)) {
+      const packed = await Deno.open(new URL(name, store));
       const unpacked = packed.readable.pipeThrough(new DecompressionStream("gzip"));
       await Deno.writeFile(`${folder}/${name.replace(/\.gz$/, "")}`, unpacked);
     }
@@ -46,7 +53,7 @@ Deno.test("what a build before left in a redo log without a name goes into the s
 });
 
 Deno.test("a store of an earlier build is copied as it was before it is upgraded, once", async () => {
-  await withKilled(async (folder, path) => {
+  await withStore(CLOSED, async (folder, path) => {
     const before = new Map(
       [...Deno.readDirSync(folder)].map((
         { name },

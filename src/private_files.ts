@@ -15,7 +15,7 @@ const OTHERS = 0o077;
 const SECRET_BYTES = 32;
 const SECRET_TEXT = /^[0-9a-f]{64}$/;
 
-interface CredentialsFile extends CredentialsPlace {
+export interface CredentialsFile extends CredentialsPlace {
   readonly path: string;
   /** Writes where the server is now, if that is elsewhere than the file says. */
   moveTo(urlsOf: (slug: string) => Credentials["base_urls"]): Promise<void>;

@@ -33,7 +33,7 @@ import { CAPABILITIES } from "../kv/capabilities.ts";
 import type { Bytes, Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/calls.ts";
 import { openEngine, storePlace } from "../kv/open_engine.ts";
-import { credentialsFile, readPrivateFiles } from "../private_files.ts";
+import { type CredentialsFile, credentialsFile, readPrivateFiles } from "../private_files.ts";
 import { canLimitMemory, LIMITER_PATH } from "../runners/memory_limit.ts";
 import { prepareFeed } from "../features/feed/fill_feed.ts";
 import { createService, type Service } from "../features/service.ts";
@@ -177,6 +177,15 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     : undefined;
   await checkDevKeys(engine, host, config.devKeys);
   if (config.devKeys) host.log("warn", DEV_KEYS_WARNING);
+  // All that is told is read before a client can find the server ready.
+  const restored = await service.backup.readRestored();
+  // The file of a restored deployment names the server that was backed up.
+  if (config.roles.api && restored.paused) await writeAddress(config, host, credentials);
+  const hasFile = await credentials.readPublished() !== undefined;
+  const about = [
+    tellKeys(config, first, hasFile ? credentials.path : undefined),
+    tellRestored(restored),
+  ];
   const watch = newThreadWatch(counters.loopDelaySeconds, host.monotonicMs());
   const settings = { tls, tracer, watch };
   const server = config.roles.api ? await listen(config, host, service, settings) : undefined;
@@ -184,21 +193,23 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
     runWorker(worker, host, counters.workerFailures, watch)
   );
   const endWatch = watchThread(watch, host);
-  // A restored or moved folder names the server of before.
-  if (server !== undefined) {
-    await credentials.moveTo((slug) => baseUrls(config, slug)).catch((error) => {
-      // A full disk, say. Commands then need the address.
-      const reason = reasonOf(error);
-      host.log("warn", "The address could not be written", { path: credentials.path, reason });
-    });
-  }
-  const hasFile = await credentials.readPublished() !== undefined;
-  announce(config, server, [
-    tellKeys(config, first, hasFile ? credentials.path : undefined),
-    tellRestored(await service.backup.readRestored()),
-  ]);
+  announce(config, server, about);
   archive?.begin(Number(version), () => beginBackup(service));
   return { engine, access, service, server, workers, endWatch, archive };
+}
+
+async function writeAddress(
+  config: Config,
+  host: Host,
+  credentials: CredentialsFile,
+): Promise<void> {
+  try {
+    await credentials.moveTo((slug) => baseUrls(config, slug));
+  } catch (error) {
+    // The disk is full, say. Commands then need the address.
+    const reason = reasonOf(error);
+    host.log("warn", "The address could not be written", { path: credentials.path, reason });
+  }
 }
 
 function beginBackup({ backup }: Service): AsyncIterable<Bytes> {

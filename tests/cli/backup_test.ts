@@ -67,9 +67,9 @@ function openReceiver() {
   return receiver;
 }
 
-/** The commands find the server by its folder alone, on whatever port it is. */
-function envOf({ dataDir }: ServerProcess): Record<string, string> {
-  return { DAYBOOK_DATA_DIR: dataDir };
+function envOf({ dataDir, baseUrls }: ServerProcess): Record<string, string> {
+  const { hostname, port } = new URL(baseUrls.production);
+  return { DAYBOOK_DATA_DIR: dataDir, DAYBOOK_HOST: hostname, DAYBOOK_PORT: port };
 }
 
 interface Entry {
@@ -166,7 +166,8 @@ Deno.test("a restored deployment is that of the backup, waits, and goes on when 
     assert.deepEqual((await reactions()).body.paused_by, "restore");
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     assert.deepEqual(receiver.heard, [], "nothing is sent while it waits");
-    const resumed = await runCli(["resume"], { env: envOf(second) });
+    // By its folder alone: the file there names the address of this server, not of the first.
+    const resumed = await runCli(["resume"], { env: { DAYBOOK_DATA_DIR: second.dataDir } });
     assert.equal(resumed.code, 0, resumed.stderr);
     assert.match(resumed.stdout, /goes on from/);
     await until(() => new Set(receiver.heard).size === 21, "all deliveries", 20_000);

@@ -6,7 +6,7 @@
 
 import type { Config } from "../config.ts";
 import { ENVIRONMENTS } from "../domain/tenant.ts";
-import type { JsonObject } from "../domain/json.ts";
+import { ERASED_TYPE } from "../domain/erasure/marker.ts";
 import { splitStreamKey, type StreamKey } from "../domain/identifier.ts";
 import { checkStore } from "../features/checks/check_store.ts";
 import { type Host, systemHost } from "../host.ts";
@@ -80,19 +80,23 @@ async function check(
   options: DrillOptions,
   progress: Progress,
 ): Promise<Omit<Drilled, "moment">> {
-  progress.say("Checking the restored store");
   const engine = await openEngine(config, host);
-  try {
-    const { faults, streams } = await checkStore(engine, false);
-    const found = faults.map(({ place, subject, fault }) => `${place}: ${subject}: ${fault}`);
-    progress.say("Comparing with the server");
-    const heads = await compareHeads(host, engine, options);
-    await engine.close();
-    const all = [...found, ...heads.faults, ...checkStoreFile(config)];
-    return { streams, compared: heads.compared, faults: all };
-  } finally {
-    await engine.close();
-  }
+  const checked = await checkOpen(host, engine, options, progress).finally(() => engine.close());
+  return { ...checked, faults: [...checked.faults, ...checkStoreFile(config)] };
+}
+
+async function checkOpen(
+  host: Host,
+  engine: Engine,
+  options: DrillOptions,
+  progress: Progress,
+): Promise<Omit<Drilled, "moment">> {
+  progress.say("Checking the restored store");
+  const { faults, streams } = await checkStore(engine, false);
+  const found = faults.map(({ place, subject, fault }) => `${place}: ${subject}: ${fault}`);
+  progress.say("Comparing with the server");
+  const heads = await compareHeads(host, engine, options);
+  return { streams, compared: heads.compared, faults: [...found, ...heads.faults] };
 }
 
 /** Compares some streams of each environment with what the server has. */
@@ -158,7 +162,7 @@ async function compareHead(
   { session, engine, tenant, instance }: Compared,
   key: StreamKey,
 ): Promise<string | undefined> {
-  const { length, tip, generation } = await engine.snapshot((tx) => readHead(tx, tenant, key));
+  const { length, tip } = await engine.snapshot((tx) => readHead(tx, tenant, key));
   if (length === 0) return undefined;
   const { type, id } = splitStreamKey(key);
   const before = length === 1 ? undefined : String(length - 2).padStart(EVENT_ID_DIGITS, "0");
@@ -170,15 +174,19 @@ async function compareHead(
   });
   // A type that is no longer in the spec cannot be read.
   if (!answer.ok) return answer.failure.status === 404 ? undefined : answer.failure.error;
-  const [event] = answer.body.data as JsonObject[];
-  if (event === undefined) return `the server has fewer than its ${length} events`;
-  // An erasure gives a stream another chain.
-  const isErased = event.event === null || generation > 0;
-  if (event.hash === tip || isErased) return undefined;
+  const [last] = answer.body.data as unknown as ListedEvent[];
+  if (last === undefined) return `the server has fewer than its ${length} events`;
+  // An erasure since then has given the stream another chain.
+  if (last.hash === tip || last.event.type === ERASED_TYPE) return undefined;
   return `event ${length - 1} is another one on the server`;
 }
 
 const EVENT_ID_DIGITS = 12;
+
+interface ListedEvent {
+  readonly hash: string;
+  readonly event: { readonly type: string };
+}
 
 /** For the textfile collector of a Prometheus node exporter. */
 async function writeMetrics(path: string, host: Host, { faults, compared }: Drilled) {

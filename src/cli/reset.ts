@@ -3,6 +3,7 @@
  * that empties an environment; what it has is erasure, after which each stream holds markers.
  */
 
+import { ERASED_TYPE } from "../domain/erasure/marker.ts";
 import { isJsonObject, type JsonObject } from "../domain/json.ts";
 import { askLine, requireTerminal } from "./ask_person.ts";
 import { counted } from "./show_data_check.ts";
@@ -114,5 +115,5 @@ async function isErased(session: Session, key: string): Promise<boolean> {
   const path = `/${type}/${encodeURIComponent(id)}/events`;
   const { data } = await session.data({ path, query: { count: 1, direction: "backwards" } });
   const [last] = data as unknown as readonly { readonly event: { readonly type: string } }[];
-  return last?.event.type === "_was_tombstoned";
+  return last?.event.type === ERASED_TYPE;
 }

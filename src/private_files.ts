@@ -5,6 +5,7 @@
 
 import type { Credentials, CredentialsPlace } from "./features/access/bootstrap.ts";
 import type { PrivateFile } from "./features/backup/write_backup.ts";
+import { syncNamesIn, writeAll } from "./files.ts";
 import type { Host } from "./host.ts";
 
 const CREDENTIALS = "credentials.json";
@@ -57,7 +58,7 @@ export function credentialsFile(dataDir: string): CredentialsFile {
         const published = parseCredentials(await readIfThere(path));
         if (published?.instance_id !== instanceId) throw error;
       }
-      await syncFolder(dataDir);
+      await syncNamesIn(dataDir);
     },
     async moveTo(urlsOf) {
       const published = parseCredentials(await readIfThere(path));
@@ -137,7 +138,7 @@ export async function readOrMakeJwtSecret(dataDir: string, host: Host): Promise<
   try {
     // Unlike a rename, a link never replaces a file that another process made meanwhile.
     await Deno.link(made, path);
-    await syncFolder(dataDir);
+    await syncNamesIn(dataDir);
   } catch (error) {
     if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
   } finally {
@@ -166,24 +167,13 @@ async function writePrivateFile(path: string, text: string): Promise<void> {
   try {
     // `mode` applies only if the file did not exist.
     await Deno.chmod(part, OWNER_ONLY);
-    const bytes = new TextEncoder().encode(text);
-    for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+    await writeAll(file, new TextEncoder().encode(text));
     await file.sync();
   } finally {
     file.close();
   }
   await Deno.rename(part, path);
-  await syncFolder(folder);
-}
-
-/** Makes a rename survive a power cut. */
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await Deno.open(folder, { read: true });
-  try {
-    await handle.sync();
-  } finally {
-    handle.close();
-  }
+  await syncNamesIn(folder);
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

@@ -70,8 +70,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   // The archive of the embedded store: its files, and finding a moment in them.
+  "src/files.ts": { imports: [] },
   "src/archive": {
-    imports: ["src/domain"],
+    imports: ["src/domain", "src/files.ts"],
     types: ["src/kv/engine.ts", "src/host.ts", "src/config.ts"],
     packages: { "node:zlib": ["src/archive/archive_files.ts"] },
   },
@@ -100,7 +101,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/features"],
     },
   },
-  "src/private_files.ts": { imports: [], types: ["src/features", "src/host.ts"] },
+  "src/private_files.ts": { imports: ["src/files.ts"], types: ["src/features", "src/host.ts"] },
   "src/workers": { imports: ["src/domain"], types: ["src/features/service.ts", "src/host.ts"] },
   "src/http": {
     imports: ["src/domain"],

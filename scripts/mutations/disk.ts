@@ -285,8 +285,8 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/sqlite/backup/restore_store.ts", BACKUP, [
     [
       "a restored store counts on from the version of its backup",
-      "const version = Math.max(prepareMoment(db)().version + 1, versionMin);",
-      "const version = prepareMoment(db)().version + Math.min(1, versionMin);",
+      "const version = Math.max(readMoment().version + 1, versionMin);",
+      "const version = readMoment().version + Math.min(1, versionMin);",
     ],
     [
       "a restored store may lack pages",

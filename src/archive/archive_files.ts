@@ -66,6 +66,15 @@ export function listArchive(folder: string): ArchiveFile[] {
   return files.sort((a, b) => a.version - b.version || a.timeMs - b.timeMs);
 }
 
+/** The logs that may have commits after a version. */
+export function logsFrom(files: readonly ArchiveFile[], version: number): ArchiveFile[] {
+  const logs = files.filter(({ kind }) => kind === "log");
+  return logs.filter((_, at) => {
+    const next = logs[at + 1];
+    return next === undefined || next.version > version;
+  });
+}
+
 const TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z$/;
 
 /** How long the change is in a log. */

@@ -10,6 +10,7 @@
 import { readBackup } from "../domain/backup/read_backup.ts";
 import type { ArchiveMeasure } from "../domain/measures/store_measure.ts";
 import type { ArchiveSettings } from "../config.ts";
+import { readChunks, syncNamesIn, writeAll } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { Bytes, Change, DurableListener } from "../kv/engine.ts";
 import {
@@ -18,6 +19,7 @@ import {
   fileName,
   listArchive,
   LOG_MAGIC,
+  logsFrom,
   readCommits,
 } from "./archive_files.ts";
 
@@ -148,7 +150,7 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
     const path = `${folder}/${fileName("log", version, host.nowMs())}`;
     const file = await Deno.open(path, { createNew: true, write: true, mode: OWNER_ONLY });
     await writeAll(file, LOG_MAGIC);
-    await syncFolder(folder);
+    await syncNamesIn(folder);
     return { path, file, bytes: LOG_MAGIC.length, version };
   }
 
@@ -165,7 +167,7 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
       const version = await verify(part);
       const path = `${folder}/${fileName("full", version, timeMs)}`;
       await Deno.rename(part, path);
-      await syncFolder(folder);
+      await syncNamesIn(folder);
       if (version >= missing) missing = -1;
       fullAtMs = timeMs;
       host.log("info", "The archive has a new full backup", { path });
@@ -185,19 +187,16 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
     const limitMs = host.nowMs() - keepDays * MS_PER_DAY;
     const first = files.findLast(({ kind, timeMs }) => kind === "full" && timeMs <= limitMs);
     if (first === undefined) return;
-    const logs = files.filter(({ kind }) => kind === "log");
-    for (const [at, file] of logs.entries()) {
-      const next = logs[at + 1];
-      if (next !== undefined && next.version <= first.version) await Deno.remove(file.path);
-    }
-    for (const { kind, path, version } of files) {
-      if (kind === "full" && version < first.version) await Deno.remove(path);
+    const needed = new Set(logsFrom(files, first.version));
+    for (const file of files) {
+      const isNeeded = file.kind === "full" ? file.version >= first.version : needed.has(file);
+      if (!isNeeded) await Deno.remove(file.path);
     }
   }
 
   /** Reads a full backup again, as it is on the disk. Returns the version that it shows. */
   async function verify(path: string): Promise<number> {
-    for await (const item of readBackup((await Deno.open(path)).readable)) {
+    for await (const item of readBackup(readChunks(path))) {
       if (item.kind === "end") return Number(item.end.version);
       await host.yieldTurn();
     }
@@ -270,8 +269,6 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
 /** The last commit of the archive of a store that was at this version. */
 async function findEnd(folder: string, version: number): Promise<number> {
   const files = listArchive(folder).filter((file) => file.version <= version);
-  const newest = files.at(-1);
-  if (newest === undefined) return -1;
   let end = files.findLast(({ kind }) => kind === "full")?.version ?? -1;
   const last = files.findLast(({ kind }) => kind === "log");
   if (last !== undefined) {
@@ -285,15 +282,6 @@ async function writeFile(path: string, bytes: AsyncIterable<Bytes>): Promise<voi
   using file = await Deno.open(path, options);
   for await (const chunk of bytes) await writeAll(file, chunk);
   await file.sync();
-}
-
-async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
-}
-
-async function syncFolder(path: string): Promise<void> {
-  using folder = await Deno.open(path, { read: true });
-  await folder.sync();
 }
 
 function reasonOf(error: unknown): string {

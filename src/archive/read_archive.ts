@@ -9,6 +9,7 @@ import {
   type ArchiveFile,
   changeBytes,
   listArchive,
+  logsFrom,
   readCommits,
 } from "./archive_files.ts";
 
@@ -103,15 +104,6 @@ export async function planRestore(folder: string, atMs = Infinity): Promise<Rest
       }
     },
   };
-}
-
-/** The logs that may have commits after a version. */
-function logsFrom(files: readonly ArchiveFile[], version: number): ArchiveFile[] {
-  const logs = files.filter(({ kind }) => kind === "log");
-  return logs.filter((_, at) => {
-    const next = logs[at + 1];
-    return next === undefined || next.version > version;
-  });
 }
 
 /** The commits after a version, up to the first that is missing. */

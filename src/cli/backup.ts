@@ -10,7 +10,7 @@ import { type Host, systemHost } from "../host.ts";
 import type { Engine } from "../kv/engine.ts";
 import { readPrivateFiles } from "../private_files.ts";
 import { readClientSettings } from "./client_settings.ts";
-import { createExportFile, readChunks } from "./export_file.ts";
+import { createExportFile, readInput } from "./export_file.ts";
 import { findServer } from "./find_server.ts";
 import { openOutput, type Output, type Progress } from "./output.ts";
 import { openStream } from "./remote.ts";
@@ -119,7 +119,7 @@ async function save(
 
 async function verify(path: string, output: Output): Promise<void> {
   try {
-    const summary = await summarize(readChunks(path));
+    const summary = await summarize(readInput(path));
     output.result({ file: path, ...summary }, () => `${path} is whole: ${describe(summary)}`);
   } catch (error) {
     const error_type = error instanceof BackupDamaged ? "damaged" : "failed";

@@ -3,6 +3,8 @@
  * environment. It gets its name only once it is complete and synced.
  */
 
+import { readChunks, syncNamesIn, writeAll } from "../files.ts";
+
 const OWNER_ONLY = 0o600;
 /** In place of a file name: standard output, or standard input for an import. */
 export const STANDARD_STREAM = "-";
@@ -34,7 +36,7 @@ export async function createExportFile(path: string): Promise<ExportFile> {
       // Hours may have passed since the name was checked.
       await refuseExisting(path);
       await Deno.rename(part, path);
-      await syncFolder(folderOf(path));
+      await syncNamesIn(folderOf(path));
     },
     async discard() {
       if (isOpen) file.close();
@@ -43,18 +45,9 @@ export async function createExportFile(path: string): Promise<ExportFile> {
   };
 }
 
-const CHUNK_BYTES = 1024 * 1024;
-
-/** The bytes of a file, or of standard input, in chunks of up to 1 MiB. */
-export async function* readChunks(path: string): AsyncGenerator<Uint8Array> {
-  if (path === STANDARD_STREAM) return yield* Deno.stdin.readable;
-  using file = await Deno.open(path, { read: true });
-  for (;;) {
-    const chunk = new Uint8Array(CHUNK_BYTES);
-    const read = await file.read(chunk);
-    if (read === null) return;
-    yield chunk.subarray(0, read);
-  }
+/** The bytes of a file, or of standard input. */
+export function readInput(path: string): AsyncIterable<Uint8Array> {
+  return path === STANDARD_STREAM ? Deno.stdin.readable : readChunks(path);
 }
 
 function standardOutput(): ExportFile {
@@ -63,13 +56,6 @@ function standardOutput(): ExportFile {
     publish: () => Promise.resolve(),
     discard: () => Promise.resolve(),
   };
-}
-
-async function writeAll(
-  file: { write(bytes: Uint8Array): Promise<number> },
-  bytes: Uint8Array,
-): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
 }
 
 async function refuseExisting(path: string): Promise<void> {
@@ -83,13 +69,4 @@ async function refuseExisting(path: string): Promise<void> {
 function folderOf(path: string): string {
   const slash = path.lastIndexOf("/");
   return slash === -1 ? "." : path.slice(0, slash + 1);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await Deno.open(path, { read: true });
-  try {
-    await folder.sync();
-  } finally {
-    folder.close();
-  }
 }

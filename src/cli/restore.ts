@@ -15,7 +15,7 @@ import type { Bytes, Engine } from "../kv/engine.ts";
 import { restoreStore } from "../kv/open_engine.ts";
 import { writePrivateFiles } from "../private_files.ts";
 import { tombstoneIn } from "../store/tombstones.ts";
-import { readChunks } from "./export_file.ts";
+import { readInput } from "./export_file.ts";
 import { openOutput, type Output, type Progress } from "./output.ts";
 import { EXIT_MISUSED, reasonOf, settingsOrExit } from "./settings.ts";
 
@@ -100,9 +100,9 @@ interface Wish extends Pick<RestoreOptions, "resume"> {
 }
 
 export async function restoreFrom(source: Source, wish: Wish): Promise<Restored> {
-  if ("file" in source) return await restoreBackup(readChunks(source.file), wish);
+  if ("file" in source) return await restoreBackup(readInput(source.file), wish);
   const plan = await planRestore(source.archive, source.atMs);
-  return await restoreBackup(readChunks(plan.full.path), wish, plan);
+  return await restoreBackup(readInput(plan.full.path), wish, plan);
 }
 
 async function restoreBackup(

@@ -52,6 +52,13 @@ export function pack(elements: readonly TupleElement[]): Bytes {
   return packed;
 }
 
+/** The first key after `key`. */
+export function keyAfter(key: Bytes): Bytes {
+  const next = newBytes(key.length + 1);
+  next.set(key);
+  return next;
+}
+
 /** All keys that extend the tuple by at least one element; not the tuple itself. */
 export function rangeOf(elements: readonly TupleElement[]): KeyRange {
   const prefix = pack(elements);

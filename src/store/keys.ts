@@ -6,8 +6,7 @@
  */
 
 import type { Bytes, KeyRange } from "../kv/engine.ts";
-import { newBytes } from "../kv/slab.ts";
-import { pack, rangeOf, rangeWith, unpack } from "../kv/tuple.ts";
+import { keyAfter, pack, rangeOf, rangeWith, unpack } from "../kv/tuple.ts";
 import { deploymentKeys } from "./deployment_keys.ts";
 import { kind } from "./key_kinds.ts";
 import { fromTreeOrder, inTreeOrder } from "./audit/tree_order.ts";
@@ -301,9 +300,4 @@ export const keys = {
     rangeOf([tenant, kind.recurring, ...(hour === undefined ? [] : [hour])]),
 } as const;
 
-/** The first key after `key`. */
-export function keyAfter(key: Bytes): Bytes {
-  const next = newBytes(key.length + 1);
-  next.set(key);
-  return next;
-}
+export { keyAfter };

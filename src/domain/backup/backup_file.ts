@@ -43,7 +43,7 @@ export interface BackupEnd {
   readonly sha256: string;
 }
 
-export const HASH_BYTES = 32;
+const HASH_BYTES = 32;
 const LENGTH_AT = 1;
 const HASH_AT = LENGTH_AT + 4;
 export const FRAME_HEAD_BYTES = HASH_AT + HASH_BYTES;

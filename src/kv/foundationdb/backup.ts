@@ -37,6 +37,7 @@ import {
 } from "../engine.ts";
 import { isSameKey } from "../key_map.ts";
 import { viewOf } from "../slab.ts";
+import { keyAfter } from "../tuple.ts";
 import { stampBytes } from "../transaction/buffered_transaction.ts";
 import {
   apartPrefix,
@@ -50,6 +51,7 @@ import {
   heartbeatKey,
   keysUnder,
   laterChanges,
+  numbered,
   readStoredChanges,
   type StoredChange,
 } from "./changes.ts";
@@ -160,7 +162,7 @@ async function begin(engine: Store, run: Run): Promise<void> {
       // What a node may have captured after others had cleared the store without telling.
       tx.clearRange(backupSpace);
       tx.set(flagKey, id);
-      tx.set(heartbeatKey, heartbeatOf(id, 0));
+      tx.set(heartbeatKey, numbered(id, 0));
     });
     if (found === undefined) return;
     for (let waitedMs = 0; waitedMs < pace.silenceMs; waitedMs += pace.beatMs / 2) {
@@ -191,17 +193,11 @@ async function end(engine: Store, id: Bytes): Promise<void> {
 async function beat(engine: Store, run: Run, count: number): Promise<void> {
   try {
     await engine.transact(async (tx) => {
-      if (await isOurs(tx, run.id)) tx.set(heartbeatKey, heartbeatOf(run.id, count));
+      if (await isOurs(tx, run.id)) tx.set(heartbeatKey, numbered(run.id, count));
     });
   } catch {
     // See above.
   }
-}
-
-function heartbeatOf(id: Bytes, count: number): Bytes {
-  const value = chainBytes(id, new Uint8Array(4));
-  viewOf(value).setUint32(id.length, count);
-  return value;
 }
 
 async function isOurs(tx: Pick<ReadTransaction, "get">, id: Bytes): Promise<boolean> {
@@ -319,7 +315,7 @@ async function* takeChanges(
       }
       commit ??= { stamp, parts: [] };
       commit.parts.push(value);
-      copy.taken = chainBytes(key, Uint8Array.of(0));
+      copy.taken = keyAfter(key);
     }
     const isLast = !isCut(records, run);
     if (isLast && commit !== undefined) commits.push(commit);

@@ -181,6 +181,13 @@ export function partNumber(number: number): Bytes {
   return Uint8Array.of(number >> 8, number & 0xff);
 }
 
+/** An id and a count, for records that change while their id stays. */
+export function numbered(id: Bytes, count: number): Bytes {
+  const value = chainBytes(id, new Uint8Array(4));
+  viewOf(value).setUint32(id.length, count);
+  return value;
+}
+
 export function chainBytes(...parts: readonly Bytes[]): Bytes {
   const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -8,15 +8,20 @@
  * has no changes; its version is the moment of the backup.
  */
 
-import { type BackupPiece, type Bytes, type Engine, EngineUnavailable } from "../engine.ts";
-import type { Transaction } from "../engine.ts";
+import {
+  type BackupPiece,
+  type Bytes,
+  type Engine,
+  EngineUnavailable,
+  type Transaction,
+} from "../engine.ts";
 import { isSameKey } from "../key_map.ts";
 import { viewOf } from "../slab.ts";
 import {
-  chainBytes,
   changeKinds,
   type ChangeWriter,
   dataRange,
+  numbered,
   openChangeWriter,
   readStoredChanges,
   restoringKey,
@@ -116,7 +121,7 @@ async function claim(engine: Engine, id: Bytes): Promise<void> {
     const mark = await tx.get(restoringKey);
     if (mark !== undefined) tx.clearRange(dataRange);
     else if ((await tx.getRange(dataRange, { limit: 1 })).length > 0) return true;
-    tx.set(restoringKey, markOf(id, 0));
+    tx.set(restoringKey, numbered(id, 0));
     return false;
   });
   if (!isUsed) return;
@@ -180,7 +185,7 @@ async function refuseEarlier(piece: Piece, parts: RestoreParts): Promise<void> {
 async function apply(engine: Engine, id: Bytes, piece: Piece, number?: number): Promise<void> {
   await ifOurs(engine, id, (tx, mark) => {
     if (number !== undefined) {
-      const next = markOf(id, number);
+      const next = numbered(id, number);
       if (isSameKey(mark, next)) return;
       tx.set(restoringKey, next);
     }
@@ -216,12 +221,6 @@ async function ifOurs(
     }
     write(tx, mark);
   });
-}
-
-function markOf(id: Bytes, changed: number): Bytes {
-  const mark = chainBytes(id, new Uint8Array(4));
-  viewOf(mark).setUint32(id.length, changed);
-  return mark;
 }
 
 /** A cluster may be away for some seconds, or store more slowly than this loads. */

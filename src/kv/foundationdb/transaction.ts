@@ -40,7 +40,7 @@ import { ownWritesIn, readWholeRange } from "./range.ts";
 import type { SharedClient, SharedReads } from "./shared_reads.ts";
 import type { Stalls, Tracked } from "./stalls.ts";
 import { hashOf } from "../key_map.ts";
-import { newBytes } from "../slab.ts";
+import { keyAfter } from "../tuple.ts";
 import * as own from "../transaction/buffered_transaction.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
@@ -169,7 +169,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     const client = this.#own();
     for (const { key } of this.guards.keys.entries) {
       const begin = this.#prefixed(key);
-      client.guard({ begin, end: keyBehind(begin) });
+      client.guard({ begin, end: keyAfter(begin) });
     }
     for (const range of this.guards.ranges) client.guard(this.#stored(range));
     for (const range of this.buffer.cleared) client.clearRange(this.#stored(range));
@@ -193,7 +193,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     }
     if (!writesData(buffer)) return;
     const begin = this.#prefixed(flagKey);
-    client.guard({ begin, end: keyBehind(begin) });
+    client.guard({ begin, end: keyAfter(begin) });
     for (const [number, part] of this.#captured.entries()) {
       client.setStamped(this.#prefixed(capturedPrefix), partNumber(number), part);
     }
@@ -362,13 +362,6 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     const start = this.home.prefix.length;
     return pairs.map(({ key, value }) => ({ key: key.subarray(start), value }));
   }
-}
-
-/** The next key after one. */
-function keyBehind(key: Bytes): Bytes {
-  const behind = newBytes(key.length + 1);
-  behind.set(key);
-  return behind;
 }
 
 function describeFailure(kind: ReadFailure, cause: unknown): Error {

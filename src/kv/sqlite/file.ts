@@ -6,7 +6,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { dirname } from "node:path";
-import { removeSpool } from "./backup/pages_piece.ts";
+import { spoolPath } from "./backup/pages_piece.ts";
 import { bytesOf } from "../byte_text.ts";
 import type { Change, DurableListener } from "../engine.ts";
 import { openRecentValues } from "./recent_values.ts";
@@ -20,8 +20,8 @@ import { prepareChange, preparePairs, type StoreChange, type StoredPairs } from 
 import { SQLITE_SIZES, type SqliteSizes } from "./sizes.ts";
 import { openSqliteWriter, type SqliteWriter } from "./writer.ts";
 import { prepareMoment } from "./store_row.ts";
-import { makeFolder, syncFolder } from "./synced_folder.ts";
-import { copyBeforeUpgrade, dropCopy, FORMAT, upgradeStore } from "./upgrade_store.ts";
+import { makeFolder, removeIfThere, sizeIfThere, syncFolder } from "./synced_folder.ts";
+import { copyBeforeUpgrade, FORMAT, upgradeStore } from "./upgrade_store.ts";
 
 /** Chosen by measurement, like the sizes below; see `README.md`. */
 const pageBytes = 4096;
@@ -89,15 +89,16 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   const lock = lockStore(path);
   try {
     makePrivately(path);
-    removeSpool(path);
+    // What a killed process has left of a backup.
+    removeIfThere(spoolPath(path));
     const copy = copyBeforeUpgrade(path);
-    const hasLeftLog = sizeOf(`${path}-wal`) > 0;
+    const hasLeftLog = (sizeIfThere(`${path}-wal`) ?? 0) > 0;
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
       const isNew = isEmpty(db);
       if (isNew) refuseLogAlone(path);
       const isUpgraded = prepareSchema(db, path);
-      if (copy !== undefined) isUpgraded ? options.onUpgraded?.(copy) : dropCopy(copy);
+      if (copy !== undefined) isUpgraded ? options.onUpgraded?.(copy) : removeIfThere(copy);
       // Checksums beside a new store can only be those of another one.
       if (isNew) dropSums(options, () => removePageSums(path));
       else if (!hasLeftLog) dropSums(options, () => dropForeignSums(path, prepareMoment(db)));
@@ -135,16 +136,6 @@ function makePrivately(path: string): void {
 
 function isEmpty(db: DatabaseSync): boolean {
   return (db.prepare("SELECT count(*) AS n FROM sqlite_schema").get() as { n: number }).n === 0;
-}
-
-/** In bytes; 0 if there is no file. */
-function sizeOf(path: string): number {
-  try {
-    return Deno.statSync(path).size;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return 0;
-    throw error;
-  }
 }
 
 /**

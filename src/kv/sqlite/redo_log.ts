@@ -24,7 +24,7 @@ import { Buffer } from "node:buffer";
 import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "../engine.ts";
-import { syncFolder } from "./synced_folder.ts";
+import { removeIfThere, syncFolder } from "./synced_folder.ts";
 
 /** What one commit did to single keys. */
 export interface RedoRecord {
@@ -180,13 +180,7 @@ function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
 
 /** Removes the files of a log that the store no longer names. */
 export function removeRedoLog(storePath: string): void {
-  for (const path of redoPathsOf(storePath)) {
-    try {
-      Deno.removeSync(path);
-    } catch (error) {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    }
-  }
+  for (const path of redoPathsOf(storePath)) removeIfThere(path);
   syncFolder(dirname(storePath));
 }
 

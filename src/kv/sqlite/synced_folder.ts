@@ -1,4 +1,4 @@
-/** Makes the names of files and folders as durable as what is in them. */
+/** Files and folders that may be missing, and names as durable as what is in them. */
 
 import { dirname, resolve } from "node:path";
 
@@ -10,6 +10,25 @@ export function syncFolder(path: string): void {
     folder.syncSync();
   } finally {
     folder.close();
+  }
+}
+
+/** Removes a file, or a folder with all that is in it. */
+export function removeIfThere(path: string): void {
+  try {
+    Deno.removeSync(path, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
+/** In bytes; undefined if nothing is there. */
+export function sizeIfThere(path: string): number | undefined {
+  try {
+    return Deno.statSync(path).size;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
   }
 }
 

@@ -16,7 +16,7 @@ import type { Bytes } from "../engine.ts";
 import { removePageSums } from "./pages/page_sums.ts";
 import { decodeRest, redoPathsOf, type RedoRecord, removeRedoLog } from "./redo_log.ts";
 import { rowChecksum } from "./pairs.ts";
-import { syncFolder } from "./synced_folder.ts";
+import { removeIfThere, sizeIfThere, syncFolder } from "./synced_folder.ts";
 
 /** The format of the stores of this build. */
 export const FORMAT = 7;
@@ -40,11 +40,11 @@ export function copyBeforeUpgrade(path: string): string | undefined {
   const format = movedFormat(path);
   if (format === undefined || format === FORMAT) return undefined;
   const files = STORE_FILES.map((ending) => `${path}${ending}`)
-    .map((file) => ({ file, bytes: sizeOf(file) }));
+    .map((file) => ({ file, bytes: sizeIfThere(file) }));
   const bytes = files.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
   if (bytes === 0) return undefined;
   const folder = `${path}-before-${FORMAT}`;
-  if (sizeOf(folder) !== undefined) return folder;
+  if (sizeIfThere(folder) !== undefined) return folder;
   const { bavail, bsize } = statfsSync(dirname(path));
   if (bavail * bsize < bytes + FREE_BYTES_MIN) {
     throw new Error(
@@ -53,7 +53,7 @@ export function copyBeforeUpgrade(path: string): string | undefined {
     );
   }
   const part = `${folder}.part`;
-  dropCopy(part);
+  removeIfThere(part);
   Deno.mkdirSync(part, { mode: 0o700 });
   for (const one of files) {
     if (one.bytes !== undefined) copySynced(one.file, `${part}/${basename(one.file)}`);
@@ -62,14 +62,6 @@ export function copyBeforeUpgrade(path: string): string | undefined {
   Deno.renameSync(part, folder);
   syncFolder(dirname(path));
   return folder;
-}
-
-export function dropCopy(folder: string): void {
-  try {
-    Deno.removeSync(folder, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
 }
 
 function copySynced(from: string, to: string): void {
@@ -91,16 +83,6 @@ function movedFormat(path: string): number | undefined {
     return undefined;
   } finally {
     db?.close();
-  }
-}
-
-/** Undefined if nothing is there. */
-function sizeOf(path: string): number | undefined {
-  try {
-    return Deno.statSync(path).size;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
   }
 }
 

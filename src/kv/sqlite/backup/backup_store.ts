@@ -13,7 +13,8 @@ import { Worker } from "node:worker_threads";
 import { type Backup, type BackupPiece, EngineClosed, EngineUnavailable } from "../../engine.ts";
 import type { SealedPages } from "../checkpoint_pass.ts";
 import type { Checkpoints } from "../checkpoints.ts";
-import { type CopyAnswer, type CopyRequest, removeSpool } from "./pages_piece.ts";
+import { removeIfThere } from "../synced_folder.ts";
+import { type CopyAnswer, type CopyRequest, spoolPath } from "./pages_piece.ts";
 
 /**
  * A piece of 1 MB takes a few milliseconds of the processor, here and where it is sent. So beside
@@ -63,7 +64,7 @@ export function openBackups(
       isRunning = false;
       clearInterval(alive);
       checkpoints.resume();
-      removeSpool(storePath);
+      removeIfThere(spoolPath(storePath));
     }
   }
 

@@ -32,15 +32,6 @@ export function spoolPath(storePath: string): string {
   return `${storePath}-backup`;
 }
 
-/** Also for a file that a killed process has left. */
-export function removeSpool(storePath: string): void {
-  try {
-    Deno.removeSync(spoolPath(storePath));
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
 export const PIECE_HEAD_BYTES = 8;
 /** Pages in one piece. */
 export const PIECE_PAGES = 256;

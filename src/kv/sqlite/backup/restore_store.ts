@@ -9,9 +9,9 @@ import { crc32 } from "node:zlib";
 import type { Bytes, Engine } from "../../engine.ts";
 import { openSqliteEngine } from "../engine.ts";
 import { readAllAt, writeAllAt } from "../pages/file_ranges.ts";
-import { openPageSums, type PageSums, pageSumsPath } from "../pages/page_sums.ts";
+import { openPageSums, type PageSums, pageSumsPath, type StoreMoment } from "../pages/page_sums.ts";
 import { prepareMoment } from "../store_row.ts";
-import { makeFolder, syncFolder } from "../synced_folder.ts";
+import { makeFolder, removeIfThere, syncFolder } from "../synced_folder.ts";
 import { readPiece } from "./pages_piece.ts";
 
 interface Size {
@@ -51,7 +51,7 @@ export async function restoreSqliteStore(
   makeFolder(folder);
   refuseUsed(folder);
   const making = join(folder, MAKING);
-  removeFolder(making);
+  removeIfThere(making);
   makeFolder(making);
   const made = join(making, basename(path));
   try {
@@ -59,7 +59,7 @@ export async function restoreSqliteStore(
     const engine = openSqliteEngine({ path: made });
     await prepare(engine).finally(() => engine.close());
   } catch (error) {
-    removeFolder(making);
+    removeIfThere(making);
     throw error;
   }
   // The database last: without it there is no store.
@@ -67,7 +67,7 @@ export async function restoreSqliteStore(
   syncFolder(folder);
   Deno.renameSync(made, path);
   syncFolder(folder);
-  removeFolder(making);
+  removeIfThere(making);
 }
 
 function refuseUsed(folder: string): void {
@@ -88,25 +88,16 @@ function renameIfThere(from: string, to: string): void {
   }
 }
 
-function removeFolder(folder: string): void {
-  try {
-    Deno.removeSync(folder, { recursive: true });
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-  }
-}
-
 async function makeStore(
   path: string,
   pieces: AsyncIterable<Bytes>,
   nowMs: number,
 ): Promise<void> {
-  const size = await writePages(path, pieces);
-  const changed = settle(path, nowMs * VERSIONS_PER_MS);
-  const sums = openPageSums(path, size.pageBytes);
+  const { pageBytes } = await writePages(path, pieces);
+  const { changed, moment } = settle(path, nowMs * VERSIONS_PER_MS);
+  const sums = openPageSums(path, pageBytes);
   try {
-    noteAgain(path, sums, changed, size.pageBytes);
-    sums.write(new Map(), readMoment(path));
+    sums.write(sumAgain(path, changed, pageBytes), moment);
     await sums.sync();
   } finally {
     sums.close();
@@ -155,43 +146,34 @@ function sumsOf(firstPage: number, pageBytes: number, content: Bytes): Map<numbe
 
 /**
  * The store names the redo log of the process that wrote it, which is not in a backup and has
- * nothing that the pages lack. Returns the pages that this changes.
+ * nothing that the pages lack. Returns the pages that this changes, and what the store is then.
  */
-function settle(path: string, versionMin: number): readonly number[] {
+function settle(
+  path: string,
+  versionMin: number,
+): { readonly changed: readonly number[]; readonly moment: StoreMoment } {
   const db = new DatabaseSync(path);
   try {
     db.exec("PRAGMA synchronous = FULL");
-    const version = Math.max(prepareMoment(db)().version + 1, versionMin);
+    const readMoment = prepareMoment(db);
+    const version = Math.max(readMoment().version + 1, versionMin);
     db.prepare("UPDATE store SET redo = NULL, version = ?1, version_again = ?1").run(version);
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     const root = db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'store'").get();
-    return [1, (root as { rootpage: number }).rootpage];
+    const changed = [1, (root as { rootpage: number }).rootpage];
+    return { changed, moment: readMoment() };
   } finally {
     db.close();
   }
 }
 
-function noteAgain(
-  path: string,
-  sums: PageSums,
-  pages: readonly number[],
-  pageBytes: number,
-): void {
+function sumAgain(path: string, pages: readonly number[], pageBytes: number): Map<number, number> {
   using file = Deno.openSync(path, { read: true });
-  for (const page of pages) {
+  return new Map(pages.map((page) => {
     const bytes = new Uint8Array(pageBytes);
     readAllAt(file, (page - 1) * pageBytes, bytes);
-    sums.write(new Map([[page, crc32(bytes)]]), undefined);
-  }
-}
-
-function readMoment(path: string) {
-  const db = new DatabaseSync(path, { readOnly: true });
-  try {
-    return prepareMoment(db)();
-  } finally {
-    db.close();
-  }
+    return [page, crc32(bytes)];
+  }));
 }
 
 /** Which pages were written: a bit for each. */

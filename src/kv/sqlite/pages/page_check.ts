@@ -10,6 +10,7 @@ import { readAllAt } from "./file_ranges.ts";
 import { areSumsOf, pageSumsPath, readPageSums, storedSum, type StoredSums } from "./page_sums.ts";
 import { lockStore } from "../lock.ts";
 import { prepareMoment } from "../store_row.ts";
+import { sizeIfThere } from "../synced_folder.ts";
 import { pagesInWal } from "./wal_frames.ts";
 
 export interface PageCheck {
@@ -45,7 +46,7 @@ const PAGE_BYTES = 4096;
  * @throws {StoreInUse} when a process has it open.
  */
 export function checkPages(storePath: string): PageCheck {
-  const size = sizeOf(storePath);
+  const size = sizeIfThere(storePath);
   if (size === undefined) return NO_PAGES;
   const lock = lockStore(storePath);
   try {
@@ -89,7 +90,7 @@ function isLockPage(page: number, pageBytes: number): boolean {
 /** With an empty WAL, the checksums count only if they are of everything that the file has. */
 function readSums(storePath: string): StoredSums | undefined {
   const sums = readPageSums(storePath);
-  if (sums === undefined || sizeOf(`${storePath}-wal`)) return sums;
+  if (sums === undefined || sizeIfThere(`${storePath}-wal`)) return sums;
   let db: DatabaseSync | undefined;
   const readMoment = () => {
     db = new DatabaseSync(storePath, { readOnly: true });
@@ -103,7 +104,7 @@ function readSums(storePath: string): StoredSums | undefined {
 }
 
 function pagesToCome(storePath: string): ReadonlySet<number> {
-  if (!sizeOf(`${storePath}-wal`)) return new Set();
+  if (!sizeIfThere(`${storePath}-wal`)) return new Set();
   using wal = Deno.openSync(`${storePath}-wal`, { read: true });
   return pagesInWal(wal);
 }
@@ -119,15 +120,5 @@ function* sumsOfFile(path: string, pageBytes: number, pages: number) {
       const crc = bytes.length < pageBytes ? undefined : storedSum(crc32(bytes));
       yield { page: before + index + 1, crc };
     }
-  }
-}
-
-/** In bytes; undefined if there is no file. */
-function sizeOf(path: string): number | undefined {
-  try {
-    return Deno.statSync(path).size;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
   }
 }

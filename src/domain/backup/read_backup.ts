@@ -4,6 +4,7 @@
  */
 
 import { createHash } from "node:crypto";
+import { isJsonObject, type JsonValue } from "../json.ts";
 import {
   type BackupEnd,
   type BackupHeader,
@@ -107,7 +108,7 @@ function checkEnd(
 function decodeItem(kind: number, body: Bytes, place: string): BackupItem {
   switch (kind) {
     case frameKinds.header:
-      return { kind: "header", header: parse(body, place) as BackupHeader };
+      return { kind: "header", header: parse<BackupHeader>(body, ["store", "begun_at"], place) };
     case frameKinds.store:
       return { kind: "store", piece: body };
     case frameKinds.file: {
@@ -117,19 +118,25 @@ function decodeItem(kind: number, body: Bytes, place: string): BackupItem {
       return { kind: "file", name, content: body.slice(line + 1) };
     }
     case frameKinds.end:
-      return { kind: "end", end: parse(body, place) as BackupEnd };
+      return { kind: "end", end: parse<BackupEnd>(body, ["version", "completed_at"], place) };
   }
   throw new BackupDamaged(
     `This build cannot read ${place}: a newer one may have written the backup`,
   );
 }
 
-function parse(body: Bytes, place: string): unknown {
+/** An object in JSON that has these texts; what else it has is checked where it is used. */
+function parse<T>(body: Bytes, texts: readonly (keyof T & string)[], place: string): T {
+  let value: JsonValue | undefined;
   try {
-    return JSON.parse(decoder.decode(body));
+    value = JSON.parse(decoder.decode(body));
   } catch {
-    throw new BackupDamaged(`The backup is damaged in ${place}`);
+    // Refused below.
   }
+  if (isJsonObject(value) && texts.every((name) => typeof value[name] === "string")) {
+    return value as T;
+  }
+  throw new BackupDamaged(`The backup is damaged in ${place}`);
 }
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {

@@ -21,6 +21,7 @@ import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import type { CheckpointAnswer, PassAnswer, PassRequest, SealedPages } from "./checkpoint_pass.ts";
 import { openPageNotes, type PageNote } from "./pages/page_notes.ts";
+import { newPageSet, type PageSet } from "./pages/page_set.ts";
 import type { StoreMoment } from "./pages/page_sums.ts";
 import { prepareMoment } from "./store_row.ts";
 
@@ -40,7 +41,7 @@ const readSize = reader.prepare(
   "SELECT page_count AS pages, page_size AS pageBytes FROM pragma_page_count, pragma_page_size",
 );
 /** The pages moved since a backup began or took them last; a text says why they are not known. */
-let moved: Set<number> | string = NOT_NOTED;
+let moved: PageSet | string = NOT_NOTED;
 let isSealing = false;
 const notes = openPageNotes(
   path,
@@ -98,8 +99,8 @@ function seal({ version }: StoreMoment): SealedPages | string {
 
 function takeMoved(): Uint32Array | string {
   if (typeof moved === "string") return moved;
-  const taken = Uint32Array.from(moved).sort();
-  moved = new Set();
+  const taken = moved.numbers();
+  moved = newPageSet();
   return taken;
 }
 
@@ -119,7 +120,7 @@ async function answer(request: PassRequest): Promise<CheckpointAnswer | undefine
       db.exec("PRAGMA synchronous = FULL");
       return await pass(false);
     case "noteMoved":
-      moved = new Set();
+      moved = newPageSet();
       isSealing = false;
       return { taken: takeMoved() };
     case "takeMoved":

@@ -11,6 +11,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "../../engine.ts";
 import { readAllAt, writeAllAt } from "../pages/file_ranges.ts";
+import { newPageSet } from "../pages/page_set.ts";
 import { readPageSums, storedSum, type StoredSums } from "../pages/page_sums.ts";
 import type { SealedPages } from "../checkpoint_pass.ts";
 import {
@@ -36,12 +37,12 @@ let pieces: Generator<Bytes> | undefined;
 /** Pages that differ from their checksums: damaged, or moved while they were read. */
 let wrong: number[] = [];
 /** Pages that were read again, because they were moved. */
-let moved = new Set<number>();
+let moved = newPageSet();
 
 function* readBase(): Generator<Bytes> {
   const sums = readPageSums(path);
   wrong = [];
-  moved = new Set();
+  moved = newPageSet();
   for (let page = 1;; page += PIECE_PAGES) {
     const piece = newPiece(page, PAGE_BYTES, PIECE_PAGES);
     const read = readAllAt(database, (page - 1) * PAGE_BYTES, piece.subarray(PIECE_HEAD_BYTES));

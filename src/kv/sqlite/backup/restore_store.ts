@@ -9,6 +9,7 @@ import { crc32 } from "node:zlib";
 import type { Bytes, Engine } from "../../engine.ts";
 import { openSqliteEngine } from "../engine.ts";
 import { readAllAt, writeAllAt } from "../pages/file_ranges.ts";
+import { newPageSet } from "../pages/page_set.ts";
 import { openPageSums, type PageSums, pageSumsPath, type StoreMoment } from "../pages/page_sums.ts";
 import { prepareMoment } from "../store_row.ts";
 import { makeFolder, removeIfThere, syncFolder } from "../synced_folder.ts";
@@ -109,7 +110,7 @@ async function writePages(path: string, pieces: AsyncIterable<Bytes>): Promise<S
   using file = Deno.openSync(path, { createNew: true, read: true, write: true, mode: 0o600 });
   let sums: PageSums | undefined;
   let size: Size | undefined;
-  const written = newBitmap();
+  const written = newPageSet();
   try {
     for await (const bytes of pieces) {
       const piece = readPiece(bytes);
@@ -174,26 +175,4 @@ function sumAgain(path: string, pages: readonly number[], pageBytes: number): Ma
     readAllAt(file, (page - 1) * pageBytes, bytes);
     return [page, crc32(bytes)];
   }));
-}
-
-/** Which pages were written: a bit for each. */
-function newBitmap() {
-  let bits = new Uint8Array(1024);
-  return {
-    add(page: number): void {
-      const at = page >> 3;
-      if (at >= bits.length) {
-        const larger = new Uint8Array(Math.max(at + 1, 2 * bits.length));
-        larger.set(bits);
-        bits = larger;
-      }
-      bits[at]! |= 1 << (page & 7);
-    },
-    hasAllUpTo(pages: number): boolean {
-      for (let page = 1; page <= pages; page++) {
-        if (((bits[page >> 3] ?? 0) & (1 << (page & 7))) === 0) return false;
-      }
-      return true;
-    },
-  };
 }

@@ -11,8 +11,9 @@ import { openSqliteEngine } from "../engine.ts";
 import { readAllAt, writeAllAt } from "../pages/file_ranges.ts";
 import { newPageSet } from "../pages/page_set.ts";
 import { openPageSums, type PageSums, pageSumsPath, type StoreMoment } from "../pages/page_sums.ts";
+import { redoPathsOf } from "../redo_log.ts";
 import { prepareMoment } from "../store_row.ts";
-import { makeFolder, removeIfThere, syncFolder } from "../synced_folder.ts";
+import { makeFolder, removeIfThere, sizeIfThere, syncFolder } from "../synced_folder.ts";
 import { readPiece } from "./pages_piece.ts";
 
 interface Size {
@@ -39,8 +40,8 @@ const MAKING = "restoring";
 const IN_EMPTY_FOLDERS: ReadonlySet<string> = new Set([MAKING, "lost+found"]);
 
 /**
- * @param path of the new database file; nothing else may be in its folder. What an earlier try has
- * left there is removed.
+ * @param path of the new database file; nothing else may be in its folder, but what an earlier try
+ * has left there: it is removed, or written again.
  * @throws {Error} when the pieces are not a whole store.
  */
 export async function restoreSqliteStore(
@@ -50,8 +51,10 @@ export async function restoreSqliteStore(
 ): Promise<void> {
   const folder = dirname(path);
   makeFolder(folder);
-  refuseUsed(folder);
   const making = join(folder, MAKING);
+  const isTriedAgain = sizeIfThere(making) !== undefined && sizeIfThere(path) === undefined;
+  if (isTriedAgain) removeIfThere(pageSumsPath(path));
+  else refuseUsed(folder);
   removeIfThere(making);
   makeFolder(making);
   const made = join(making, basename(path));
@@ -59,6 +62,7 @@ export async function restoreSqliteStore(
     await makeStore(made, pieces, nowMs);
     const engine = openSqliteEngine({ path: made });
     await prepare(engine).finally(() => engine.close());
+    refuseUnclosed(made);
   } catch (error) {
     removeIfThere(making);
     throw error;
@@ -78,6 +82,12 @@ function refuseUsed(folder: string): void {
     `${folder} is not empty (${used.name} is there). A backup is restored into an empty folder, ` +
       "so that nothing is overwritten: name another with DAYBOOK_DATA_DIR",
   );
+}
+
+/** What the engine could not move into the database, on a full disk say, would be lost. */
+function refuseUnclosed(path: string): void {
+  const left = [`${path}-wal`, ...redoPathsOf(path)].some((log) => sizeIfThere(log));
+  if (left) throw new Error(`The restored store ${path} could not be closed: is the disk full?`);
 }
 
 /** There are no checksums if the disk has refused them. */
@@ -128,7 +138,9 @@ async function writePages(path: string, pieces: AsyncIterable<Bytes>): Promise<S
       }
     }
     if (size === undefined) throw new Error("The end of the store is missing");
-    if (!written.hasAllUpTo(size.pages)) throw new Error("Pages of the store are missing");
+    if (!written.hasAllUpTo(size.pages, size.pageBytes)) {
+      throw new Error("Pages of the store are missing");
+    }
     file.truncateSync(size.pages * size.pageBytes);
     await file.sync();
     return size;

@@ -7,6 +7,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { readAllAt } from "./file_ranges.ts";
+import { lockPageOf } from "./page_set.ts";
 import { areSumsOf, pageSumsPath, readPageSums, storedSum, type StoredSums } from "./page_sums.ts";
 import { lockStore } from "../lock.ts";
 import { prepareMoment } from "../store_row.ts";
@@ -34,8 +35,6 @@ const FAULTS_MAX = 100;
  */
 const MANY = 0.5;
 const MANY_MIN = 16;
-/** SQLite keeps its locks on the page at this offset, and never writes it. */
-const LOCK_BYTE = 0x40000000;
 /** Pages of the file that are read at once. */
 const CHUNK_PAGES = 256;
 /** Assumed without checksums; only for the count of pages. */
@@ -53,7 +52,7 @@ export function checkPages(storePath: string): PageCheck {
     const coming = pagesToCome(storePath);
     const sums = readSums(storePath);
     const pageBytes = sums?.pageBytes ?? PAGE_BYTES;
-    const pages = Math.ceil(size / pageBytes);
+    const [pages, lockPage] = [Math.ceil(size / pageBytes), lockPageOf(pageBytes)];
     const wrong: number[] = [];
     let unknown = 0;
     const pagesMax = Math.max(pages, sums?.pages ?? 0);
@@ -61,7 +60,7 @@ export function checkPages(storePath: string): PageCheck {
       if (coming.has(page)) continue;
       const expected = sums?.of(page);
       if (expected !== undefined && expected !== crc) wrong.push(page);
-      if (expected === undefined && page <= pages && !isLockPage(page, pageBytes)) unknown++;
+      if (expected === undefined && page <= pages && page !== lockPage) unknown++;
     }
     return { faults: [...describe(wrong, pages, storePath)], pages, unknown };
   } finally {
@@ -81,10 +80,6 @@ function* describe(wrong: readonly number[], pages: number, path: string): Gener
   }
   const more = wrong.length - FAULTS_MAX;
   if (more > 0) yield `${more} more pages are not what was last written there`;
-}
-
-function isLockPage(page: number, pageBytes: number): boolean {
-  return page === Math.floor(LOCK_BYTE / pageBytes) + 1;
 }
 
 /** With an empty WAL, the checksums count only if they are of everything that the file has. */

@@ -3,12 +3,19 @@
 export interface PageSet {
   add(page: number): void;
   has(page: number): boolean;
-  hasAllUpTo(page: number): boolean;
+  /** Whether no page up to this one is missing that SQLite may have written. */
+  hasAllUpTo(page: number, pageBytes: number): boolean;
   /** The numbers of the pages, in order. */
   numbers(): Uint32Array;
 }
 
 const BYTES_AT_FIRST = 1024;
+/** SQLite keeps its locks on the page at this offset, and never writes it. */
+const LOCK_BYTE = 0x40000000;
+
+export function lockPageOf(pageBytes: number): number {
+  return Math.floor(LOCK_BYTE / pageBytes) + 1;
+}
 
 export function newPageSet(): PageSet {
   let bits = new Uint8Array(BYTES_AT_FIRST);
@@ -31,8 +38,9 @@ export function newPageSet(): PageSet {
       bits[at]! |= 1 << (page & 7);
       size++;
     },
-    hasAllUpTo(page) {
-      for (let each = 1; each <= page; each++) if (!has(each)) return false;
+    hasAllUpTo(page, pageBytes) {
+      const lockPage = lockPageOf(pageBytes);
+      for (let each = 1; each <= page; each++) if (!has(each) && each !== lockPage) return false;
       return true;
     },
     numbers() {

@@ -1,7 +1,8 @@
 /** A backup of the embedded store is the store at one moment, whatever is written meanwhile. */
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { dirname, join } from "node:path";
 import type { BackupPiece, Bytes, Engine } from "../../../../src/kv/engine.ts";
 import { spoolPath } from "../../../../src/kv/sqlite/backup/pages_piece.ts";
 import { restoreSqliteStore } from "../../../../src/kv/sqlite/backup/restore_store.ts";
@@ -148,5 +149,53 @@ Deno.test("pieces that are missing, doubled at the end or of something else make
       const path = join(world.folder, name, "store.sqlite");
       await assert.rejects(restoreSqliteStore(path, bytesOf(some), WISH), Error, name);
     }
+  });
+});
+
+Deno.test("a restore that was killed at any step is made again, and one that is complete is not", async () => {
+  await withWriters(async (world) => {
+    await writeSome(world, 20);
+    const pieces = await takePieces(world.engine);
+    const path = join(world.folder, "restored", "store.sqlite");
+    const folder = dirname(path);
+    const making = join(folder, "restoring");
+    const left: Record<string, readonly string[]> = {
+      "among the pieces": [],
+      "behind the private files": ["credentials.json", "jwt_secret"],
+      "before the store has its name": ["credentials.json", "store.sqlite-pages"],
+    };
+    for (const [name, files] of Object.entries(left)) {
+      await Deno.mkdir(making, { recursive: true });
+      await Deno.writeTextFile(join(making, "store.sqlite"), "half");
+      for (const file of files) await Deno.writeTextFile(join(folder, file), "of the one before");
+      await restored(world.folder, pieces, async (engine) => {
+        assert.deepEqual(await judge(engine, world.writers), world.writers.map(() => 20), name);
+      });
+    }
+    await restoreSqliteStore(path, bytesOf(pieces), WISH);
+    await Deno.mkdir(making);
+    await assert.rejects(restoreSqliteStore(path, bytesOf(pieces), WISH), /is not empty/);
+    await Deno.remove(path);
+    await Deno.remove(making);
+    await assert.rejects(restoreSqliteStore(path, bytesOf(pieces), WISH), /is not empty/);
+  });
+});
+
+Deno.test("a restored store that cannot be closed whole does not get its name", async () => {
+  await withWriters(async (world) => {
+    await writeSome(world, 20);
+    const pieces = await takePieces(world.engine);
+    const path = join(world.folder, "restored", "store.sqlite");
+    let reader: DatabaseSync | undefined;
+    const prepare = async (engine: Engine) => {
+      // A reader keeps SQLite from emptying its log, as a full disk does.
+      reader = new DatabaseSync(join(dirname(path), "restoring", "store.sqlite"));
+      reader.exec("BEGIN; SELECT * FROM store");
+      await engine.transact((tx) => Promise.resolve(tx.set(pack(["later"]), pack([1]))));
+    };
+    const wish = { nowMs: NOW_MS, prepare };
+    await assert.rejects(restoreSqliteStore(path, bytesOf(pieces), wish), /could not be closed/);
+    reader!.close();
+    assert.deepEqual([...Deno.readDirSync(dirname(path))], []);
   });
 });

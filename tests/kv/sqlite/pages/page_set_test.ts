@@ -18,7 +18,7 @@ Deno.test("a set of pages is a set of numbers", () => {
 Deno.test("a set of pages knows up to where it has all", () => {
   const set = newPageSet();
   for (const page of [1, 2, 3, 4, 5, 6, 7, 8, 9, 11]) set.add(page);
-  assert.deepEqual([0, 1, 8, 9, 10, 11].map(set.hasAllUpTo), [
+  assert.deepEqual([0, 1, 8, 9, 10, 11].map((page) => set.hasAllUpTo(page, 4096)), [
     true,
     true,
     true,
@@ -26,4 +26,13 @@ Deno.test("a set of pages knows up to where it has all", () => {
     false,
     false,
   ]);
+});
+
+Deno.test("a store of more than 1 GiB has a page that is never written, and lacks nothing without it", () => {
+  // https://sqlite.org/fileformat2.html#the_lock_byte_page: the one at offset 1,073,741,824.
+  const set = newPageSet();
+  for (let page = 1; page <= 262_150; page++) if (page !== 262_145) set.add(page);
+  assert.equal(set.hasAllUpTo(262_150, 4096), true);
+  assert.equal(set.hasAllUpTo(262_151, 4096), false);
+  assert.equal(set.hasAllUpTo(262_150, 8192), false, "for another page size it is another page");
 });

@@ -191,6 +191,22 @@ export async function* readCommits(path: string): AsyncGenerator<ArchivedCommit,
   }
 }
 
+/** The commits after a version, up to the first that is missing. */
+export async function* consecutive(
+  logs: readonly ArchiveFile[],
+  after: number,
+): AsyncGenerator<ArchivedCommit, void, void> {
+  let last = after;
+  for (const { path } of logs) {
+    for await (const commit of readCommits(path)) {
+      if (commit.version <= last) continue;
+      if (commit.version !== last + 1) return;
+      last = commit.version;
+      yield commit;
+    }
+  }
+}
+
 function decodeChanges(record: Bytes): Change[] {
   const view = new DataView(record.buffer);
   const changes: Change[] = [];

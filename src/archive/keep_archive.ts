@@ -14,7 +14,9 @@ import { readChunks, syncNamesIn, writeAll } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { Bytes, Change, DurableListener } from "../kv/engine.ts";
 import {
+  type ArchiveFile,
   commitBytes,
+  consecutive,
   encodeCommit,
   fileName,
   listArchive,
@@ -66,9 +68,11 @@ interface Waiting {
   readonly changes: readonly Change[];
 }
 
+/** @throws {Error} when another server keeps its archive there. */
 export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   const { folder, fullHours, keepDays } = settings;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const lock = lockFolder(folder);
   let waiting: Waiting[] = [];
   let waitingBytes = 0;
   /** How often what waited was given up. */
@@ -82,7 +86,8 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   let unverified: Omit<OpenLog, "file">[] = [];
   let fullAtMs: number | undefined;
   let failures = 0;
-  let retryAtMs = 0;
+  /** Before these moments of the monotonic clock nothing is tried again. */
+  let [writeAtMs, fullTryAtMs] = [0, 0];
   let writing: Promise<void> | undefined;
   let isBackingUp = false;
   let isClosed = false;
@@ -91,13 +96,12 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
 
   function fail(what: string, error: unknown): void {
     failures++;
-    retryAtMs = host.nowMs() + RETRY_MS;
     host.log("error", `The archive ${what}`, { folder, reason: reasonOf(error) });
   }
 
   /** The commits that wait will never be in the log, nor will those up to this one. */
   function giveUp(upTo: number): void {
-    missing = upTo;
+    missing = Math.max(missing, upTo);
     lost++;
     waiting = [];
     waitingBytes = 0;
@@ -118,8 +122,9 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   }
 
   function write(): void {
-    if (writing !== undefined || waiting.length === 0 || host.nowMs() < retryAtMs) return;
+    if (writing !== undefined || waiting.length === 0 || host.monotonicMs() < writeAtMs) return;
     writing = writeWaiting().catch((error) => {
+      writeAtMs = host.monotonicMs() + RETRY_MS;
       fail("cannot be written", error);
       closeLog();
     }).finally(() => {
@@ -136,6 +141,7 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
     const open = log ??= await beginLog(some[0]!.version - 1);
     await writeAll(open.file, into);
     await open.file.syncData();
+    await refuseGone(open);
     if (lost !== before) return;
     open.bytes += bytes;
     open.version = some.at(-1)!.version;
@@ -149,9 +155,30 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   async function beginLog(version: number): Promise<OpenLog> {
     const path = `${folder}/${fileName("log", version, host.nowMs())}`;
     const file = await Deno.open(path, { createNew: true, write: true, mode: OWNER_ONLY });
-    await writeAll(file, LOG_MAGIC);
-    await syncNamesIn(folder);
+    try {
+      await writeAll(file, LOG_MAGIC);
+      await syncNamesIn(folder);
+    } catch (error) {
+      // On a full disk there is a try each half minute.
+      file.close();
+      await Deno.remove(path).catch(() => {});
+      throw error;
+    }
+    // Another disk may be there now, without the backups.
+    const hasFull = fullAtMs === undefined || listArchive(folder).some(isFull);
+    if (!hasFull) missing = Math.max(missing, version);
     return { path, file, bytes: LOG_MAGIC.length, version };
+  }
+
+  /** A file that was removed takes what is written all the same. */
+  async function refuseGone({ path, version }: OpenLog): Promise<void> {
+    try {
+      await Deno.stat(path);
+    } catch (error) {
+      // Nobody knows what else is gone.
+      missing = Math.max(missing, version);
+      throw error;
+    }
   }
 
   function closeLog(): void {
@@ -175,6 +202,7 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
       await verifyLogs();
     } catch (error) {
       await Deno.remove(part).catch(() => {});
+      fullTryAtMs = host.monotonicMs() + RETRY_MS;
       if (!isClosed) fail("has no new full backup", error);
     } finally {
       isBackingUp = false;
@@ -221,7 +249,10 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   }
 
   function look(): void {
-    if (takeFull === undefined || isBackingUp || isClosed || host.nowMs() < retryAtMs) return;
+    if (takeFull === undefined || isBackingUp || isClosed) return;
+    if (host.monotonicMs() < fullTryAtMs) return;
+    // The clock may have been put back.
+    if (fullAtMs !== undefined) fullAtMs = Math.min(fullAtMs, host.nowMs());
     const isDue = fullAtMs === undefined || host.nowMs() - fullAtMs >= fullHours * MS_PER_HOUR;
     if (!isDue && missing < 0) return;
     isBackingUp = true;
@@ -240,12 +271,13 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
     onDurable,
     begin(version, take) {
       takeFull = take;
-      const files = listArchive(folder);
-      fullAtMs = files.findLast(({ kind }) => kind === "full")?.timeMs;
-      // A killed process may have left commits that it could not archive any more.
-      findEnd(folder, version).then((end) => {
-        if (end !== version) missing = Math.max(missing, version);
-      }).catch((error) => fail("cannot be read", error));
+      fullAtMs = listArchive(folder).findLast(isFull)?.timeMs;
+      // A killed process may have left commits that it could not archive any more, and one that
+      // was stopped a gap.
+      const end = findEnd(folder, version, host).catch((error) => fail("cannot be read", error));
+      end.then((last) => {
+        if (last !== version) missing = Math.max(missing, version);
+      });
     },
     measure() {
       const oldest = waiting[0]?.timeMs;
@@ -256,23 +288,50 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
     expectEnd: () => void (isClosed = true),
     async close() {
       endTimer();
-      retryAtMs = 0;
+      writeAtMs = 0;
       await writing;
       write();
       await writing;
       await backingUp;
       closeLog();
+      lock?.close();
     },
   };
 }
 
-/** The last commit of the archive of a store that was at this version. */
-async function findEnd(folder: string, version: number): Promise<number> {
+/**
+ * Two servers in one folder would mix what belongs to two stores. The lock ends with its process.
+ * @returns undefined where nothing can be locked: the archive is kept all the same.
+ */
+function lockFolder(folder: string): Deno.FsFile | undefined {
+  let lock: Deno.FsFile | undefined;
+  let isTaken: boolean;
+  try {
+    lock = Deno.openSync(`${folder}/lock`, { create: true, write: true, mode: OWNER_ONLY });
+    isTaken = !lock.tryLockSync(true);
+  } catch {
+    isTaken = false;
+  }
+  if (!isTaken) return lock;
+  lock?.close();
+  throw new Error(`Another server keeps its archive in ${folder}: an archive belongs to one store`);
+}
+
+function isFull({ kind }: ArchiveFile): boolean {
+  return kind === "full";
+}
+
+/** The last commit that can be restored of a store that was at this version. */
+async function findEnd(
+  folder: string,
+  version: number,
+  { yieldTurn }: Pick<Host, "yieldTurn">,
+): Promise<number> {
   const files = listArchive(folder).filter((file) => file.version <= version);
-  let end = files.findLast(({ kind }) => kind === "full")?.version ?? -1;
-  const last = files.findLast(({ kind }) => kind === "log");
-  if (last !== undefined) {
-    for await (const commit of readCommits(last.path)) end = Math.max(end, commit.version);
+  let end = files.findLast(isFull)?.version ?? -1;
+  for await (const commit of consecutive(logsFrom(files, end), end)) {
+    end = commit.version;
+    await yieldTurn();
   }
   return end;
 }

@@ -8,6 +8,7 @@ import {
   type ArchivedCommit,
   type ArchiveFile,
   changeBytes,
+  consecutive,
   listArchive,
   logsFrom,
   readCommits,
@@ -104,22 +105,6 @@ export async function planRestore(folder: string, atMs = Infinity): Promise<Rest
       }
     },
   };
-}
-
-/** The commits after a version, up to the first that is missing. */
-async function* consecutive(
-  logs: readonly ArchiveFile[],
-  after: number,
-): AsyncGenerator<ArchivedCommit, void, void> {
-  let last = after;
-  for (const { path } of logs) {
-    for await (const commit of readCommits(path)) {
-      if (commit.version <= last) continue;
-      if (commit.version !== last + 1) return;
-      last = commit.version;
-      yield commit;
-    }
-  }
 }
 
 /** Bytes of changes, about, in one transaction. */

@@ -33,6 +33,7 @@ function realHost(): Host & { readonly lines: { readonly level: string; message:
     lines: host.lines,
     log: host.log,
     nowMs: () => Date.now(),
+    monotonicMs: () => performance.now(),
     startTimer(ms: number, run: () => void) {
       const timer = setTimeout(run, ms);
       return () => clearTimeout(timer);
@@ -290,4 +291,149 @@ Deno.test("files that no moment of the kept days needs are removed", async () =>
   }, archive.onDurable);
   await archive.close();
   await Deno.remove(folder, { recursive: true });
+});
+
+/** An archive of a store of its own for each life of a server, in one folder. */
+async function withLives(
+  body: (
+    lives: World & {
+      readonly archiveFolder: string;
+      readonly host: ReturnType<typeof realHost>;
+      live(
+        run: (archive: Archive, world: World) => Promise<void>,
+        takeFull?: () => AsyncIterable<Bytes>,
+      ): Promise<void>;
+    },
+  ) => Promise<void>,
+): Promise<void> {
+  const archiveFolder = await Deno.makeTempDir({ prefix: "daybook_archive_" });
+  const host = realHost();
+  await withWriters(async (world) => {
+    const path = join(world.folder, "other.sqlite");
+    await body({
+      ...world,
+      archiveFolder,
+      host,
+      async live(run, takeFull) {
+        const archive = openArchive({ ...SETTINGS, folder: archiveFolder }, host);
+        const engine = openSqliteEngine({ path, onDurable: archive.onDurable });
+        try {
+          const version = Number(await engine.snapshot((tx) => tx.readVersion()));
+          archive.begin(version, takeFull ?? (() => writeBackup(engine, host, FILES)));
+          await run(archive, { ...world, engine });
+        } finally {
+          archive.expectEnd();
+          await engine.close();
+          await archive.close();
+        }
+      },
+    });
+  });
+  await Deno.remove(archiveFolder, { recursive: true });
+}
+
+function refuseFull(): never {
+  throw new Error("the disk has no room for it");
+}
+
+Deno.test("a gap that a stopped server has left is still one for the next, and ends with a full backup", async () => {
+  await withLives(async ({ archiveFolder, folder, writers, live, ...world }) => {
+    await live(async (archive, own) => {
+      await until(() => archive.measure().fullAt !== undefined, "a full backup", 10_000);
+      await writeSome(own, 10);
+    });
+    const engine = openSqliteEngine({ path: join(folder, "other.sqlite") });
+    await writeSome({ ...world, writers, engine }, 10);
+    await engine.close();
+    await live(async (archive, own) => {
+      await until(() => archive.measure().hasGap, "the gap", 2_000);
+      await writeSome(own, 10);
+    }, refuseFull);
+    await live(async (archive) => {
+      await until(() => fullsOf(archiveFolder).length === 2, "another full backup", 5_000);
+      await until(() => !archive.measure().hasGap, "the end of the gap", 2_000);
+    });
+    await restoreAt(archiveFolder, undefined, async (restored) => {
+      assert.deepEqual(await judge(restored, writers), writers.map(() => 30));
+    });
+  });
+});
+
+Deno.test("a full backup that fails does not hold up the log", async () => {
+  await withLives(async ({ live }) => {
+    await live(async (archive, own) => {
+      await until(() => archive.measure().failures > 0, "a failure", 5_000);
+      await writeSome(own, 5);
+      await until(() => archive.measure().behindSeconds === 0, "the log", 1_500);
+    }, refuseFull);
+  });
+});
+
+Deno.test("full backups go on when the clock was ahead and is put back", async () => {
+  await withLives(async ({ archiveFolder, host, live }) => {
+    let aheadMs = 400 * 86_400_000;
+    host.nowMs = () => Date.now() + aheadMs;
+    await live(async () => {
+      await until(() => fullsOf(archiveFolder).length === 1, "a full backup", 5_000);
+      aheadMs = 0;
+      await sleep(600);
+      assert.equal(fullsOf(archiveFolder).length, 1, "the next is due a day later");
+      aheadMs = 25 * 3_600_000;
+      await until(() => fullsOf(archiveFolder).length === 2, "the next", 5_000);
+    });
+  });
+});
+
+Deno.test("a log that was removed is told, and a full backup follows at once", async () => {
+  await withLives(async ({ archiveFolder, live, writers }) => {
+    await live(async (archive, own) => {
+      await until(() => archive.measure().fullAt !== undefined, "a full backup", 10_000);
+      await writeSome(own, 5);
+      await until(() => archive.measure().behindSeconds === 0, "the log", 2_000);
+      for (const { path } of listArchive(archiveFolder)) await Deno.remove(path);
+      await writeSome(own, 5);
+      await until(() => archive.measure().failures > 0, "the failure", 2_000);
+      await until(() => fullsOf(archiveFolder).length === 1, "a full backup", 5_000);
+    });
+    await restoreAt(archiveFolder, undefined, async (restored) => {
+      assert.deepEqual(await judge(restored, writers), writers.map(() => 10));
+    });
+  });
+});
+
+Deno.test("a log that cannot be begun leaves no file, open or closed", async () => {
+  await withLives(async ({ archiveFolder, live }) => {
+    await live(async (archive, own) => {
+      await until(() => archive.measure().fullAt !== undefined, "a full backup", 10_000);
+      const { write } = Deno.FsFile.prototype;
+      Deno.FsFile.prototype.write = () => Promise.reject(new Error("No space left on device"));
+      try {
+        await writeSome(own, 1);
+        await until(() => archive.measure().failures > 0, "the failure", 2_000);
+      } finally {
+        Deno.FsFile.prototype.write = write;
+      }
+      assert.equal(listArchive(archiveFolder).filter(({ kind }) => kind === "log").length, 0);
+      const open = [...Deno.readDirSync("/proc/self/fd")].flatMap(({ name }) => {
+        try {
+          return Deno.readLinkSync(`/proc/self/fd/${name}`);
+        } catch {
+          return [];
+        }
+      });
+      const logs = open.filter((path) => path.startsWith(archiveFolder) && /log-/.test(path));
+      assert.deepEqual(logs, []);
+    });
+  });
+});
+
+Deno.test("a second server is refused the folder of an archive, until the first has ended", async () => {
+  await withLives(async ({ archiveFolder, live, host }) => {
+    const settings = { ...SETTINGS, folder: archiveFolder };
+    await live(async () => {
+      await Promise.resolve();
+      assert.throws(() => openArchive(settings, host), /Another server keeps its archive in/);
+    });
+    await openArchive(settings, host).close();
+  });
 });

@@ -290,16 +290,28 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a restored store may lack pages",
-      'if (!written.hasAllUpTo(size.pages)) throw new Error("Pages of the store are missing");',
+      'throw new Error("Pages of the store are missing");',
+      "void written;",
+    ],
+    [
+      "a restored store lacks what could not be moved when it was closed",
+      "refuseUnclosed(made);",
       "",
     ],
+    [
+      "a restore that was killed cannot be made again",
+      "if (isTriedAgain) removeIfThere(pageSumsPath(path));\n  else refuseUsed(folder);",
+      "refuseUsed(folder);",
+    ],
   ]),
-  ...changesOf("src/archive/read_archive.ts", READ_ARCHIVE, [
+  ...changesOf("src/archive/archive_files.ts", READ_ARCHIVE, [
     [
       "commits behind a gap count as restorable",
       "if (commit.version !== last + 1) return;",
       "",
     ],
+  ]),
+  ...changesOf("src/archive/read_archive.ts", READ_ARCHIVE, [
     [
       "a moment whose commits are missing is restored as the one before",
       "if (!isKnown) throw",
@@ -321,7 +333,17 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/archive/keep_archive.ts", KEEP_ARCHIVE, [
     [
       "commits that a killed process could not archive are no gap",
-      "if (end !== version) missing = Math.max(missing, version);",
+      "if (last !== version) missing = Math.max(missing, version);",
+      "",
+    ],
+    [
+      "a log that was removed counts as archived",
+      "    await refuseGone(open);\n",
+      "",
+    ],
+    [
+      "a clock that is put back puts full backups off",
+      "if (fullAtMs !== undefined) fullAtMs = Math.min(fullAtMs, host.nowMs());",
       "",
     ],
     [

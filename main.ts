@@ -90,6 +90,28 @@ program.command("import <file>")
     (await import("./src/cli/import_environment.ts")).importFile(file, options)
   );
 
+const migrate = program.command("migrate").description("Move the events of another system in.");
+migrate.command("plan <file>")
+  .description("Say what a file holds, and what would become of it. Writes and asks nothing.")
+  .option("--from <source>", "the system that the file is from: see docs/reference/migrate.md")
+  .option("--map <file>", "what becomes what, instead of a draft")
+  .option("--spec <file>", "check against this spec instead of a draft")
+  .option("--out <folder>", "write the drafts there: map.json, spec.json and plan.json")
+  .option("--json", "print JSON, failures too")
+  .action(async (file, options) =>
+    (await import("./src/cli/migrate_plan.ts")).planMigration(file, options)
+  );
+remote(migrate, "run <file>")
+  .description("Move the events of a file in. After a kill, the same command goes on.")
+  .option("--from <source>", "the system that the file is from")
+  .option("--map <file>", "what becomes what, as a plan has drafted it")
+  .option("--skip-refused", "leave out what would be refused, instead of stopping there")
+  .option("--append", "also into an environment that has events")
+  .option("--name <name>", "the name of the import (default: one that follows from the file)")
+  .action(async (file, options) =>
+    (await import("./src/cli/migrate_run.ts")).runMigration(file, options)
+  );
+
 program.command("verify <file>")
   .description("Check evidence offline: a bundle, a receipt, a page of events, or an export.")
   .option("--key <hex>", "the public key that must have signed the bundle or receipt")

@@ -17,6 +17,7 @@ const GUIDES = [
   ["docs/guide/projections.md", 5],
   ["docs/guide/history.md", 5],
   ["docs/guide/feed.md", 7],
+  ["docs/guide/move-in.md", 8],
 ] as const;
 
 /** A pattern in which `…` is any number or text, and the rest is to the letter. */

@@ -36,6 +36,31 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "forms, hashes and verdicts, seen through whole bundles",
   },
   {
+    place: "src/domain/migrate/sources",
+    test: "tests/domain/migrate/sources_test.ts",
+    reason: "each reads records of its source, which are data",
+  },
+  {
+    place: "src/domain/migrate/source_event.ts",
+    test: "tests/domain/migrate/sources_test.ts",
+    reason: "times and names as sources write them, seen through their records",
+  },
+  {
+    place: "src/domain/migrate/read_events.ts",
+    test: "tests/domain/migrate/sources_test.ts",
+    reason: "the order of events, seen through files of each source",
+  },
+  {
+    place: "src/domain/migrate/survey.ts",
+    test: "tests/domain/migrate/sources_test.ts",
+    reason: "drafts of maps and specs, each tried on what it was made from",
+  },
+  {
+    place: "src/domain/migrate/tally.ts",
+    test: "tests/cli/migrate_test.ts",
+    reason: "counts, seen through plans and runs",
+  },
+  {
     place: "src/domain/backup",
     test: "tests/domain/backup/read_backup_test.ts",
     reason: "what is written is what is read, and the reader refuses everything else",

@@ -176,6 +176,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src"],
     packages: {
       "jsonc-parser": ["src/cli/spec_file.ts"],
+      "node:sqlite": ["src/cli/migrate_file.ts"],
       "@daybook/client": ["src/cli/follow_live.ts"],
     },
   },

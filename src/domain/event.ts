@@ -33,6 +33,19 @@ export interface SagaStamp {
   readonly phase: "emit" | "compensate";
 }
 
+/** Set on an event that another system had before: what it was called there, and where it was. */
+export interface Origin {
+  /** The system or place that it is from. */
+  readonly source: string;
+  /** Its stream there, if the id here is not the one there. */
+  readonly stream?: string;
+  readonly id?: string;
+  readonly time?: string;
+  readonly position?: string;
+  readonly correlation_id?: string;
+  readonly causation_id?: string;
+}
+
 /**
  * Metadata stored beside the data. Field order is part of the format, because it enters every
  * hash.
@@ -48,6 +61,7 @@ export interface StoredMetadata {
   readonly scheduled?: ScheduledStamp;
   readonly geo?: GeoStamp;
   readonly saga?: SagaStamp;
+  readonly origin?: Origin;
 }
 
 export interface StoredEvent {
@@ -95,7 +109,7 @@ export function encodeEvent(
 /** Metadata as JSON, in the field order that is part of the format. Absent fields are left out. */
 export function encodeMetadata(metadata: StoredMetadata): string {
   const { actor, target, previous_length, timestamp, idempotency_key } = metadata;
-  const { implied_by, scheduled, geo, saga } = metadata;
+  const { implied_by, scheduled, geo, saga, origin } = metadata;
   return JSON.stringify({
     actor: orderParty(actor),
     target: target && orderParty(target),
@@ -106,6 +120,7 @@ export function encodeMetadata(metadata: StoredMetadata): string {
     scheduled: scheduled && { scheduled_id: scheduled.scheduled_id, fire_at: scheduled.fire_at },
     geo: geo && { type: geo.type, lat: geo.lat, lng: geo.lng },
     saga: saga && orderSaga(saga),
+    origin: origin && orderOrigin(origin),
   });
 }
 
@@ -119,6 +134,11 @@ function orderCause({ key, event_type, stream_id, depth }: ImpliedBy): ImpliedBy
 
 function orderSaga({ name, saga_id, step, phase }: SagaStamp): SagaStamp {
   return { name, saga_id, step, phase };
+}
+
+function orderOrigin(origin: Origin): Origin {
+  const { source, stream, id, time, position, correlation_id, causation_id } = origin;
+  return { source, stream, id, time, position, correlation_id, causation_id };
 }
 
 /** Parses the event in `raw`. */

@@ -305,6 +305,8 @@ export const limits = {
   importBytesMax: 64 * 1024 * MiB,
   /** Events of one `POST /_admin/import`, whose body is bounded like that of a write. */
   importEventsMax: 10_000,
+  /** Each text in the `metadata.origin` of an imported event. */
+  originTextCharactersMax: 1_024,
   /** Imports that one process runs at a time. */
   importsUnderWayMax: 4,
   /**

@@ -69,6 +69,9 @@ const STATED: Readonly<Record<string, string>> = {
   "import: pause between two pieces": `${limits.requestBodySecondsMax} s`,
   "import: events of one": `${told(limits.importEventsMax)}, ` +
     "in a body of at most the size of a write's",
+  "import: each text in `metadata.origin` of an event": `${
+    told(limits.originTextCharactersMax)
+  } characters`,
   "import: imports at a time": String(limits.importsUnderWayMax),
   [`import: what must arrive of a file in ${limits.importWaitMsWindow / 1000} s`]:
     `at least ${limits.importBytesMin / 1024} KiB; ` +

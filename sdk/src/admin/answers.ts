@@ -326,6 +326,16 @@ export interface ImportedEvent {
     readonly target?: { readonly type: string; readonly id: string };
     /** Unix seconds. */
     readonly timestamp: number;
+    /** What it was where it comes from. */
+    readonly origin?: {
+      readonly source: string;
+      readonly stream?: string;
+      readonly id?: string;
+      readonly time?: string;
+      readonly position?: string;
+      readonly correlation_id?: string;
+      readonly causation_id?: string;
+    };
   };
 }
 

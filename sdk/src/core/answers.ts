@@ -146,6 +146,16 @@ export interface EventMetadata {
     readonly step: string;
     readonly phase: string;
   };
+  /** Of an imported event: what it was where it comes from. */
+  readonly origin?: {
+    readonly source: string;
+    readonly stream?: string;
+    readonly id?: string;
+    readonly time?: string;
+    readonly position?: string;
+    readonly correlation_id?: string;
+    readonly causation_id?: string;
+  };
 }
 
 /** Which event set something off. */

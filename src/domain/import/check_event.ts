@@ -1,14 +1,15 @@
 /**
  * Checks one event of an import and encodes it into the bytes that are stored.
  *
- * It is checked like a client's write, with three differences: the event names its stream, it
- * must have a timestamp (in production too), and it must not have guards. Pure. See
- * docs/reference/imports.md.
+ * It is checked like a client's write, with four differences: the event names its stream, it must
+ * have a timestamp (in production too), it must not have guards, and it may say where it is from.
+ * Pure. See docs/reference/imports.md.
  */
 
-import { type EncodedEvent, encodeEvent, encodeMetadata } from "../event.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
-import { accept, type Outcome, refuse } from "../refusal.ts";
+import { type EncodedEvent, encodeEvent, encodeMetadata, type Origin } from "../event.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../spec/compiled.ts";
 import type { StreamKey } from "../identifier.ts";
 import { validateWrite } from "../write/validate_write.ts";
@@ -35,7 +36,7 @@ const GUARDS = ["previous_length", "skip_occ"];
  */
 const TIMES_ARE_TAKEN = "test";
 
-/** `sent` is `{key, type, data, metadata: {actor, target?, timestamp}}`. */
+/** `sent` is `{key, type, data, metadata: {actor, target?, timestamp, origin?}}`. */
 export function checkImportedEvent(sent: JsonObject, spec: CompiledSpec): Outcome<ImportedEvent> {
   for (const field in sent) {
     if (!FIELDS.has(field)) return badRequest(`Unknown field: ${field}`, field);
@@ -51,7 +52,10 @@ export function checkImportedEvent(sent: JsonObject, spec: CompiledSpec): Outcom
   const aggregateType = key.slice(0, colon);
   const events = [{ type, data }];
   const targets = [{ aggregateType, id: key.slice(colon + 1), events }];
-  const request = { form: "single", targets, metadata, requestId: "" } as const;
+  const { origin, metadata: writable } = takeOrigin(metadata);
+  const known = origin === undefined ? ACCEPTED : checkOrigin(origin);
+  if (!known.ok) return known;
+  const request = { form: "single", targets, metadata: writable, requestId: "" } as const;
   const checked = validateWrite(request, spec, TIMES_ARE_TAKEN);
   if (!checked.ok) return checked;
   const guard = isJsonObject(metadata) && GUARDS.find((field) => Object.hasOwn(metadata, field));
@@ -66,7 +70,7 @@ export function checkImportedEvent(sent: JsonObject, spec: CompiledSpec): Outcom
   }
   const stream = checked.value.targets[0]!;
   const { dataJson, geo } = stream.events[0]!;
-  const stored = encodeMetadata({ actor, target, timestamp, geo });
+  const stored = encodeMetadata({ actor, target, timestamp, geo, origin: known.value });
   const event = encodeEvent({ key: stream.key, type, dataJson, metadataJson: stored, geo });
   const owner = spec.aggregateTypes.get(aggregateType)!;
   const isJudged = owner.wasmHandlers.has(type);
@@ -79,6 +83,47 @@ export function checkImportedEvent(sent: JsonObject, spec: CompiledSpec): Outcom
     owner,
     isJudged,
   });
+}
+
+/** The metadata that a write may have, and what only an import may say besides. */
+function takeOrigin(metadata: JsonValue | undefined) {
+  if (!isJsonObject(metadata) || metadata.origin === undefined) return { metadata };
+  const { origin, ...writable } = metadata;
+  return { origin, metadata: writable };
+}
+
+const ORIGIN_FIELDS: ReadonlySet<string> = new Set([
+  "source",
+  "stream",
+  "id",
+  "time",
+  "position",
+  "correlation_id",
+  "causation_id",
+]);
+
+/** `{source, stream?, id?, time?, position?, correlation_id?, causation_id?}`, short texts. */
+function checkOrigin(origin: JsonValue): Outcome<Origin> {
+  if (!isJsonObject(origin)) return originInvalid("", "metadata.origin must be an object");
+  for (const field in origin) {
+    const value = origin[field];
+    if (!ORIGIN_FIELDS.has(field)) {
+      return originInvalid(`.${field}`, `Unknown field in metadata.origin: ${field}`);
+    }
+    if (typeof value !== "string" || value.length > limits.originTextCharactersMax) {
+      const message = `metadata.origin.${field} must be a string of at most ` +
+        `${limits.originTextCharactersMax} characters`;
+      return originInvalid(`.${field}`, message);
+    }
+  }
+  if (origin.source === undefined) {
+    return originInvalid(".source", "metadata.origin.source is required");
+  }
+  return accept(origin as unknown as Origin);
+}
+
+function originInvalid(field: string, message: string) {
+  return refuse({ kind: "metadata_invalid", path: `metadata.origin${field}`, message });
 }
 
 function badRequest(message: string, path: string) {

@@ -19,6 +19,7 @@ import {
   COUNT,
   FREE_OBJECT,
   input,
+  ORIGIN,
   page,
   ref,
   SECONDS,
@@ -39,7 +40,12 @@ const EVENT = input({
   key: { type: "string", description: "`<aggregate_type>:<aggregate_id>`" },
   type: TEXT,
   data: FREE_OBJECT,
-  metadata: input({ actor: PARTY, "target?": PARTY, timestamp: SECONDS }),
+  metadata: input({
+    actor: PARTY,
+    "target?": PARTY,
+    timestamp: SECONDS,
+    "origin?": input(ORIGIN),
+  }),
 });
 const EXAMPLE: JsonObject = {
   key: "order:global",

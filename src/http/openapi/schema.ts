@@ -25,6 +25,16 @@ export const TIME = {
   format: "date-time",
   description: "ISO 8601 UTC",
 } as const satisfies Schema;
+/** Of an imported event: what it was where it comes from. */
+export const ORIGIN: Readonly<Record<string, Schema>> = {
+  source: TEXT,
+  "stream?": TEXT,
+  "id?": TEXT,
+  "time?": TEXT,
+  "position?": TEXT,
+  "correlation_id?": TEXT,
+  "causation_id?": TEXT,
+};
 export const HEX_32 = { type: "string", pattern: "^[0-9a-f]{64}$" } as const satisfies Schema;
 
 /** Fields by name; a name that ends in `?` may be left out. */

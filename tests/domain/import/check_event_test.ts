@@ -97,3 +97,29 @@ Deno.test("the platform's own importer may be the actor", () => {
   const actor = { type: "system_agent", id: "test_data_importer" };
   assert.ok(checkImportedEvent({ ...EVENT, ...metadata({ actor }) }, spec).ok);
 });
+
+Deno.test("where an event is from is stored last, with its fields in their order", () => {
+  const origin = { position: "7", id: "a", source: "elsewhere", time: "2024-03-01", stream: "s" };
+  const checked = checkImportedEvent({ ...EVENT, ...metadata({ origin }) }, spec);
+  assert.ok(checked.ok);
+  const { event } = checked.value;
+  const stored = `"origin":{"source":"elsewhere","stream":"s","id":"a","time":"2024-03-01",` +
+    `"position":"7"}}}`;
+  assert.ok(event.raw.endsWith(stored), event.raw);
+});
+
+for (
+  const [origin, path] of [
+    ["x", "metadata.origin"],
+    [{ id: "a" }, "metadata.origin.source"],
+    [{ source: "a", by: "b" }, "metadata.origin.by"],
+    [{ source: "a", position: 7 }, "metadata.origin.position"],
+    [{ source: "x".repeat(1_025) }, "metadata.origin.source"],
+  ] as const
+) {
+  Deno.test(`an origin of ${JSON.stringify(origin).slice(0, 40)} is refused at ${path}`, () => {
+    const checked = checkImportedEvent({ ...EVENT, ...metadata({ origin }) }, spec);
+    assert.ok(!checked.ok && "path" in checked.refusal);
+    assert.deepEqual([checked.refusal.kind, checked.refusal.path], ["metadata_invalid", path]);
+  });
+}

@@ -1,0 +1,60 @@
+/**
+ * Emmett: rows of `emt_messages`, from PostgreSQL as lines of JSON, from SQLite as they are in its
+ * file. A stream is `type-id`.
+ */
+
+import type { JsonObject } from "../../json.ts";
+import {
+  columnOf,
+  indexCell,
+  missingField,
+  objectColumn,
+  one,
+  parseTime,
+  type ReadOutcome,
+  skip,
+  splitName,
+  textCell,
+} from "../source_event.ts";
+
+/** What Emmett writes into the metadata of each message, and the columns say as well. */
+const REPEATED = [
+  "streamName",
+  "messageId",
+  "streamPosition",
+  "globalPosition",
+  "correlationId",
+  "causationId",
+];
+const DEFAULT_PARTITIONS = ["emt:default", "global"];
+
+export function readEmmettMessage(record: JsonObject): ReadOutcome {
+  const stream = textCell(record.stream_id);
+  const type = textCell(record.message_type);
+  if (stream === undefined) return missingField("stream_id");
+  if (type === undefined) return missingField("message_type");
+  if ((record.message_kind ?? "E") !== "E") return skip("commands");
+  const all = objectColumn(record.message_metadata);
+  const metadata = Object.fromEntries(
+    Object.entries(all).filter(([name]) => !REPEATED.includes(name)),
+  );
+  const partition = textCell(record.partition);
+  const isOther = partition !== undefined && !DEFAULT_PARTITIONS.includes(partition);
+  return one({
+    stream,
+    ...splitName(stream, /[:-]/),
+    type,
+    data: columnOf(record.message_data),
+    id: textCell(record.message_id),
+    time: textCell(record.created),
+    timeMs: parseTime(record.created),
+    position: textCell(record.global_position),
+    index: indexCell(record.stream_position),
+    correlationId: textCell(all.correlationId),
+    causationId: textCell(all.causationId),
+    rest: {
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+      ...(isOther && { partition }),
+    },
+  });
+}

@@ -1,0 +1,47 @@
+/**
+ * message-db: rows of `message_store.messages` as lines of JSON, as `row_to_json` writes them. A
+ * stream is `category-id`; its category ends at the first hyphen.
+ */
+
+import type { JsonObject } from "../../json.ts";
+import {
+  columnOf,
+  indexCell,
+  missingField,
+  objectColumn,
+  one,
+  parseTime,
+  type ReadOutcome,
+  splitName,
+  textCell,
+} from "../source_event.ts";
+
+export function readMessage(record: JsonObject): ReadOutcome {
+  const stream = textCell(record.stream_name);
+  const type = textCell(record.type);
+  if (stream === undefined) return missingField("stream_name");
+  if (type === undefined) return missingField("type");
+  const metadata = objectColumn(record.metadata);
+  const { correlationStreamName, causationMessageStreamName, causationMessagePosition } = metadata;
+  const cause = textCell(causationMessageStreamName);
+  const rest = { ...metadata };
+  delete rest.correlationStreamName;
+  if (cause !== undefined) {
+    delete rest.causationMessageStreamName;
+    delete rest.causationMessagePosition;
+  }
+  return one({
+    stream,
+    ...splitName(stream, /-/),
+    type,
+    data: columnOf(record.data),
+    id: textCell(record.id),
+    time: textCell(record.time),
+    timeMs: parseTime(record.time),
+    position: textCell(record.global_position),
+    index: indexCell(record.position),
+    correlationId: textCell(correlationStreamName),
+    causationId: cause && `${cause}/${textCell(causationMessagePosition) ?? ""}`,
+    rest: Object.keys(rest).length > 0 ? { metadata: rest } : {},
+  });
+}

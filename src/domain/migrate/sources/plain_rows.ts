@@ -1,0 +1,146 @@
+/**
+ * Plain rows, of CSV or lines of JSON: the map says which column is what. Without a map, columns
+ * are found by the names that such files usually have.
+ */
+
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import {
+  columnOf,
+  indexCell,
+  missingField,
+  NO_CATEGORY,
+  one,
+  parseTime,
+  type ReadOutcome,
+  splitName,
+  textCell,
+} from "../source_event.ts";
+
+/** Which column is what. A text beginning with `=` is the value itself, for all rows. */
+export interface Columns {
+  /** The name of a stream, `<kind>-<id>`; instead of `kind` and `id`. */
+  readonly stream?: string;
+  readonly kind?: string;
+  readonly id?: string;
+  readonly type?: string;
+  readonly time?: string;
+  /** The column of an object, or those that together are the data. Default: all others. */
+  readonly data?: string | readonly string[];
+  /** Columns of a CSV file whose cells are JSON: numbers, true and false, objects. */
+  readonly json?: readonly string[];
+  readonly event_id?: string;
+  readonly position?: string;
+  readonly index?: string;
+}
+
+export const COLUMN_ROLES = [
+  "stream",
+  "kind",
+  "id",
+  "type",
+  "time",
+  "data",
+  "json",
+  "event_id",
+  "position",
+  "index",
+] as const;
+
+const USUAL: Readonly<Record<Exclude<keyof Columns, "data" | "json">, readonly string[]>> = {
+  stream: ["stream", "stream_name", "stream_id", "streamId", "streamName"],
+  kind: ["aggregate_type", "aggregateType", "entity_type", "kind", "category"],
+  id: ["aggregate_id", "aggregateId", "entity_id", "key", "subject"],
+  type: ["type", "event_type", "eventType", "event", "event_name"],
+  time: ["time", "timestamp", "occurred_at", "created_at", "createdAt", "occurredAt", "date"],
+  event_id: ["event_id", "eventId", "uuid", "id"],
+  position: ["position", "global_position", "sequence", "seq", "offset"],
+  index: ["index", "version", "revision", "stream_position"],
+};
+const USUAL_DATA = ["data", "payload", "body", "event_data"];
+
+/** The columns that a first row seems to have. */
+export function guessColumns(row: JsonObject): Columns {
+  const names = Object.keys(row);
+  const found = Object.fromEntries(
+    Object.entries(USUAL).flatMap(([role, usual]) => {
+      const name = usual.find((each) => names.includes(each));
+      return name === undefined ? [] : [[role, name]];
+    }),
+  ) as Columns;
+  const data = USUAL_DATA.find((name) => names.includes(name) && isJsonObject(columnOf(row[name])));
+  const isNamed = found.stream !== undefined && found.id === undefined;
+  const { stream: _, ...others } = found;
+  const taken = new Set<string>(Object.values(found));
+  const json = names.filter((name) => !taken.has(name) && typeof cellOf(row[name]!) !== "string");
+  const isText = names.every((name) => typeof row[name] === "string");
+  return {
+    ...(isNamed ? found : others),
+    ...(data !== undefined && { data }),
+    ...(isText && json.length > 0 && { json }),
+  };
+}
+
+/** A cell of JSON; as text if it is none, or a number that a double would change. */
+function cellOf(value: JsonValue): JsonValue {
+  const cell = columnOf(value);
+  return typeof cell === "number" && String(cell) !== value ? value : cell!;
+}
+
+/** A reader for rows; without columns it guesses them from the first row. */
+export function readRows(given: Columns | undefined): (row: JsonObject) => ReadOutcome {
+  let columns = given;
+  return (row) => readRow(row, columns ??= guessColumns(row));
+}
+
+function readRow(row: JsonObject, columns: Columns): ReadOutcome {
+  const cell = (name: string | undefined): JsonValue | undefined => {
+    if (name === undefined) return undefined;
+    return name.startsWith("=") ? name.slice(1) : row[name];
+  };
+  const named = textCell(cell(columns.stream));
+  const kind = textCell(cell(columns.kind));
+  const entity = textCell(cell(columns.id));
+  const type = textCell(cell(columns.type));
+  if (type === undefined) return missingField(`event type (column ${columns.type ?? "type"})`);
+  const stream = named ?? (entity === undefined ? kind : `${kind ?? NO_CATEGORY}-${entity}`);
+  if (stream === undefined) {
+    return missingField(`stream (column ${columns.stream ?? columns.id ?? "aggregate_id"})`);
+  }
+  const name = named === undefined
+    ? { category: kind ?? NO_CATEGORY, entity: entity ?? "" }
+    : splitName(named, /[/:-]/);
+  const { data, rest } = splitRow(row, columns);
+  return one({
+    stream,
+    ...name,
+    type,
+    data,
+    id: textCell(cell(columns.event_id)),
+    time: textCell(cell(columns.time)),
+    timeMs: parseTime(cell(columns.time)),
+    position: textCell(cell(columns.position)),
+    index: indexCell(cell(columns.index)),
+    rest,
+  });
+}
+
+/** The data, and the columns that nothing has taken. */
+function splitRow(row: JsonObject, columns: Columns) {
+  const { data, json = [], ...others } = columns;
+  const taken = new Set<string>(Object.values(others));
+  if (json.length > 0) row = { ...row };
+  for (const name of json) if (row[name] !== undefined) row[name] = cellOf(row[name]);
+  const isData = (name: string) => {
+    if (typeof data === "string") return name === data;
+    return data === undefined ? !taken.has(name) : data.includes(name);
+  };
+  // By entries, so that a column called __proto__ is a column.
+  const cells = Object.entries(row);
+  const rest = cells.filter(([name]) => !isData(name) && !taken.has(name));
+  return {
+    data: typeof data === "string"
+      ? columnOf(row[data])
+      : Object.fromEntries(cells.filter(([name]) => isData(name))),
+    rest: Object.fromEntries(rest),
+  };
+}

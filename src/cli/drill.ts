@@ -15,7 +15,7 @@ import { checkStoreFile, openEngine } from "../kv/open_engine.ts";
 import { listInstances } from "../store/access/instances.ts";
 import { listStreams } from "../store/streams/aggregates.ts";
 import { readHead } from "../store/streams/streams.ts";
-import { openOutput, type Progress } from "./output.ts";
+import { openOutput, type Output, type Progress } from "./output.ts";
 import { ask } from "./remote.ts";
 import { restoreFrom, type RestoreOptions, sourceOf } from "./restore.ts";
 import { type CommonOptions, openSession, type Session } from "./session.ts";
@@ -111,7 +111,8 @@ async function compareHeads(
     for (const environment of ENVIRONMENTS) {
       const sample = await sampleStreams(host, engine, tenants[environment]);
       if (sample.length === 0) continue;
-      const session = await openSession({ ...options, env: environment, instance: id });
+      const wish = { ...options, env: environment, instance: id };
+      const session = await openSession(wish, throwing(openOutput(options)));
       for (let from = 0; from < sample.length; from += AT_ONCE) {
         const some = sample.slice(from, from + AT_ONCE);
         const answers = await Promise.all(
@@ -127,6 +128,16 @@ async function compareHeads(
     }
   }
   return { compared, faults };
+}
+
+/** Ends what fails without ending the process, so that the restored store is removed, and told. */
+function throwing(output: Output): Output {
+  return {
+    ...output,
+    fail({ error }) {
+      throw new Error(error);
+    },
+  };
 }
 
 /** Up to {@link SAMPLE} streams, each with the same chance. */

@@ -50,9 +50,14 @@ export interface Session {
   tryOperator(call: DataCall): Promise<Answer>;
 }
 
-/** Opens a session with the server that options, variables, profiles and data folders name. */
-export async function openSession(options: CommonOptions): Promise<Session> {
-  const output = openOutput(options);
+/**
+ * Opens a session with the server that options, variables, profiles and data folders name.
+ * @param output another one ends what fails in its own way.
+ */
+export async function openSession(
+  options: CommonOptions,
+  output = openOutput(options),
+): Promise<Session> {
   const host = systemHost();
   const settings = readClientSettings();
   const found = await findServer(host, settings, options);

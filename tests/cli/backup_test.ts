@@ -294,6 +294,17 @@ Deno.test("a drill proves a backup beside the server, and finds one of another h
     assert.match(failed.stderr, /test: order:.*: event 1 is another one on the server/);
     assert.match(await Deno.readTextFile(metrics), /^daybook_drill_success 0$/m);
     await back.stop();
+
+    // A server that is not there is told like any other fault.
+    await Deno.remove(metrics);
+    const url = ["--url", back.baseUrls.production];
+    for (const some of [[], url]) {
+      const alone = await runCli(["drill", file, "--metrics", metrics, ...some], {
+        env: { TMPDIR: folder.path, DAYBOOK_DATA_DIR: join(folder.path, "nothing") },
+      });
+      assert.equal(alone.code, 1, alone.stdout);
+      assert.match(await Deno.readTextFile(metrics), /^daybook_drill_success 0$/m);
+    }
     const left = [...Deno.readDirSync(folder.path)].filter(({ name }) => /drill_/.test(name));
     assert.deepEqual(left, [], "the folders of the drills are gone");
   });

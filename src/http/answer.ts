@@ -83,8 +83,15 @@ export function sendNothing(requestId: string): Response {
 export async function withoutBody(response: Response): Promise<Response> {
   const { status, headers, body } = response;
   if (headers.has("content-length")) await body?.cancel();
-  else if (body !== null) headers.set("content-length", String((await response.bytes()).length));
+  else if (body !== null) headers.set("content-length", String(await lengthOf(body)));
   return new Response(null, { status, headers });
+}
+
+/** Keeps nothing of it: a backup has no length that memory must take. */
+async function lengthOf(body: ReadableStream<Uint8Array>): Promise<number> {
+  let length = 0;
+  for await (const chunk of body) length += chunk.length;
+  return length;
 }
 
 /** Shorter answers gain nothing. */

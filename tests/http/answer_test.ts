@@ -32,6 +32,19 @@ Deno.test("sendOk() puts ok first and leaves undefined fields out", async () => 
   assert.equal(await response.text(), '{"ok":true,"a":1}');
 });
 
+Deno.test("withoutBody() counts a body that no memory would take", async () => {
+  const chunk = new Uint8Array(1024 * 1024);
+  let left = 16 * 1024;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (left-- > 0) controller.enqueue(chunk);
+      else controller.close();
+    },
+  });
+  const response = await withoutBody(new Response(body));
+  assert.equal(response.headers.get("content-length"), String(16 * 1024 ** 3));
+});
+
 Deno.test("withoutBody() keeps status, headers and the length of what it drops", async () => {
   const response = await withoutBody(sendText("req_1", 404, '{"a":"é"}'));
   assert.equal(response.status, 404);

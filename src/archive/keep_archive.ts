@@ -62,10 +62,16 @@ interface OpenLog {
   version: number;
 }
 
-interface Waiting {
-  readonly version: number;
+/** Commits that wait to be written, one after the other. */
+interface Chunk {
+  readonly buffer: Bytes;
+  /** How much of it is filled. */
+  bytes: number;
+  /** When the first of its commits was durable, in milliseconds since 1970. */
   readonly timeMs: number;
-  readonly changes: readonly Change[];
+  /** Of the first commit, and of the last. */
+  readonly first: number;
+  last: number;
 }
 
 /** @throws {Error} when another server keeps its archive there. */
@@ -73,8 +79,12 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   const { folder, fullHours, keepDays } = settings;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = lockFolder(folder);
-  let waiting: Waiting[] = [];
+  let waiting: Chunk[] = [];
+  /** The last of them, while more fits in. */
+  let filling: Chunk | undefined;
   let waitingBytes = 0;
+  /** Of a chunk that was written, for the next one. */
+  let spare: Bytes | undefined;
   /** How often what waited was given up. */
   let lost = 0;
   /** The last commit that was told. */
@@ -104,15 +114,31 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
     missing = Math.max(missing, upTo);
     lost++;
     waiting = [];
+    filling = undefined;
     waitingBytes = 0;
     closeLog();
+  }
+
+  function bufferFor(bytes: number): Bytes {
+    if (bytes > WRITE_BYTES) return new Uint8Array(bytes);
+    const buffer = spare ?? new Uint8Array(WRITE_BYTES);
+    spare = undefined;
+    return buffer;
   }
 
   function onDurable(version: number, changes: readonly Change[]): void {
     if (told >= 0 && version !== told + 1) giveUp(version - 1);
     told = version;
-    waiting.push({ version, timeMs: host.nowMs(), changes });
-    waitingBytes += commitBytes(changes);
+    const bytes = commitBytes(changes);
+    const timeMs = host.nowMs();
+    if (filling === undefined || filling.bytes + bytes > filling.buffer.length) {
+      filling = { buffer: bufferFor(bytes), bytes: 0, timeMs, first: version, last: version };
+      waiting.push(filling);
+    }
+    // At once: what a commit changed is many small arrays, which should not be kept for long.
+    filling.bytes = encodeCommit({ version, timeMs, changes }, filling.buffer, filling.bytes);
+    filling.last = version;
+    waitingBytes += bytes;
     if (waitingBytes > WAITING_BYTES_MAX) {
       const error = new Error(`More than ${WAITING_BYTES_MAX} bytes wait to be written`);
       fail("has fallen behind and lacks commits; a full backup follows", error);
@@ -134,19 +160,20 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   }
 
   async function writeWaiting(): Promise<void> {
-    const [some, bytes, before] = [waiting.slice(), waitingBytes, lost];
-    const into = new Uint8Array(bytes);
-    let at = 0;
-    for (const commit of some) at = encodeCommit(commit, into, at);
-    const open = log ??= await beginLog(some[0]!.version - 1);
-    await writeAll(open.file, into);
+    const [some, before] = [waiting.slice(), lost];
+    filling = undefined;
+    const open = log ??= await beginLog(some[0]!.first - 1);
+    for (const { buffer, bytes } of some) await writeAll(open.file, buffer.subarray(0, bytes));
     await open.file.syncData();
     await refuseGone(open);
     if (lost !== before) return;
-    open.bytes += bytes;
-    open.version = some.at(-1)!.version;
     waiting = waiting.slice(some.length);
-    waitingBytes -= bytes;
+    for (const { buffer, bytes } of some) {
+      open.bytes += bytes;
+      waitingBytes -= bytes;
+      if (buffer.length === WRITE_BYTES) spare = buffer;
+    }
+    open.version = some.at(-1)!.last;
     if (open.bytes < LOG_BYTES_MAX) return;
     unverified.push(open);
     closeLog();

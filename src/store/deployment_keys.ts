@@ -54,11 +54,10 @@ export const deploymentKeys = {
   platformKeys: (): KeyRange => rangeOf([0, "platform_key"]),
   platformAnchor: (number: number): Bytes => pack([0, "platform_anchor", number]),
   platformAnchors: (): KeyRange => rangeOf([0, "platform_anchor"]),
-  /** The owner of a shard of a background queue; beside it, the end of the lease. */
+  /** The owner of a shard of a background queue. */
   leaseOwner: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 0]),
-  leaseEnd: (queue: string, shard: number): Bytes => pack([0, "lease", queue, shard, 1]),
   leases: (queue: string): KeyRange => rangeOf([0, "lease", queue]),
-  /** Processes that do background work, and until when they announce it. */
+  /** Processes that do background work, and when they last announced it. */
   worker: (owner: string): Bytes => pack([0, "worker", owner]),
   workers: (): KeyRange => rangeOf([0, "worker"]),
   /** Streams whose snapshot is to be rebuilt in the background, by shard. */

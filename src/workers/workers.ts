@@ -13,7 +13,7 @@ const ANCHOR_IDLE_MS_MAX = 10_000;
 const DELIVERY_IDLE_MS = 250;
 const ERASURE_IDLE_MS = 500;
 /** Shorter than the renewal interval of leases; a drain that is not due does nothing. */
-const LEASE_IDLE_MS = 1_000;
+const LEASE_IDLE_MS = 200;
 const MEMORY_IDLE_MS = 500;
 /** Entries of a process that died are left alone for a second anyway. */
 const OUTBOX_IDLE_MS = 500;

@@ -1,11 +1,7 @@
 /** A node cut off from the store while the other is not: it trusts nothing old and recovers. */
 
 import assert from "node:assert/strict";
-import {
-  LEASE_LIFETIME_MS,
-  LEASE_RENEWAL_MS,
-  LEASE_SKEW_MS,
-} from "../../src/domain/fairness/lease.ts";
+import { LEASE_RENEWAL_MS, LEASE_SILENCE_MS } from "../../src/domain/fairness/lease.ts";
 import { EngineUnavailable } from "../../src/kv/engine.ts";
 import { readLeases } from "../../src/store/leases.ts";
 import { copyOfExampleSpec } from "../support/example_spec.ts";
@@ -123,7 +119,7 @@ export function nodesOutageContract(name: string, open: OpenNodes): void {
     for (let time = 0; time < 3; time++) await turn();
     assert.equal(await countOwners(), 2);
     cut(true);
-    const turns = Math.ceil((LEASE_LIFETIME_MS + LEASE_SKEW_MS) / LEASE_RENEWAL_MS) + 1;
+    const turns = Math.ceil(LEASE_SILENCE_MS / LEASE_RENEWAL_MS) + 2;
     for (let time = 0; time < turns; time++) await turn();
     assert.equal(await countOwners(), 1);
     cut(false);

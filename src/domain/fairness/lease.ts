@@ -1,10 +1,12 @@
 /**
- * Leases: the right of one process to do one part of the background work for a limited time.
+ * Leases: the right of one process to do one part of the background work, for as long as others
+ * hear from it.
  *
- * A lease ends by the clock, so that another process takes over the work of one that died.
- * Clocks only decide who tries. The term keeps an effect from being applied twice: the
- * transaction that commits an effect also checks the lease (`holdsLease()` in
- * `store/leases.ts`), and a lease that another process has taken has another term.
+ * A process that works announces it again and again. The others take over the leases of one whose
+ * announcement they have seen unchanged for a while, by their own monotonic clocks. So it does not
+ * matter what time it is anywhere. Silence only decides who tries. The term keeps an effect from
+ * being applied twice: the transaction that commits an effect also checks the lease (`holdsLease()`
+ * in `store/leases.ts`), and a lease that another process has taken has another term.
  */
 
 export interface LeaseName {
@@ -18,47 +20,62 @@ export interface Lease extends LeaseName {
   readonly owner: string;
   /** Grows with each change of owner. */
   readonly term: number;
-  /** Milliseconds since 1970, by the owner's clock. */
-  readonly endsMs: number;
 }
 
-/** A process that does background work, and until when its registration holds. */
+/** A process that does background work. */
 export interface Worker {
   readonly owner: string;
-  readonly endsMs: number;
+  /** When it last announced itself: milliseconds since 1970, by its own clock. */
+  readonly announcedMs: number;
 }
 
-/** From the last renewal to the end of the lease. */
-export const LEASE_LIFETIME_MS = 15_000;
-/** The interval of renewals. A lease survives three failed renewals in a row. */
-export const LEASE_RENEWAL_MS = 3_000;
+/** The interval of announcements. Leases survive two that fail in a row. */
+export const LEASE_RENEWAL_MS = 700;
+/** How long after its last announcement a process uses its leases, by its own clock. */
+export const LEASE_LIFETIME_MS = 2_500;
+/** After this much silence others take over. */
+export const LEASE_SILENCE_MS = 3_000;
+/** After this much silence a process is forgotten. */
+const FORGET_MS = 60_000;
 /**
- * Clocks of two nodes may differ by this much before one takes a lease that the other still
- * holds.
+ * Silence between two looks counts for this much at most. A process that could not look, because
+ * it was stopped or the store was away, cannot tell who was silent meanwhile.
  */
-export const LEASE_SKEW_MS = 2_000;
+const LOOK_MS_MAX = 2 * LEASE_RENEWAL_MS;
 
-/** A lease that ends this much later than our clock allows was made by a wrong clock. */
-const WRONG_CLOCK_MS = 60_000;
-
-/** When a lease that is renewed at `nowMs` ends. */
-export function leaseEnd(nowMs: number): number {
-  return nowMs + LEASE_LIFETIME_MS;
+/** What one process has heard of another. */
+interface Heard {
+  readonly announcedMs: number;
+  readonly silentMs: number;
 }
 
-/** For the owner: true while it may go on, by its own clock. */
-export function isRunning({ endsMs }: Pick<Lease, "endsMs">, nowMs: number): boolean {
-  return nowMs < endsMs;
-}
+/** By owner. */
+export type HeardWorkers = ReadonlyMap<string, Heard>;
 
 /**
- * For all others: true when the lease may be taken. That includes a lease that ends far too
- * late: after a clock that ran an hour ahead, nobody should have to wait for an hour.
+ * What has been heard after another look.
+ * @param passedMs since the look before, by a monotonic clock.
  */
-export function isLeaseOver(
-  { owner, endsMs }: Pick<Lease, "owner" | "endsMs">,
-  nowMs: number,
-): boolean {
-  if (owner === "" || nowMs >= endsMs + LEASE_SKEW_MS) return true;
-  return endsMs > leaseEnd(nowMs) + WRONG_CLOCK_MS;
+export function hear(
+  before: HeardWorkers,
+  workers: readonly Worker[],
+  passedMs: number,
+): HeardWorkers {
+  const lookMs = Math.min(passedMs, LOOK_MS_MAX);
+  return new Map(workers.map(({ owner, announcedMs }) => {
+    const heard = before.get(owner);
+    const isNew = heard === undefined || heard.announcedMs !== announcedMs;
+    return [owner, { announcedMs, silentMs: isNew ? 0 : heard.silentMs + lookMs }];
+  }));
+}
+
+/** The processes that have not been silent for too long. */
+export function liveOwners(heard: HeardWorkers): ReadonlySet<string> {
+  const live = [...heard].filter(([, { silentMs }]) => silentMs < LEASE_SILENCE_MS);
+  return new Set(live.map(([owner]) => owner));
+}
+
+/** The processes whose announcements may be removed. */
+export function forgottenOwners(heard: HeardWorkers): string[] {
+  return [...heard].filter(([, { silentMs }]) => silentMs >= FORGET_MS).map(([owner]) => owner);
 }

@@ -1,6 +1,6 @@
 /** How the processes of a deployment share background work: queues in shards, equal shares each. */
 
-import { isLeaseOver, type Lease, type LeaseName, type Worker } from "./lease.ts";
+import type { Lease, LeaseName } from "./lease.ts";
 
 /**
  * The queues and their number of shards. One process at a time works on a shard, so more shards
@@ -38,15 +38,15 @@ export function shardOf(queue: QueueName, subject: string): number {
 export interface ShareView {
   /** All leases of the queue that were ever taken. */
   readonly leases: readonly Lease[];
-  /** All processes that registered as workers. */
-  readonly workers: readonly Worker[];
+  /** The processes that work. */
+  readonly live: ReadonlySet<string>;
+  /** Who plans; it need not be among the live ones yet. */
   readonly owner: string;
-  readonly nowMs: number;
 }
 
 /** What a process does next about one queue. */
 export interface SharePlan {
-  readonly renew: readonly Lease[];
+  readonly keep: readonly Lease[];
   /** Free shards to claim. Another process may be faster. */
   readonly claim: readonly LeaseName[];
   /** Leases beyond its share, released for processes that have less. */
@@ -57,25 +57,19 @@ export interface SharePlan {
  * Each working process gets as many shards as the others, or one more. It keeps what it has up
  * to its share, and takes what it lacks from the free shards.
  */
-export function planShare(queue: QueueName, view: ShareView): SharePlan {
-  const { leases, workers, owner, nowMs } = view;
-  const share = shareOf(queue, owner, liveOwners(workers, owner, nowMs));
-  const running = leases.filter((lease) => !isLeaseOver(lease, nowMs) || lease.owner === owner);
+export function planShare(queue: QueueName, { leases, live, owner }: ShareView): SharePlan {
+  const share = shareOf(queue, owner, [...live.union(new Set([owner]))].sort());
+  const running = leases.filter((lease) => lease.owner === owner || live.has(lease.owner));
   const own = running.filter((lease) => lease.owner === owner);
   const taken = new Set(running.map(({ shard }) => shard));
   const free = Array.from({ length: QUEUE_SHARDS[queue] }, (_, shard) => ({ queue, shard }))
     .filter(({ shard }) => !taken.has(shard));
-  const renew = own.slice(0, share);
+  const keep = own.slice(0, share);
   return {
-    renew,
-    claim: free.slice(0, share - renew.length),
+    keep,
+    claim: free.slice(0, share - keep.length),
     release: own.slice(share),
   };
-}
-
-function liveOwners(workers: readonly Worker[], self: string, nowMs: number): string[] {
-  const others = workers.filter((worker) => worker.owner !== self && !isLeaseOver(worker, nowMs));
-  return [self, ...others.map(({ owner }) => owner)].sort();
 }
 
 /**

@@ -4,7 +4,16 @@
  * shards.
  */
 
-import { isRunning, type Lease, LEASE_RENEWAL_MS } from "../../domain/fairness/lease.ts";
+import {
+  forgottenOwners,
+  hear,
+  type HeardWorkers,
+  type Lease,
+  LEASE_LIFETIME_MS,
+  LEASE_RENEWAL_MS,
+  type LeaseName,
+  liveOwners,
+} from "../../domain/fairness/lease.ts";
 import {
   planShare,
   QUEUE_NAMES,
@@ -14,15 +23,13 @@ import {
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import {
+  announceWorker,
   claimLease,
   holdsLease,
   listWorkers,
   readLeases,
-  registerWorker,
   releaseLease,
-  removeSilentWorkers,
   removeWorker,
-  renewLease,
 } from "../../store/leases.ts";
 
 export interface WorkShare {
@@ -57,38 +64,62 @@ const OWNER_BYTES = 16;
  */
 const HANDOVER_MS = 500;
 
+/** Silent processes whose announcements are removed at once, at most. */
+const REMOVED_MAX = 8;
+
 /** For a store with several processes. Claims nothing before the first call. */
 export function shareWork(engine: Engine, host: Host): WorkShare {
   const owner = host.randomBytes(OWNER_BYTES).toHex();
+  let heard: HeardWorkers = new Map();
   let leases: readonly Lease[] = [];
   /** Leases held until what is under way in them has ended; nothing new begins there. */
   let leaving: readonly Lease[] = [];
   const busyTests = new Map<string, (shard: number) => boolean>();
+  /** By the monotonic clock. */
   let renewedMs = -Infinity;
   let running: Promise<void> | undefined;
   let isReleased = false;
 
   function isDue(): boolean {
-    const nowMs = host.nowMs();
-    // Also due if the clock was set back, because time went on by the others' clocks.
     const pauseMs = leaving.length > 0 ? HANDOVER_MS : LEASE_RENEWAL_MS;
-    return nowMs >= renewedMs + pauseMs || nowMs < renewedMs;
+    return host.monotonicMs() >= renewedMs + pauseMs;
+  }
+
+  function isHeard(): boolean {
+    return !isReleased && host.monotonicMs() < renewedMs + LEASE_LIFETIME_MS;
   }
 
   async function renewNow(): Promise<void> {
-    const nowMs = host.nowMs();
+    const beganMs = host.monotonicMs();
+    const me = { owner, announcedMs: host.nowMs() };
     // Decided before the transaction: work that begins while it runs begins in none of these
     // shards.
     const free = new Set(leaving.filter((lease) => !isBusy(lease)).map(nameOf));
     const mayRelease = (lease: Lease) => !busyTests.has(lease.queue) || free.has(nameOf(lease));
-    const taken = await engine.transact((tx) => takeShare(tx, owner, nowMs, mayRelease));
-    leases = taken.kept;
-    leaving = taken.leaving;
-    renewedMs = nowMs;
+    const taken = await engine.transact(async (tx) => {
+      // Unguarded, because announcements must not conflict with each other.
+      const workers = await listWorkers(tx.unguarded);
+      const after = hear(heard, workers, beganMs - renewedMs);
+      announceWorker(tx, me);
+      for (const gone of forgottenOwners(after).slice(0, REMOVED_MAX)) removeWorker(tx, gone);
+      const live = liveOwners(after);
+      const shares = await Promise.all(
+        QUEUE_NAMES.map((queue) => takeShare(tx, queue, { owner, live, mayRelease })),
+      );
+      return { heard: after, shares };
+    });
+    heard = taken.heard;
+    leases = taken.shares.flatMap(({ kept }) => kept);
+    leaving = taken.shares.flatMap((share) => share.leaving);
+    renewedMs = beganMs;
   }
 
   function isBusy({ queue, shard }: Lease): boolean {
     return busyTests.get(queue)?.(shard) ?? false;
+  }
+
+  function find({ queue, shard }: LeaseName): Lease | undefined {
+    return leases.find((lease) => lease.shard === shard && lease.queue === queue);
   }
 
   async function renew(): Promise<void> {
@@ -113,21 +144,14 @@ export function shareWork(engine: Engine, host: Host): WorkShare {
   return {
     async held(queue) {
       await renew();
-      const nowMs = host.nowMs();
-      return leases.filter((lease) => lease.queue === queue && isRunning(lease, nowMs));
+      return isHeard() ? leases.filter((lease) => lease.queue === queue) : [];
     },
-    isRunning: (lease) => !isReleased && isRunning(lease, host.nowMs()),
-    owns(queue, shard) {
-      const lease = leases.find((each) => each.shard === shard && each.queue === queue);
-      return lease !== undefined && isRunning(lease, host.nowMs());
-    },
+    isRunning: (lease) => isHeard() && find(lease)?.term === lease.term,
+    owns: (queue, shard) => isHeard() && find({ queue, shard }) !== undefined,
     keepWhileBusy: (queue, isBusy) => void busyTests.set(queue, isBusy),
     holds: holdsLease,
     renew,
-    count() {
-      const nowMs = host.nowMs();
-      return countByQueue(leases.filter((lease) => isRunning(lease, nowMs)));
-    },
+    count: () => countByQueue(isHeard() ? leases : []),
     release,
   };
 }
@@ -148,39 +172,39 @@ interface Taken {
   readonly leaving: readonly Lease[];
 }
 
-/** One round of sharing. Returns the leases that the owner has from the commit on. */
+/** How a process takes part in one round of sharing. */
+interface Sharing {
+  readonly owner: string;
+  readonly live: ReadonlySet<string>;
+  mayRelease(lease: Lease): boolean;
+}
+
+/** One round of sharing a queue. Returns the leases that the owner has from the commit on. */
 async function takeShare(
   tx: Transaction,
-  owner: string,
-  nowMs: number,
-  mayRelease: (lease: Lease) => boolean,
+  queue: QueueName,
+  { owner, live, mayRelease }: Sharing,
 ): Promise<Taken> {
-  // Unguarded, because two processes that look at the same time do not conflict. Each lease is
-  // checked again before it changes.
-  const workers = await listWorkers(tx.unguarded);
-  registerWorker(tx, owner, nowMs);
-  removeSilentWorkers(tx, workers, nowMs);
-  const taken: (Lease | undefined)[] = [];
-  const leaving: (Lease | undefined)[] = [];
-  for (const queue of QUEUE_NAMES) {
-    const leases = await readLeases(tx.unguarded, queue);
-    const plan = planShare(queue, { leases, workers, owner, nowMs });
-    for (const lease of plan.release) {
-      if (mayRelease(lease)) await releaseLease(tx, lease);
-      else leaving.push(await renewLease(tx, lease, nowMs));
-    }
-    for (const lease of plan.renew) taken.push(await renewLease(tx, lease, nowMs));
-    for (const name of plan.claim) taken.push(await claimLease(tx, name, owner, nowMs));
-  }
-  const isTaken = (lease: Lease | undefined) => lease !== undefined;
-  return { kept: taken.filter(isTaken), leaving: leaving.filter(isTaken) };
+  // Guarded: what is kept has not been taken by another process when this commits.
+  const leases = await readLeases(tx, queue);
+  const plan = planShare(queue, { leases, live, owner });
+  const leaving = plan.release.filter((lease) => !mayRelease(lease));
+  const released = plan.release.filter(mayRelease);
+  const [claimed] = await Promise.all([
+    Promise.all(plan.claim.map((name) => {
+      const before = leases.find(({ shard }) => shard === name.shard);
+      return claimLease(tx, name, owner, before);
+    })),
+    ...released.map((lease) => releaseLease(tx, lease)),
+  ]);
+  return { kept: [...plan.keep, ...claimed], leaving };
 }
 
 /** For a store with one owner: it holds everything for ever, and nothing is written. */
 export function ownAllWork(): WorkShare {
   const leases = QUEUE_NAMES.flatMap((queue) =>
     Array.from({ length: QUEUE_SHARDS[queue] }, (_, shard): Lease => (
-      { queue, shard, owner: "sole", term: 1, endsMs: Infinity }
+      { queue, shard, owner: "sole", term: 1 }
     ))
   );
   return {

@@ -1,39 +1,78 @@
-/** When a lease may be used, and when it may be taken over. */
+/** Who counts as working, by what one process has heard. */
 
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import {
-  isLeaseOver,
-  isRunning,
+  forgottenOwners,
+  hear,
+  type HeardWorkers,
   LEASE_LIFETIME_MS,
   LEASE_RENEWAL_MS,
-  LEASE_SKEW_MS,
-  leaseEnd,
+  LEASE_SILENCE_MS,
+  liveOwners,
 } from "../../../src/domain/fairness/lease.ts";
 
-const madeMs = 1_000_000;
-const lease = { owner: "a", endsMs: leaseEnd(madeMs) };
+const NOBODY: HeardWorkers = new Map();
 
-Deno.test("isRunning() and isLeaseOver() are never both true while clocks differ by no more than allowed", () => {
-  for (let skew = -LEASE_SKEW_MS; skew <= LEASE_SKEW_MS; skew += 250) {
-    for (let age = 0; age <= 3 * LEASE_LIFETIME_MS; age += 250) {
-      const nowMs = madeMs + age;
-      const both = isRunning(lease, nowMs) && isLeaseOver(lease, nowMs + skew);
-      assert.ok(!both, `age ${age}, the other's clock ${skew} ahead`);
-    }
+/** Listens for a while, with a look at each of these pauses; `said` is what is heard each time. */
+function listen(pauses: readonly number[], said: (look: number) => number | undefined) {
+  let heard = NOBODY;
+  for (const [look, passedMs] of pauses.entries()) {
+    const announcedMs = said(look);
+    heard = hear(heard, announcedMs === undefined ? [] : [{ owner: "a", announcedMs }], passedMs);
+  }
+  return heard;
+}
+
+function looks(count: number): number[] {
+  return Array.from({ length: count }, () => LEASE_RENEWAL_MS);
+}
+
+Deno.test("a process that is heard of for the first time works, whatever its clock says", () => {
+  for (const announcedMs of [0, 1, Date.now(), 9e15]) {
+    assert.deepEqual(liveOwners(listen([Infinity], () => announcedMs)), new Set(["a"]));
   }
 });
 
-Deno.test("isLeaseOver() is true at the end, the clocks' difference added", () => {
-  assert.equal(isLeaseOver(lease, lease.endsMs + LEASE_SKEW_MS - 1), false);
-  assert.equal(isLeaseOver(lease, lease.endsMs + LEASE_SKEW_MS), true);
+Deno.test("a process works as long as it says something new, also if its clock runs backwards", () => {
+  assert.deepEqual(liveOwners(listen(looks(100), (look) => look)), new Set(["a"]));
+  assert.deepEqual(liveOwners(listen(looks(100), (look) => -look)), new Set(["a"]));
 });
 
-Deno.test("isLeaseOver() is true of what nobody owns, and of what a clock far ahead has left", () => {
-  assert.equal(isLeaseOver({ ...lease, owner: "" }, madeMs), true);
-  const hourAhead = { owner: "a", endsMs: leaseEnd(madeMs + 3_600_000) };
-  assert.equal(isLeaseOver(hourAhead, madeMs), true);
+Deno.test("a silent process is live until the silence is over, and not a look longer", () => {
+  const enough = Math.ceil(LEASE_SILENCE_MS / LEASE_RENEWAL_MS);
+  assert.equal(liveOwners(listen(looks(enough), () => 5)).size, 1);
+  assert.equal(liveOwners(listen(looks(enough + 1), () => 5)).size, 0);
 });
 
-Deno.test("a lease outlives three renewals that fail", () => {
-  assert.ok(LEASE_LIFETIME_MS > 4 * LEASE_RENEWAL_MS);
+Deno.test("a process that did not look for an hour takes over nothing at its next look", () => {
+  assert.equal(liveOwners(listen([0, 3_600_000], () => 5)).size, 1);
+  assert.equal(liveOwners(listen([0, 3_600_000, 3_600_000], () => 5)).size, 1);
+});
+
+Deno.test("a process that has gone in order is no worker any more, at once", () => {
+  const heard = listen(looks(2), (look) => look === 0 ? 5 : undefined);
+  assert.deepEqual([liveOwners(heard).size, forgottenOwners(heard).length], [0, 0]);
+});
+
+Deno.test("a process that is silent for a minute is forgotten, one that speaks never", () => {
+  const minute = Math.ceil(60_000 / LEASE_RENEWAL_MS);
+  assert.deepEqual(forgottenOwners(listen(looks(minute), () => 5)), []);
+  assert.deepEqual(forgottenOwners(listen(looks(minute + 1), () => 5)), ["a"]);
+  assert.deepEqual(forgottenOwners(listen(looks(2 * minute), (look) => look)), []);
+});
+
+Deno.test("nobody is taken for silent who announced itself in time, however looks are spaced", () => {
+  const pauses = fc.array(fc.nat(LEASE_SILENCE_MS - LEASE_RENEWAL_MS - 1), { minLength: 2 });
+  fc.assert(fc.property(pauses, (spaced) => {
+    let nowMs = 0;
+    const times = spaced.map((pause) => nowMs += pause);
+    const heard = listen(spaced, (look) => Math.floor(times[look]! / LEASE_RENEWAL_MS));
+    assert.equal(liveOwners(heard).size, 1);
+  }));
+});
+
+Deno.test("an owner stops before others take over, after two announcements that fail", () => {
+  assert.ok(LEASE_LIFETIME_MS < LEASE_SILENCE_MS);
+  assert.ok(LEASE_LIFETIME_MS > 3 * LEASE_RENEWAL_MS);
 });

@@ -2,12 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  isLeaseOver,
-  type Lease,
-  leaseEnd,
-  type Worker,
-} from "../../../src/domain/fairness/lease.ts";
+import type { Lease } from "../../../src/domain/fairness/lease.ts";
 import {
   planShare,
   QUEUE_NAMES,
@@ -15,63 +10,54 @@ import {
   shardOf,
 } from "../../../src/domain/fairness/work_share.ts";
 
-const nowMs = 1_000_000;
-
-/** Any state of any queue: some shards never taken, some running, some expired, some released. */
+/** Any state of any queue: some shards never taken, some running, some of the dead, some released. */
 const views = fc.record({
   queue: fc.constantFrom(...QUEUE_NAMES),
   owners: fc.uniqueArray(fc.stringMatching(/^[0-9a-f]{4}$/), { minLength: 1, maxLength: 20 }),
-  holders: fc.array(fc.record({ by: fc.nat(25), endsMs: fc.integer({ min: 0, max: nowMs * 2 }) }), {
-    maxLength: 16,
-  }),
+  holders: fc.array(fc.nat(25), { maxLength: 16 }),
 }).map(({ queue, owners, holders }) => {
-  const leases = holders.slice(0, QUEUE_SHARDS[queue]).map(({ by, endsMs }, shard): Lease => (
-    { queue, shard, owner: owners[by] ?? "", term: 1, endsMs }
+  const dead = ["dead 1", "dead 2", ""];
+  const leases = holders.slice(0, QUEUE_SHARDS[queue]).map((by, shard): Lease => (
+    { queue, shard, owner: owners[by] ?? dead[by % 3]!, term: 1 }
   ));
-  const workers = owners.map((owner): Worker => ({ owner, endsMs: leaseEnd(nowMs) }));
-  return { queue, leases, workers };
+  return { queue, leases, owners, live: new Set(owners) };
 });
 
 Deno.test("planShare() takes nothing that another runs, and gives up nothing it needs", () => {
-  fc.assert(fc.property(views, ({ queue, leases, workers }) => {
-    for (const { owner } of workers) {
-      const plan = planShare(queue, { leases, workers, owner, nowMs });
+  fc.assert(fc.property(views, ({ queue, leases, owners, live }) => {
+    for (const owner of owners) {
+      const plan = planShare(queue, { leases, live, owner });
       for (const { shard } of plan.claim) {
         const lease = leases.find((lease) => lease.shard === shard);
-        assert.ok(lease === undefined || (isLeaseOver(lease, nowMs) && lease.owner !== owner));
+        assert.ok(lease === undefined || !live.has(lease.owner));
       }
       const own = leases.filter((lease) => lease.owner === owner);
-      assert.deepEqual([...plan.renew, ...plan.release], own);
+      assert.deepEqual([...plan.keep, ...plan.release], own);
       if (plan.release.length > 0) assert.deepEqual(plan.claim, []);
     }
   }));
 });
 
 Deno.test("planShare() lets turns end with every shard taken, and shares that differ by one", () => {
-  fc.assert(fc.property(views, ({ queue, workers, leases: start }) => {
-    // All owners work, so leases of unknown owners have expired.
-    let leases = start.filter((lease) => !isLeaseOver(lease, nowMs));
+  fc.assert(fc.property(views, ({ queue, owners, live, leases: start }) => {
+    let leases = start.filter((lease) => live.has(lease.owner));
     for (let turn = 0; turn < 2; turn++) {
-      for (const { owner } of workers) {
-        const plan = planShare(queue, { leases, workers, owner, nowMs });
+      for (const owner of owners) {
+        const plan = planShare(queue, { leases, live, owner });
         leases = leases.filter((lease) => !plan.release.includes(lease));
-        const claimed = plan.claim.map((name): Lease => (
-          { ...name, owner, term: 1, endsMs: leaseEnd(nowMs) }
-        ));
+        const claimed = plan.claim.map((name): Lease => ({ ...name, owner, term: 1 }));
         leases = [...leases, ...claimed];
       }
     }
     assert.equal(new Set(leases.map(({ shard }) => shard)).size, QUEUE_SHARDS[queue]);
-    const counts = workers.map(({ owner }) =>
-      leases.filter((lease) => lease.owner === owner).length
-    );
+    const counts = owners.map((owner) => leases.filter((lease) => lease.owner === owner).length);
     assert.ok(Math.max(...counts) - Math.min(...counts) <= 1, `${counts}`);
   }));
 });
 
 Deno.test("planShare() of the only one takes all", () => {
   for (const queue of QUEUE_NAMES) {
-    const plan = planShare(queue, { leases: [], workers: [], owner: "a", nowMs });
+    const plan = planShare(queue, { leases: [], live: new Set(), owner: "a" });
     assert.equal(plan.claim.length, QUEUE_SHARDS[queue]);
   }
 });

@@ -17,10 +17,12 @@ import { removeIfThere } from "../synced_folder.ts";
 import { type CopyAnswer, type CopyRequest, spoolPath } from "./pages_piece.ts";
 
 /**
- * A piece of 1 MB takes a few milliseconds of the processor, here and where it is sent. So beside
- * steady writes a backup takes a tenth of it, and makes 30 MB/s.
+ * A megabyte takes some milliseconds of the processor, here and where it is sent. Beside steady
+ * writes a backup rests for the longest after each, and makes 10 MB/s.
  */
-const REST_MS = 25;
+const BYTES_WITHOUT_REST = 1024 * 1024;
+const REST_MS_MAX = 100;
+const REST_MS_PER_COMMIT = 6;
 /** So few pages are put aside in some milliseconds. */
 const FEW_PAGES = 2_000;
 /** Beside many writes and a slow reader they do not become few; then more are put aside. */
@@ -68,15 +70,21 @@ export function openBackups(
     }
   }
 
-  /** Rests after each piece during which something was committed. */
+  /** Rests now and then, the longer the more was committed since the last time. */
   async function* paced(
     pieces: AsyncGenerator<BackupPiece, void>,
   ): AsyncGenerator<BackupPiece, void> {
     let before = version();
+    let bytes = 0;
     for await (const piece of pieces) {
       yield piece;
-      if (version() !== before) await new Promise((resolve) => setTimeout(resolve, REST_MS));
-      before = version();
+      bytes += piece.bytes.length;
+      if (bytes < BYTES_WITHOUT_REST) continue;
+      bytes = 0;
+      const commits = version() - before;
+      before += commits;
+      const restMs = Math.min(commits * REST_MS_PER_COMMIT, REST_MS_MAX);
+      if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs));
     }
   }
 

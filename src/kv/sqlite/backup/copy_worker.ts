@@ -19,8 +19,8 @@ import {
   type CopyRequest,
   lastPiece,
   newPiece,
-  PIECE_HEAD_BYTES,
   PIECE_PAGES,
+  runsOf,
   spoolPath,
 } from "./pages_piece.ts";
 
@@ -43,23 +43,25 @@ function* readBase(): Generator<Bytes> {
   const sums = readPageSums(path);
   wrong = [];
   moved = newPageSet();
-  for (let page = 1;; page += PIECE_PAGES) {
-    const piece = newPiece(page, PAGE_BYTES, PIECE_PAGES);
-    const read = readAllAt(database, (page - 1) * PAGE_BYTES, piece.subarray(PIECE_HEAD_BYTES));
-    const pages = Math.floor(read / PAGE_BYTES);
-    const whole = piece.subarray(0, PIECE_HEAD_BYTES + pages * PAGE_BYTES);
-    compare(page, whole.subarray(PIECE_HEAD_BYTES), sums);
-    if (pages > 0) yield whole;
-    if (pages < PIECE_PAGES) return;
+  for (let page = 1;;) {
+    // Looked at each time, because the file may grow.
+    const pages = Math.floor(database.statSync().size / PAGE_BYTES);
+    const count = Math.min(PIECE_PAGES, pages + 1 - page);
+    if (count <= 0) return;
+    const first = page;
+    const numbers = Uint32Array.from({ length: count }, (_, at) => first + at);
+    const { piece, content } = readPages(numbers);
+    compare(numbers, content, sums);
+    yield piece;
+    page += count;
   }
 }
 
-function compare(firstPage: number, content: Bytes, sums: StoredSums | undefined): void {
-  for (let at = 0; at < content.length; at += PAGE_BYTES) {
-    const page = firstPage + at / PAGE_BYTES;
+function compare(numbers: Uint32Array, content: Bytes, sums: StoredSums | undefined): void {
+  for (const [at, page] of numbers.entries()) {
     const expected = sums?.of(page);
     if (expected === undefined) continue;
-    const sum = storedSum(crc32(content.subarray(at, at + PAGE_BYTES)));
+    const sum = storedSum(crc32(content.subarray(at * PAGE_BYTES, (at + 1) * PAGE_BYTES)));
     if (sum !== expected) wrong.push(page);
   }
 }
@@ -67,7 +69,7 @@ function compare(firstPage: number, content: Bytes, sums: StoredSums | undefined
 /** Pages that were moved since they were read; they may change again while this reads them. */
 function* readAgain(pages: Uint32Array): Generator<Bytes> {
   for (const page of pages) moved.add(page);
-  for (const run of runsOf(pages)) yield readRun(database, run, (run.page - 1) * PAGE_BYTES);
+  for (const part of partsOf(pages)) yield readPages(part.numbers).piece;
 }
 
 /** Copies the last moved pages, which stay as they are meanwhile, and compares them too. */
@@ -82,12 +84,10 @@ function spool({ moved: pages }: SealedPages): void {
     write: true,
     mode: 0o600,
   });
-  let at = 0;
-  for (const run of runsOf(pages)) {
-    const content = readRun(database, run, (run.page - 1) * PAGE_BYTES).subarray(PIECE_HEAD_BYTES);
-    compare(run.page, content, known);
-    writeAllAt(file, at, content);
-    at += content.length;
+  for (const { numbers, at } of partsOf(pages)) {
+    const { content } = readPages(numbers);
+    compare(numbers, content, known);
+    writeAllAt(file, at * PAGE_BYTES, content);
   }
 }
 
@@ -95,35 +95,34 @@ function spool({ moved: pages }: SealedPages): void {
 function* readSpool({ moved: pages, pages: count, pageBytes }: SealedPages): Generator<Bytes> {
   if (wrong.length > 0) throw new Error(describe(wrong));
   using file = Deno.openSync(spoolPath(path), { read: true });
-  let at = 0;
-  for (const run of runsOf(pages)) {
-    yield readRun(file, run, at);
-    at += run.count * PAGE_BYTES;
+  for (const { numbers, at } of partsOf(pages)) {
+    const { piece, content } = newPiece(numbers, PAGE_BYTES);
+    readWhole(file, at * PAGE_BYTES, content);
+    yield piece;
   }
   yield lastPiece(count, pageBytes);
 }
 
-interface Run {
-  readonly page: number;
-  readonly count: number;
-}
-
-/** Neighbours among the pages, as many at a time as a piece may have. */
-function* runsOf(pages: Uint32Array): Generator<Run> {
-  for (let from = 0; from < pages.length;) {
-    let to = from + 1;
-    while (to < pages.length && pages[to] === pages[to - 1]! + 1 && to - from < PIECE_PAGES) to++;
-    yield { page: pages[from]!, count: to - from };
-    from = to;
+/** Some of the pages at a time, as many as a piece may have; `at` is the place of the first. */
+function* partsOf(pages: Uint32Array): Generator<{ numbers: Uint32Array; at: number }> {
+  for (let at = 0; at < pages.length; at += PIECE_PAGES) {
+    yield { numbers: pages.subarray(at, at + PIECE_PAGES), at };
   }
 }
 
-function readRun(file: Deno.FsFile, { page, count }: Run, place: number): Bytes {
-  const piece = newPiece(page, PAGE_BYTES, count);
-  const content = piece.subarray(PIECE_HEAD_BYTES);
-  const read = readAllAt(file, place, content);
-  if (read < content.length) throw new Error(`Page ${page} of ${path} is not there`);
-  return piece;
+/** A piece with these pages of the database. */
+function readPages(numbers: Uint32Array): { piece: Bytes; content: Bytes } {
+  const { piece, content } = newPiece(numbers, PAGE_BYTES);
+  for (const { page, count, at } of runsOf(numbers)) {
+    const part = content.subarray(at * PAGE_BYTES, (at + count) * PAGE_BYTES);
+    readWhole(database, (page - 1) * PAGE_BYTES, part);
+  }
+  return { piece, content };
+}
+
+function readWhole(file: Deno.FsFile, place: number, into: Bytes): void {
+  const read = readAllAt(file, place, into);
+  if (read < into.length) throw new Error(`The bytes of ${path} from ${place} on are not there`);
 }
 
 function describe(damaged: readonly number[]): string {

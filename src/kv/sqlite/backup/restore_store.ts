@@ -14,7 +14,7 @@ import { openPageSums, type PageSums, pageSumsPath, type StoreMoment } from "../
 import { redoPathsOf } from "../redo_log.ts";
 import { prepareMoment } from "../store_row.ts";
 import { makeFolder, removeIfThere, sizeIfThere, syncFolder } from "../synced_folder.ts";
-import { readPiece } from "./pages_piece.ts";
+import { type PagesPiece, readPiece, runsOf } from "./pages_piece.ts";
 
 interface Size {
   readonly pages: number;
@@ -129,13 +129,14 @@ async function writePages(path: string, pieces: AsyncIterable<Bytes>): Promise<S
         size = piece;
         continue;
       }
-      const { firstPage, pageBytes, content } = piece;
+      const { numbers, pageBytes, content } = piece;
       sums ??= openPageSums(path, pageBytes);
-      writeAllAt(file, (firstPage - 1) * pageBytes, content);
-      sums.write(sumsOf(firstPage, pageBytes, content), undefined);
-      for (let at = 0; at < content.length; at += pageBytes) {
-        written.add(firstPage + at / pageBytes);
+      for (const { page, count, at } of runsOf(numbers)) {
+        const part = content.subarray(at * pageBytes, (at + count) * pageBytes);
+        writeAllAt(file, (page - 1) * pageBytes, part);
       }
+      sums.write(sumsOf(piece), undefined);
+      for (const page of numbers) written.add(page);
     }
     if (size === undefined) throw new Error("The end of the store is missing");
     if (!written.hasAllUpTo(size.pages, size.pageBytes)) {
@@ -149,10 +150,12 @@ async function writePages(path: string, pieces: AsyncIterable<Bytes>): Promise<S
   }
 }
 
-function sumsOf(firstPage: number, pageBytes: number, content: Bytes): Map<number, number> {
+function sumsOf(
+  { numbers, pageBytes, content }: Extract<PagesPiece, { numbers: Uint32Array }>,
+): Map<number, number> {
   const sums = new Map<number, number>();
-  for (let at = 0; at < content.length; at += pageBytes) {
-    sums.set(firstPage + at / pageBytes, crc32(content.subarray(at, at + pageBytes)));
+  for (const [at, page] of numbers.entries()) {
+    sums.set(page, crc32(content.subarray(at * pageBytes, (at + 1) * pageBytes)));
   }
   return sums;
 }

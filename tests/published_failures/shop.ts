@@ -4,7 +4,7 @@
  */
 
 import type { JsonObject } from "../../src/domain/json.ts";
-import { LEASE_LIFETIME_MS, LEASE_SKEW_MS } from "../../src/domain/fairness/lease.ts";
+import { LEASE_RENEWAL_MS, LEASE_SILENCE_MS } from "../../src/domain/fairness/lease.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
@@ -31,8 +31,17 @@ export interface Shop {
 
 type Request = ReturnType<typeof setOff>;
 
-/** After this time any clock may take over the leases of a process that does not renew them. */
-export const LEASE_OVER_MS = LEASE_LIFETIME_MS + LEASE_SKEW_MS + 1;
+const OUTLIVE_LOOKS = Math.ceil(LEASE_SILENCE_MS / LEASE_RENEWAL_MS) + 2;
+/** After so many looks of a node it has the leases of all processes that were silent meanwhile. */
+export const OUTLIVE_MS = OUTLIVE_LOOKS * LEASE_RENEWAL_MS;
+
+/** The node looks at its share of the work for {@link OUTLIVE_MS}; the others do not. */
+export async function outlive(shop: Shop, { service: { background } }: Node): Promise<void> {
+  for (let look = 0; look < OUTLIVE_LOOKS; look++) {
+    shop.pass(LEASE_RENEWAL_MS);
+    await background.renewShare();
+  }
+}
 
 /** Runs `body` with a store and one instance; removes everything afterwards. */
 export async function withShop(

@@ -17,12 +17,15 @@ export interface FakeHost extends Host {
 export function fakeHost(seed = "daybook"): FakeHost {
   let draws = 0;
   let timeMs = Date.UTC(2026, 0, 1);
+  let monotonicMs = timeMs;
   const timers = new Set<{ readonly atMs: number; readonly run: () => void }>();
   const host: FakeHost = {
     get timeMs() {
       return timeMs;
     },
     set timeMs(nowMs) {
+      // A clock that is set back takes no time back.
+      monotonicMs += Math.max(0, nowMs - timeMs);
       timeMs = nowMs;
       const due = [...timers].filter(({ atMs }) => atMs <= nowMs).sort((a, b) => a.atMs - b.atMs);
       for (const timer of due) {
@@ -33,7 +36,7 @@ export function fakeHost(seed = "daybook"): FakeHost {
     lines: [],
     respond: () => Promise.reject(new TypeError("nobody can be reached")),
     nowMs: () => host.timeMs,
-    monotonicMs: () => host.timeMs,
+    monotonicMs: () => monotonicMs,
     measureProcess: () => ({ cpuSeconds: 1.5, residentBytes: 1024, startedSeconds: 1_767_225_600 }),
     fetch: (request) => host.respond(request),
     startTimer(milliseconds, run) {

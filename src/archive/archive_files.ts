@@ -132,6 +132,83 @@ export function encodeCommit(
   return at;
 }
 
+/** What one chunk holds; that much is written at once. */
+export const CHUNK_BYTES = 1024 * 1024;
+
+/** Commits that wait to be written, one after the other. */
+interface Chunk {
+  readonly buffer: Bytes;
+  /** How much of it is filled. */
+  bytes: number;
+  /** When the first of its commits was durable, in milliseconds since 1970. */
+  readonly timeMs: number;
+  /** Of the first commit, and of the last. */
+  readonly first: number;
+  last: number;
+}
+
+/** The commits that wait, in order. */
+export interface Waiting {
+  add(commit: ArchivedCommit): void;
+  bytes(): number;
+  oldestMs(): number | undefined;
+  /** All that wait. No commit is added to these chunks any more. */
+  look(): readonly Chunk[];
+  /** Removes the first ones, which were written. */
+  remove(written: readonly Chunk[]): void;
+  clear(): void;
+}
+
+/**
+ * Encodes each commit at once. What it changed is many small arrays, and keeping those until they
+ * are written costs more than writing them.
+ */
+export function openWaiting(): Waiting {
+  let chunks: Chunk[] = [];
+  /** The last of them, while more fits in. */
+  let filling: Chunk | undefined;
+  let allBytes = 0;
+  /** Of a chunk that was written, for the next one. */
+  let spare: Bytes | undefined;
+
+  function bufferFor(bytes: number): Bytes {
+    if (bytes > CHUNK_BYTES) return new Uint8Array(bytes);
+    const buffer = spare ?? new Uint8Array(CHUNK_BYTES);
+    spare = undefined;
+    return buffer;
+  }
+
+  return {
+    add(commit) {
+      const { version, timeMs, changes } = commit;
+      const bytes = commitBytes(changes);
+      if (filling === undefined || filling.bytes + bytes > filling.buffer.length) {
+        filling = { buffer: bufferFor(bytes), bytes: 0, timeMs, first: version, last: version };
+        chunks.push(filling);
+      }
+      filling.bytes = encodeCommit(commit, filling.buffer, filling.bytes);
+      filling.last = version;
+      allBytes += bytes;
+    },
+    bytes: () => allBytes,
+    oldestMs: () => chunks[0]?.timeMs,
+    look() {
+      filling = undefined;
+      return chunks.slice();
+    },
+    remove(written) {
+      chunks = chunks.slice(written.length);
+      for (const { buffer, bytes } of written) {
+        allBytes -= bytes;
+        if (buffer.length === CHUNK_BYTES) spare = buffer;
+      }
+    },
+    clear() {
+      [chunks, filling, allBytes] = [[], undefined, 0];
+    },
+  };
+}
+
 /** A commit is longer than this only in a damaged log. */
 const COMMIT_BYTES_MAX = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;

@@ -15,13 +15,13 @@ import type { Host } from "../host.ts";
 import type { Bytes, Change, DurableListener } from "../kv/engine.ts";
 import {
   type ArchiveFile,
-  commitBytes,
+  CHUNK_BYTES,
   consecutive,
-  encodeCommit,
   fileName,
   listArchive,
   LOG_MAGIC,
   logsFrom,
+  openWaiting,
   readCommits,
 } from "./archive_files.ts";
 
@@ -41,8 +41,6 @@ export interface Archive {
 
 /** How often what waits is written, and looked whether a full backup is due. */
 const TICK_MS = 250;
-/** From here on it is written at once. */
-const WRITE_BYTES = 1024 * 1024;
 /** What may wait in memory. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
 /** A log that is longer is followed by another. */
@@ -62,29 +60,12 @@ interface OpenLog {
   version: number;
 }
 
-/** Commits that wait to be written, one after the other. */
-interface Chunk {
-  readonly buffer: Bytes;
-  /** How much of it is filled. */
-  bytes: number;
-  /** When the first of its commits was durable, in milliseconds since 1970. */
-  readonly timeMs: number;
-  /** Of the first commit, and of the last. */
-  readonly first: number;
-  last: number;
-}
-
 /** @throws {Error} when another server keeps its archive there. */
 export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   const { folder, fullHours, keepDays } = settings;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const lock = lockFolder(folder);
-  let waiting: Chunk[] = [];
-  /** The last of them, while more fits in. */
-  let filling: Chunk | undefined;
-  let waitingBytes = 0;
-  /** Of a chunk that was written, for the next one. */
-  let spare: Bytes | undefined;
+  const waiting = openWaiting();
   /** How often what waited was given up. */
   let lost = 0;
   /** The last commit that was told. */
@@ -113,66 +94,43 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   function giveUp(upTo: number): void {
     missing = Math.max(missing, upTo);
     lost++;
-    waiting = [];
-    filling = undefined;
-    waitingBytes = 0;
+    waiting.clear();
     closeLog();
-  }
-
-  function bufferFor(bytes: number): Bytes {
-    if (bytes > WRITE_BYTES) return new Uint8Array(bytes);
-    const buffer = spare ?? new Uint8Array(WRITE_BYTES);
-    spare = undefined;
-    return buffer;
   }
 
   function onDurable(version: number, changes: readonly Change[]): void {
     if (told >= 0 && version !== told + 1) giveUp(version - 1);
     told = version;
-    const bytes = commitBytes(changes);
-    const timeMs = host.nowMs();
-    if (filling === undefined || filling.bytes + bytes > filling.buffer.length) {
-      filling = { buffer: bufferFor(bytes), bytes: 0, timeMs, first: version, last: version };
-      waiting.push(filling);
-    }
-    // At once: what a commit changed is many small arrays, which should not be kept for long.
-    filling.bytes = encodeCommit({ version, timeMs, changes }, filling.buffer, filling.bytes);
-    filling.last = version;
-    waitingBytes += bytes;
-    if (waitingBytes > WAITING_BYTES_MAX) {
+    waiting.add({ version, timeMs: host.nowMs(), changes });
+    if (waiting.bytes() > WAITING_BYTES_MAX) {
       const error = new Error(`More than ${WAITING_BYTES_MAX} bytes wait to be written`);
       fail("has fallen behind and lacks commits; a full backup follows", error);
       giveUp(version);
     }
-    if (waitingBytes >= WRITE_BYTES) write();
+    if (waiting.bytes() >= CHUNK_BYTES) write();
   }
 
   function write(): void {
-    if (writing !== undefined || waiting.length === 0 || host.monotonicMs() < writeAtMs) return;
+    if (writing !== undefined || waiting.bytes() === 0 || host.monotonicMs() < writeAtMs) return;
     writing = writeWaiting().catch((error) => {
       writeAtMs = host.monotonicMs() + RETRY_MS;
       fail("cannot be written", error);
       closeLog();
     }).finally(() => {
       writing = undefined;
-      if (waitingBytes >= WRITE_BYTES) write();
+      if (waiting.bytes() >= CHUNK_BYTES) write();
     });
   }
 
   async function writeWaiting(): Promise<void> {
-    const [some, before] = [waiting.slice(), lost];
-    filling = undefined;
+    const [some, before] = [waiting.look(), lost];
     const open = log ??= await beginLog(some[0]!.first - 1);
     for (const { buffer, bytes } of some) await writeAll(open.file, buffer.subarray(0, bytes));
     await open.file.syncData();
     await refuseGone(open);
     if (lost !== before) return;
-    waiting = waiting.slice(some.length);
-    for (const { buffer, bytes } of some) {
-      open.bytes += bytes;
-      waitingBytes -= bytes;
-      if (buffer.length === WRITE_BYTES) spare = buffer;
-    }
+    waiting.remove(some);
+    for (const { bytes } of some) open.bytes += bytes;
     open.version = some.at(-1)!.last;
     if (open.bytes < LOG_BYTES_MAX) return;
     unverified.push(open);
@@ -307,7 +265,7 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
       });
     },
     measure() {
-      const oldest = waiting[0]?.timeMs;
+      const oldest = waiting.oldestMs();
       const behindSeconds = oldest === undefined ? 0 : (host.nowMs() - oldest) / MS_PER_SECOND;
       const fullAt = fullAtMs === undefined ? undefined : fullAtMs / MS_PER_SECOND;
       return { behindSeconds, fullAt, failures, hasGap: missing >= 0 };

@@ -10,7 +10,7 @@ import {
   shardOf,
 } from "../../../src/domain/fairness/work_share.ts";
 
-/** Any state of any queue: some shards never taken, some running, some of the dead, some released. */
+/** Any state of any queue: shards never taken, running, released, and of the dead. */
 const views = fc.record({
   queue: fc.constantFrom(...QUEUE_NAMES),
   owners: fc.uniqueArray(fc.stringMatching(/^[0-9a-f]{4}$/), { minLength: 1, maxLength: 20 }),

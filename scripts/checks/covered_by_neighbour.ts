@@ -311,6 +311,21 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a few lines for each call, seen by clients",
   },
   {
+    place: "src/features/writes/live_states.ts",
+    test: "tests/features/writes/judge_guards_test.ts",
+    reason: "what guards look at; which writes they let pass is what is to be shown",
+  },
+  {
+    place: "src/domain/write/precondition.ts",
+    test: "tests/features/writes/judge_guards_test.ts",
+    reason: "its cases are data, and run through whole writes",
+  },
+  {
+    place: "src/features/writes/answer_ledger.ts",
+    test: "tests/features/writes/idempotent_write_test.ts",
+    reason: "the answers of keyed writes",
+  },
+  {
     place: "src/features/writes/judge_scene.ts",
     test: "tests/features/writes/judge_writes_test.ts",
     reason: "one verdict; the writes that race for it are what is to be shown",

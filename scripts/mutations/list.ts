@@ -10,6 +10,7 @@ import { DISK_MUTATIONS } from "./disk.ts";
 import { ENGINE_MUTATIONS } from "./engine.ts";
 import { ERASURE_MUTATIONS } from "./erasure.ts";
 import { FEED_MUTATIONS } from "./feed.ts";
+import { GUARD_MUTATIONS } from "./guards.ts";
 import type { Mutation } from "./mutation.ts";
 import { REACTION_MUTATIONS } from "./reactions.ts";
 import { SDK_MUTATIONS } from "./sdk.ts";
@@ -71,7 +72,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a reused key with another body is replayed",
-    path: "src/features/writes/append_writes.ts",
+    path: "src/features/writes/answer_ledger.ts",
     find: `if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });`,
     put: `if (answer.kind === "mismatch") return undefined;`,
     suite: "tests/end_to_end/idempotency_test.ts",
@@ -347,6 +348,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   ...DISK_MUTATIONS,
   ...ENGINE_MUTATIONS,
+  ...GUARD_MUTATIONS,
   ...WRITE_MUTATIONS,
   ...REACTION_MUTATIONS,
   ...ERASURE_MUTATIONS,

@@ -36,6 +36,13 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "return (await answerRefused(tenant, request, nowMs), prepared);",
     ],
   ]),
+  ...changesOf("src/features/writes/answer_ledger.ts", IDEMPOTENT, [
+    [
+      "a replay does not start the day of its key anew",
+      "touchLedger(tx, tenant, { key: idempotency.key, entry }, now);\n",
+      "",
+    ],
+  ]),
   ...changesOf("src/features/writes/append_writes.ts", WRITES, [
     [
       "writes of one transaction are all guarded by the length before it",
@@ -49,8 +56,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a stream that has moved since a module has judged it takes the write",
-      "isMoved ? accept(STREAM_MOVED) : meter.refuse(write)",
-      "isMoved && write.nowMs < 0 ? accept(STREAM_MOVED) : meter.refuse(write)",
+      "isMoved ? accept(STREAM_MOVED) : undefined",
+      "isMoved && write.nowMs < 0 ? accept(STREAM_MOVED) : undefined",
       "tests/features/writes/judge_writes_test.ts",
     ],
     [
@@ -82,12 +89,6 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "(cause.rules?.some((rule) => moved.has(rule)) ?? false)",
       "(cause.rules?.some((rule) => moved.has(rule)) ?? false) && moved.size < 0",
       APPEND,
-    ],
-    [
-      "a replay does not start the day of its key anew",
-      "touchLedger(tx, tenant, { key: idempotency.key, entry }, now);\n",
-      "",
-      IDEMPOTENT,
     ],
     [
       "errors of a write are not stored with it",
@@ -183,8 +184,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "each write of a transaction has the answer of the first",
-      "resolve(outcomes[index]!);",
-      "resolve(outcomes[0 * index]!);",
+      "group.writes[index]!.resolve(outcome);",
+      "group.writes[index]!.resolve(index < 0 ? outcome : outcomes[0]!);",
     ],
     [
       "what was taken stays in the queue, and is written twice",
@@ -228,8 +229,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "after a fault a stream's writes are tried with those of others",
-      "const own = group.writes.filter((waiting) => waiting.stream === stream);",
-      'const own = group.writes.filter((waiting) => waiting.stream !== "");',
+      "const writes = group.writes.filter((waiting) => waiting.stream === stream);",
+      'const writes = group.writes.filter((waiting) => waiting.stream !== "");',
     ],
   ]),
   ...changesOf("src/store/streams/idempotency.ts", LEDGER, [
@@ -301,8 +302,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a second append of a transaction forgets the first",
-      "if (pending === undefined) pending = chained.events;",
-      "if (pending !== chained.events) pending = chained.events;",
+      "if (pending === undefined) appender.added = pending",
+      "if (pending !== chained.events) appender.added = pending",
     ],
     [
       "the time of a stream's first event is that of its last",

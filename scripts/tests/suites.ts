@@ -34,6 +34,7 @@ const MODULE_TESTS: readonly string[] = [
   "tests/features/writes/ask_outside_test.ts",
   "tests/features/imports/import_effects_test.ts",
   "tests/features/writes/judge_writes_test.ts",
+  "tests/features/reactions/guarded_reactions_test.ts",
   "tests/features/transfer/blobs_test.ts",
   "tests/features/modules/blobs_test.ts",
   "tests/features/specs/check_data_test.ts",

@@ -140,6 +140,20 @@ export const limits = {
   heavyWritesMax: 8,
   /** Implied and scheduled events of one write, over all its events. */
   implicationActionsMax: 10_000,
+  /**
+   * Guards of one event type, other aggregates that those of one write may look at, and the
+   * characters of a message.
+   */
+  guardsMax: 20,
+  guardOthersMax: 10,
+  guardMessageCharactersMax: 500,
+  /** Preconditions of one write, and the JSON text of one predicate among them. */
+  preconditionsMax: 10,
+  preconditionCharactersMax: 4_096,
+  /** A state that guards and preconditions look at, as JSON text. */
+  guardStateCharactersMax: 512 * KiB,
+  /** What all of them may cost for one write; each predicate has to fit into one time slice. */
+  guardUnitsMax: 32 * MiB,
   /** Depth of a chain of implied events. A client's event is at depth 0. */
   implicationDepthMax: 8,
   /**

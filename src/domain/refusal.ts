@@ -87,6 +87,21 @@ type RefusalKind =
     readonly length: number;
     readonly expected: number;
   }
+  /** 422: a guard of an event does not hold. */
+  | ({
+    readonly kind: "guard_failed";
+    readonly message: string;
+    readonly guard: number;
+    readonly eventType: string;
+  } & FaultPlace)
+  /** 409: something that the writer expects of an aggregate is not so. */
+  | {
+    readonly kind: "precondition_failed";
+    readonly index: number;
+    readonly key: string;
+    readonly length: number;
+    readonly message: string;
+  }
   | { readonly kind: "implications_in_multi_write"; readonly targetIndex: number }
   | { readonly kind: "idempotency_key_invalid"; readonly message: string }
   | { readonly kind: "idempotency_mismatch" }

@@ -114,6 +114,15 @@ const TABLE: Table = {
     const lengths = { current_length: length, expected_length: expected };
     return reply(409, "occ_conflict", "occ_conflict", { key, ...lengths });
   },
+  guard_failed(refusal) {
+    const { message, guard, eventType: event_type } = refusal;
+    const fields = { path: `guards[${guard}]`, event_type, ...place(refusal) };
+    return reply(422, "guard_failed", message, fields);
+  },
+  precondition_failed({ message, index, key, length }) {
+    const fields = { precondition_index: index, key, current_length: length };
+    return reply(409, "precondition_failed", message, fields);
+  },
   implications_in_multi_write({ targetIndex }) {
     const message = "An event whose definition declares implications cannot be written " +
       "atomically with other aggregates";

@@ -5,6 +5,7 @@
 
 import { deafEngine, type OpenNodes, type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
 import { nodesCacheContract } from "./nodes_cache_contract.ts";
+import { nodesGuardContract } from "./nodes_guard_contract.ts";
 import { nodesOutageContract } from "./nodes_outage_contract.ts";
 import { nodesWorkContract } from "./nodes_work_contract.ts";
 import { nodesWriteContract } from "./nodes_write_contract.ts";
@@ -24,6 +25,8 @@ export function nodesContract(name: string, open: OpenNodes): void {
     );
   }
   nodesWriteContract(test);
+  nodesGuardContract(test);
+  nodesGuardContract(deafTest);
   nodesCacheContract(test, 0);
   nodesCacheContract(deafTest, DEAF_MS);
   nodesWorkContract(test);

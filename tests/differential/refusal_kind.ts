@@ -39,6 +39,8 @@ const MARKS: Readonly<Record<Kind, Mark | string>> = {
   schema_validation: ({ errorType }) => errorType === "schema_validation",
   occ_conflict: ({ error, errorType }) => errorType === "occ_conflict" && error !== errorType,
   occ_conflict_atomic: ({ error }) => error === "occ_conflict",
+  guard_failed: "no trace deploys guards: tests/features/ has them on each engine",
+  precondition_failed: "as above",
   implications_in_multi_write: "no spec with implications can be deployed yet",
   idempotency_key_invalid: (answer) => isPlain422(answer) && isOfKey(answer),
   idempotency_mismatch: ({ errorType }) => errorType === "idempotency_mismatch",

@@ -57,6 +57,13 @@ const SAMPLES: Samples = {
   modules_unavailable: { kind: "modules_unavailable", message, retryAfterMs: 1_000 },
   no_room: { kind: "no_room", message },
   server_stopping: { kind: "server_stopping" },
+  guard_failed: {
+    kind: "guard_failed",
+    message: "the guard's own `message`",
+    guard: 0,
+    eventType: "was_sold",
+  },
+  precondition_failed: { kind: "precondition_failed", index: 0, key: "a:b", length: 1, message },
   module_invalid: { kind: "module_invalid", violation },
   blob_incompatible: { kind: "blob_incompatible", violations: [violation] },
   spec_invalid: { kind: "spec_invalid", violations: [violation] },

@@ -89,6 +89,7 @@ function valuesAt(text: string, path: Steps): readonly (string | boolean)[] {
 const WITHOUT_PATHS = new Set([
   "aggregate_type",
   "event_type",
+  "message",
   "target",
   "as",
   "wasm",
@@ -98,7 +99,7 @@ const WITHOUT_PATHS = new Set([
 function pathsAt(text: string, path: Steps): readonly EventPath[] {
   const [root, type, events, event, part] = path;
   const isInside = root === "aggregate_types" && events === "events" && path.length > 5 &&
-    (part === "handler" || part === "implications");
+    (part === "handler" || part === "implications" || part === "guards");
   const key = path.findLast((step) => typeof step === "string");
   if (!isInside || WITHOUT_PATHS.has(String(key))) return [];
   const definition = [type, "events", event].reduce<unknown>(

@@ -4,6 +4,7 @@
  */
 
 import { OPERATION_NAMES } from "../../../src/domain/handler/operations.ts";
+import { PREDICATE_NAMES } from "../../../src/domain/handler/predicate.ts";
 import {
   AGGREGATE_TYPE_KEYS,
   ANNOTATIONS,
@@ -54,10 +55,23 @@ const PARTS: Readonly<Record<string, Part>> = {
   events: { each: "event" },
   event: {
     keys: EVENT_TYPE_KEYS,
-    below: { schema: "schema", handler: "operation", implications: "implication", geo: "geo" },
+    below: {
+      schema: "schema",
+      handler: "operation",
+      implications: "implication",
+      guards: "guard",
+      geo: "geo",
+    },
   },
   schema: { keys: [...KEYWORDS.keys()] },
   schemas: { each: "schema" },
+  guard: { keys: ["require", "message", "with"], below: { require: "predicate", with: "others" } },
+  predicate: {
+    keys: PREDICATE_NAMES,
+    below: { and: "predicate", or: "predicate", not: "predicate" },
+  },
+  others: { each: "other" },
+  other: { keys: ["type", "id"] },
   geo: { keys: ["type", "path"] },
   geo_types: { each: "geo_type" },
   geo_type: { keys: ["type", "properties"] },
@@ -137,6 +151,7 @@ export const MEANINGS: Readonly<Record<string, string>> = {
   handler: "how the event changes the state",
   implications: "what follows from the event",
   allow_skip_occ: "writes without a length",
+  guards: "what must hold before the event is stored",
   geo: "which part is a point",
   ...Object.fromEntries(ANNOTATIONS.map((name) => [name, "for readers only"])),
 };

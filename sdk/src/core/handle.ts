@@ -27,6 +27,30 @@ import { type CallOptions, readFrom, type Transport } from "./transport.ts";
 import { type Decide, updateState } from "./update.ts";
 
 /**
+ * What a write expects of an aggregate, which need not be one that it writes to.
+ *
+ * ```ts
+ * import { db } from "./db.ts";
+ * import type { Precondition } from "@daybook/client";
+ * const isOpen: Precondition = {
+ *   key: "order:7KD2M9QXA",
+ *   require: { ne: ["@.status", "shipped"] },
+ * };
+ * const written = await db.order("7KD2M9QXB").write("was_placed", {}, {
+ *   preconditions: [isOpen, { key: "order:7KD2M9QXC", exists: false }],
+ * });
+ * if (!written.ok) console.log(written.error_type);
+ * ```
+ */
+export type Precondition =
+  /** It has exactly so many events. */
+  | { readonly key: string; readonly length: number }
+  /** It has events, or has none. */
+  | { readonly key: string; readonly exists: boolean }
+  /** A predicate over its state holds. */
+  | { readonly key: string; readonly require: object };
+
+/**
  * What may be said about any write. Fields of the event's metadata have their names there.
  *
  * ```ts
@@ -50,6 +74,8 @@ export interface WriteOptions<Types extends ClientTypes> extends CallOptions {
   readonly skip_occ?: boolean;
   /** Unix seconds; not in production. */
   readonly timestamp?: number;
+  /** What has to hold of any aggregates, or nothing is written: `precondition_failed`. */
+  readonly preconditions?: readonly Precondition[];
   /** The name of this write, under which a repeat is recognized. Default: a new one. */
   readonly idempotencyKey?: string;
 }
@@ -355,7 +381,7 @@ export async function sendWrite<Answer extends { readonly ok: true }>(
   body: object,
   options: LooseOptions,
 ): Promise<Answer | Refusal> {
-  const { idempotencyKey: given, signal, timeoutMs, retries, ...metadata } = options;
+  const { idempotencyKey: given, signal, timeoutMs, retries, preconditions, ...metadata } = options;
   if (given !== undefined && !PRINTABLE.test(given)) {
     const error = "An idempotency key has 1 to 255 printable ASCII characters";
     return { ok: false, error_type: "bad_request", error, status: 0 };
@@ -364,7 +390,7 @@ export async function sendWrite<Answer extends { readonly ok: true }>(
   return await transport.send<Answer>({
     method: "POST",
     path,
-    body: { ...body, metadata },
+    body: { ...body, metadata, ...(preconditions && { preconditions }) },
     idempotencyKey,
     signal,
     timeoutMs,

@@ -14,6 +14,7 @@ export { defineSpec, type TypesOf } from "./define_spec.ts";
 export type {
   AggregateForm,
   EventForm,
+  GuardForm,
   HandlerForm,
   Json,
   Operation,
@@ -57,6 +58,7 @@ export type {
   GetOptions,
   HandleCalls,
   PlannedEvent,
+  Precondition,
   UpdateOptions,
   WriteOptions,
 } from "./handle.ts";

@@ -80,6 +80,8 @@ export interface RefusalFields {
   readonly cursor_expired: { readonly newest: string };
   readonly fold_budget_exceeded: { readonly bytes: number; readonly limit: number };
   readonly forbidden: unknown;
+  /** A guard of the event type does not hold; `error` is its message, `path` its place. */
+  readonly guard_failed: Place & { readonly event_type: string };
   /** A WebAssembly handler has refused the event; `error` is its `message`. */
   readonly handler_error: Place & {
     readonly handler_error: {
@@ -114,6 +116,11 @@ export interface RefusalFields {
     readonly usage: number;
     readonly limit: number;
     readonly message: string;
+  };
+  readonly precondition_failed: {
+    readonly precondition_index: number;
+    readonly key: string;
+    readonly current_length: number;
   };
   readonly projection_broken: Fault;
   readonly rate_limited: {

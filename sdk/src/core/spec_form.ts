@@ -183,6 +183,27 @@ export type Operation =
 export type HandlerForm = Operation | readonly Operation[];
 
 /**
+ * A rule that holds whenever an event of its type is written.
+ *
+ * ```ts
+ * import type { GuardForm } from "@daybook/client";
+ * const inStock: GuardForm = {
+ *   with: { product: { type: "product", id: "$.data.product_id" } },
+ *   require: { gte: ["$.with.product.stock", "$.data.quantity"] },
+ *   message: "Not that many are left",
+ * };
+ * console.log(inStock.message);
+ * ```
+ */
+export interface GuardForm {
+  /** What must hold: a predicate over the event, the state before it (`@`) and others. */
+  readonly require: Condition;
+  readonly message: string;
+  /** Other aggregates, read as `$.with.<alias>`. */
+  readonly with?: { readonly [alias: string]: { readonly type: string; readonly id: Template } };
+}
+
+/**
  * One event type.
  *
  * ```ts
@@ -202,6 +223,7 @@ export interface EventForm {
   readonly handler?: HandlerForm | { readonly wasm: Json };
   readonly implications?: readonly { readonly [kind: string]: Json }[];
   readonly allow_skip_occ?: boolean;
+  readonly guards?: readonly GuardForm[];
   readonly geo?: { readonly type?: string; readonly path?: string };
 }
 

@@ -92,6 +92,9 @@ function eventPath(text: string, site: Site): ValuePath | undefined {
   const parsed = stepsAt(text, 1, site);
   if (parsed === undefined) return undefined;
   if (site.scope.roots !== undefined) return rootPath(text, parsed, site.scope.roots, site);
+  if (parsed.segments[0]?.name === "with" && site.scope.names.some(isOther)) {
+    return otherPath(text, parsed, site);
+  }
   const root = EVENT_ROOTS.find((each) => each === parsed.segments[0]?.name);
   if (root === undefined) {
     addFault(
@@ -104,6 +107,33 @@ function eventPath(text: string, site: Site): ValuePath | undefined {
   }
   const rootOf = eventRoot(root);
   return readerOf(parsed.segments.slice(1), ({ event }) => rootOf(event), parsed.optional);
+}
+
+/** The name that the state of another aggregate has in a scope: no path with a `$` spells it. */
+export function otherName(alias: string): string {
+  return `with.${alias}`;
+}
+
+function isOther(name: string): boolean {
+  return name.startsWith("with.");
+}
+
+/** `$.with.<alias>`: the state of another aggregate, in guards. */
+function otherPath(text: string, parsed: ParsedPath, site: Site): ValuePath | undefined {
+  const { names } = site.scope;
+  const alias = parsed.segments[1]?.name;
+  const slot = alias === undefined ? -1 : names.indexOf(otherName(alias));
+  if (slot === -1) {
+    const known = names.filter(isOther);
+    addFault(
+      site,
+      "path_root_unknown",
+      `"${excerpt(text)}" reads an aggregate that "with" does not name`,
+      didYouMean(`with.${alias ?? ""}`, known, `Known here: ${known.map(rootText).join(", ")}.`),
+    );
+    return undefined;
+  }
+  return readerOf(parsed.segments.slice(2), ({ bindings }) => bindings[slot], parsed.optional);
 }
 
 /** Handles scopes without an event: their roots are the first of the scope's names. */
@@ -120,7 +150,9 @@ function rootPath(
       site,
       "path_root_unknown",
       `"${excerpt(text)}" begins with nothing that is known here`,
-      didYouMean(name ?? "", roots, `Paths here begin with ${roots.map(rootText).join(", ")}.`),
+      roots.length === 0
+        ? `Paths here read the state, as in "@.status". ${LITERAL_HINT}`
+        : didYouMean(name ?? "", roots, `Paths here begin with ${roots.map(rootText).join(", ")}.`),
     );
     return undefined;
   }
@@ -172,7 +204,8 @@ function namePath(text: string, name: string, site: Site): ValuePath | undefined
   const slot = names.lastIndexOf(name);
   // Roots are written with a dot (`$.order`), so `$order` is not one.
   if (slot === -1 || slot < roots.length) {
-    const known = names.slice(roots.length).map((each) => `$${each}`).join(", ");
+    const bound = names.slice(roots.length).filter((each) => !isOther(each));
+    const known = bound.map((each) => `$${each}`).join(", ");
     addFault(
       site,
       "name_unknown",

@@ -1,6 +1,7 @@
 /** Compiles one aggregate type of a spec: its event types with their schemas and handlers. */
 
 import { canonicalHash } from "../canonical_hash.ts";
+import type { Guard } from "../handler/guard.ts";
 import type { Handler } from "../handler/handler.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { Steps } from "../fairness/pieces.ts";
@@ -21,7 +22,8 @@ import type { GeoType } from "../geo/attachment.ts";
 import { TYPE_NAME_HINT } from "../type_name.ts";
 import type { EventValidator, SchemaCompiler } from "./event_schema.ts";
 import { compileGeo } from "./geo.ts";
-import { warnOfHandler } from "./handler_warnings.ts";
+import { compileGuards, type GuardTerms } from "./guards.ts";
+import { warnOfPaths } from "./handler_warnings.ts";
 import type { ImplicationsCompiler } from "./implications.ts";
 
 /** Raise this when handlers with an unchanged definition begin to fold differently. */
@@ -45,6 +47,7 @@ export function* compileAggregateType(
   const handlers = new Map<string, Handler>();
   const wasmHandlers = new Map<string, ModuleCall>();
   const definitions: [string, JsonValue][] = [];
+  const guarded = new Map<string, readonly Guard[]>();
   const hint = 'For example {"events": {"was_placed": {"schema": {...}, "handler": [...]}}}.';
   const definition = requireObject(value, path, hint, faults);
   if (definition !== undefined) {
@@ -60,6 +63,7 @@ export function* compileAggregateType(
       );
       yield;
       if (compiled.event !== undefined) events.set(eventName, compiled.event);
+      if (compiled.guards?.length) guarded.set(eventName, compiled.guards);
       const { handler } = compiled;
       if (handler === undefined) continue;
       if (typeof handler === "function") handlers.set(eventName, handler);
@@ -72,7 +76,8 @@ export function* compileAggregateType(
   const own = definitions.filter(([eventName]) => handlers.has(eventName));
   const handlerDefinitions = Object.fromEntries(own);
   const compiled = { name, events, handlers, handlerDefinitions, wasmHandlers };
-  return { ...compiled, blobs: new Map(), cached, ...hashes };
+  const whole = { ...compiled, blobs: new Map(), cached, ...hashes };
+  return guarded.size === 0 ? whole : { ...whole, guarded };
 }
 
 function checkAggregateTypeName(name: string, path: string, faults: FaultList): void {
@@ -100,6 +105,7 @@ interface CompiledDefinition {
   /** A tick handler, or the call of a WebAssembly module. */
   readonly handler?: Handler | ModuleCall;
   readonly handlerDefinition?: JsonValue;
+  readonly guards?: readonly Guard[];
 }
 
 /** The compilers for the parts of an event definition. */
@@ -107,6 +113,7 @@ interface PartCompilers {
   readonly schemas: SchemaCompiler;
   readonly implications: ImplicationsCompiler;
   readonly geoTypes: ReadonlyMap<string, GeoType>;
+  readonly guardTerms: GuardTerms;
   /** Undefined if nobody reads the warnings. */
   readonly warnings: FaultList | undefined;
 }
@@ -121,7 +128,7 @@ interface EventTypeSource {
 /** Checks one event definition. The result is usable only if no fault was reported. */
 function* compileEventType(
   { aggregateType, name, value, path }: EventTypeSource,
-  { schemas, implications, geoTypes, warnings }: PartCompilers,
+  { schemas, implications, geoTypes, guardTerms, warnings }: PartCompilers,
   faults: FaultList,
 ): Steps<CompiledDefinition> {
   const isSystemEvent = name.startsWith("_");
@@ -136,14 +143,20 @@ function* compileEventType(
   const locate = compileGeo(definition.geo, geoTypes, `${path}.geo`, faults);
   const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
   const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
+  const guards = compileGuards(definition.guards, guardTerms, `${path}.guards`, faults);
   if (isSystemEvent) {
     refuseSystemEventSchema(definition, path, faults);
+    if (guards.length > 0) refuseSystemEventGuards(path, faults);
     if (locate !== undefined) refuseSystemEventGeo(path, faults);
     return { ...handlerPart };
   }
   const validator = yield* compileDefinedSchema(definition, path, schemas, faults);
-  if (validator !== undefined && typeof handler === "function" && warnings !== undefined) {
-    yield* warnOfHandler(definition.handler!, definition.schema!, `${path}.handler`, warnings);
+  if (validator !== undefined && warnings !== undefined) {
+    const handlers = typeof handler === "function"
+      ? [{ node: definition.handler!, path: `${path}.handler` }]
+      : [];
+    const parts = [...handlers, ...guardParts(definition.guards, `${path}.guards`)];
+    yield* warnOfPaths(parts, definition.schema!, warnings);
   }
   const event = validator && {
     name,
@@ -154,7 +167,7 @@ function* compileEventType(
     ...implied,
     ...(locate && { locate }),
   };
-  return { ...handlerPart, ...(event && { event }) };
+  return { ...handlerPart, ...(event && { event }), guards };
 }
 
 function checkEventTypeName(name: string, path: string, faults: FaultList): void {
@@ -255,6 +268,28 @@ function refuseSystemEventSchema(definition: JsonObject, path: string, faults: F
     `${path}.schema`,
     "Event types beginning with '_' are written by the platform and must not define a schema.",
     "Remove the schema; a handler may stay.",
+  );
+}
+
+/** The predicates of guards and the ids of other aggregates, where paths may be. */
+function guardParts(
+  guards: JsonValue | undefined,
+  path: string,
+): { node: JsonValue; path: string }[] {
+  if (!Array.isArray(guards)) return [];
+  return guards.flatMap((guard, index) => {
+    if (!isJsonObject(guard)) return [];
+    const parts = { require: guard.require ?? null, with: guard.with ?? null };
+    return [{ node: parts, path: `${path}[${index}]` }];
+  });
+}
+
+function refuseSystemEventGuards(path: string, faults: FaultList): void {
+  faults.add(
+    "system_event_guards",
+    `${path}.guards`,
+    "Event types beginning with '_' are written by the platform and cannot be refused.",
+    "Remove the guards; a handler may stay.",
   );
 }
 

@@ -110,7 +110,7 @@ function* compileDocument(
   const aggregateTypes = yield* compileAggregateTypes(
     document,
     origin,
-    { implications, faults, warnings },
+    { implications, singletons, faults, warnings },
   );
   const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
     ...type.wasmHandlers.values(),
@@ -144,6 +144,7 @@ function* compileDocument(
 
 interface TypeReports {
   readonly implications: ImplicationsCompiler;
+  readonly singletons: ReadonlySet<string>;
   readonly faults: FaultList;
   readonly warnings: FaultList;
 }
@@ -151,7 +152,7 @@ interface TypeReports {
 function* compileAggregateTypes(
   document: JsonObject,
   origin: SpecOrigin,
-  { implications, faults, warnings }: TypeReports,
+  { implications, singletons, faults, warnings }: TypeReports,
 ): Steps<ReadonlyMap<string, CompiledAggregateType>> {
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
@@ -161,7 +162,8 @@ function* compileAggregateTypes(
   const strict = createSchemaCompiler(warnings);
   const schemas = origin === "store" ? acceptStored(strict) : strict;
   const heard = origin === "store" ? undefined : warnings;
-  const compilers = { schemas, implications, geoTypes, warnings: heard };
+  const guardTerms = { types: Object.keys(types), singletons };
+  const compilers = { schemas, implications, geoTypes, guardTerms, warnings: heard };
   const compiled = new Map<string, CompiledAggregateType>();
   for (const [name, definition] of Object.entries(types)) {
     if (faults.isFull()) break;

@@ -6,6 +6,7 @@ import type { Steps } from "../fairness/pieces.ts";
 import type { GeoReader } from "../geo/attachment.ts";
 import type { JsonObject } from "../json.ts";
 import { type DataFault, type FaultPlace, refuse } from "../refusal.ts";
+import type { Guard } from "../handler/guard.ts";
 import type { Handler } from "../handler/handler.ts";
 import type { Listener } from "../listener/definition.ts";
 import type { ListenerIndex } from "../listener/patterns.ts";
@@ -57,6 +58,8 @@ export interface CompiledAggregateType {
   readonly wasmHandlers: ReadonlyMap<string, ModuleCall>;
   /** The blobs of the spec, if this type has `wasmHandlers`. */
   readonly blobs: ReadonlyMap<string, ResolvedBlob>;
+  /** By event type, the guards of those that have any; absent if none has. */
+  readonly guarded?: ReadonlyMap<string, readonly Guard[]>;
   /** False for types in `modules.never_cache`. */
   readonly cached: boolean;
   /** SHA-256 (hex) of the handler definitions by event type, as the spec has them. */

@@ -24,6 +24,7 @@ export const EVENT_TYPE_KEYS = [
   "handler",
   "implications",
   "allow_skip_occ",
+  "guards",
   "geo",
   ...ANNOTATIONS,
 ] as const;

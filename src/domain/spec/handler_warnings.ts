@@ -1,5 +1,5 @@
 /**
- * Warns of parts of a handler that are allowed but hardly intended.
+ * Warns of parts of handlers and guards that are allowed but hardly intended.
  *
  * These are a path into the data that no event can have because its schema is closed there, and
  * a text that looks like a path.
@@ -30,15 +30,20 @@ interface Text {
   readonly path: string;
 }
 
-/** Warns of texts in `handler`. The handler and the `schema` of its event type have compiled. */
-export function* warnOfHandler(
-  handler: JsonValue,
+/** A handler, or what a guard reads, and its dotted location. */
+export interface PathsIn {
+  readonly node: JsonValue;
+  readonly path: string;
+}
+
+/** Warns of texts in `parts`. They and the `schema` of their event type have compiled. */
+export function* warnOfPaths(
+  parts: readonly PathsIn[],
   schema: JsonValue,
-  path: string,
   warnings: FaultList,
 ): Steps<void> {
   const texts: Text[] = [];
-  collectTexts(handler, path, texts);
+  for (const { node, path } of parts) collectTexts(node, path, texts);
   for (const { text, path: place } of texts) warnOfPlainPath(text, place, warnings);
   const paths = texts.filter(({ text }) => DATA_PATH.test(text));
   if (paths.length === 0 || typeof schema !== "object") return;

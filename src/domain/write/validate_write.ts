@@ -23,6 +23,7 @@ import {
   refuseAggregateType,
 } from "../spec/compiled.ts";
 import type { Environment } from "../tenant.ts";
+import { checkPreconditions, type Precondition } from "./precondition.ts";
 import type { RequestedEvent, RequestedTarget, WriteRequest } from "./write.ts";
 
 export interface ValidTarget {
@@ -43,6 +44,8 @@ export interface ValidEvent {
 export interface ValidWrite {
   readonly targets: readonly ValidTarget[];
   readonly metadata: CheckedMetadata;
+  /** Absent if there are none. */
+  readonly preconditions?: readonly Precondition[];
 }
 
 /**
@@ -89,7 +92,10 @@ export function* validateWriteSteps(
     const expected = guards.value[index]!;
     targets[index] = { key, aggregateType, id, expected, events: events.value };
   }
-  return accept({ targets, metadata: metadata.value });
+  if (request.preconditions === undefined) return accept({ targets, metadata: metadata.value });
+  const preconditions = checkPreconditions(request.preconditions, spec);
+  if (!preconditions.ok) return preconditions;
+  return accept({ targets, metadata: metadata.value, preconditions: preconditions.value });
 }
 
 /** Where a fault is: batches name the event, atomic writes name the target too. */

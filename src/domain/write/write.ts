@@ -30,6 +30,8 @@ export interface WriteRequest {
   readonly targets: readonly RequestedTarget[];
   /** As sent; undefined when the field was absent. */
   readonly metadata: unknown;
+  /** As sent; absent if there are none. */
+  readonly preconditions?: unknown;
   readonly idempotency?: IdempotencyClaim;
   readonly requestId: string;
   /** Events that the environment may store in a month; absent means no limit. */

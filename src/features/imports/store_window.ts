@@ -206,10 +206,11 @@ async function judgeSlice(
       bytes: 0,
       judgedAs: owner,
     };
-    const folded = await foldTarget(parts, tenant, target, state, endMs, (index = 0) => {
+    const place = (index = 0) => {
       refused = at + index;
       return {};
-    });
+    };
+    const folded = await foldTarget(parts, tenant, target, state, { endMs, place });
     if (!folded.ok) return faultAt(folded.refusal, lines[refused]!);
     state = folded.value;
   }

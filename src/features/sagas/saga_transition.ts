@@ -39,7 +39,13 @@ import { readHead } from "../../store/streams/streams.ts";
 import { clearTimer, setTimer, type Timer } from "../../store/timers.ts";
 import type { WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendWrites } from "../writes/append_writes.ts";
-import { type OutsideAnswers, verdictOf } from "../writes/ask_outside.ts";
+import {
+  explainRefusal,
+  mayPass,
+  type OutsideAnswers,
+  verdictOf,
+  withJudgedState,
+} from "../writes/ask_outside.ts";
 import { type EmissionStamp, prepareEmission, type WriteMoment } from "../writes/prepare_write.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import { claimSaga } from "../writes/root_claims.ts";
@@ -260,7 +266,7 @@ async function writeEvent(
   const request = { emission, stamp, requestId, root: rootOf(stored, key, stream_id) };
   const prepared = prepareEmission(tools.host, spec, request, moment, answers.implications);
   if (!prepared.ok) return { kind: "unwritten", reason: prepared.message, nowMs };
-  const { write } = prepared;
+  let { write } = prepared;
   if (write.bytes > SAGA_BYTES_MAX) {
     const reason = `The event would store ${write.bytes} bytes with what it implies; ` +
       `at most ${SAGA_BYTES_MAX} go into one step of a saga`;
@@ -275,9 +281,16 @@ async function writeEvent(
     const { tip } = await readHead(tx, tenant, target!.key);
     const reason = verdictOf(answers, target!, tip);
     if (reason !== undefined) return { kind: "unwritten", reason, nowMs };
+    write = { ...write, targets: [withJudgedState(answers, target!, tip)] };
   }
-  const [outcome] = await appendWrites(tx, tenant, [write], tools.watched);
-  assert(outcome?.ok === true, "a write without conditions is never refused");
+  const { openConditions } = answers;
+  const [outcome] = await appendWrites(tx, tenant, [write], tools.watched, { openConditions });
+  assert(outcome !== undefined, "a write that goes alone is judged at once");
+  if (!outcome.ok) {
+    const reason = explainRefusal(outcome.refusal);
+    if (mayPass(outcome.refusal)) throw new Error(reason);
+    return { kind: "unwritten", reason, nowMs };
+  }
   work.bytes += write.bytes;
   work.events++;
   work.errors.push(...write.errors, ...outcome.value.rootErrors ?? []);

@@ -35,7 +35,7 @@ import {
 } from "./fold_stream.ts";
 import { type HandlerRunners, refuseSlowModules } from "./fold_steps.ts";
 import { openLogMarks } from "./log_marks.ts";
-import { openSmallReader, type SmallReader } from "./read_small.ts";
+import { openSmallReader, type SmallHeadReader, type SmallReader } from "./read_small.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 import {
   type CachedState,
@@ -69,6 +69,8 @@ export interface AggregateReader {
   ): Promise<Outcome<FoldRead>>;
   /** The same within the caller's transaction, if it takes little. */
   readonly readSmall: SmallReader;
+  /** The same at a head that the caller has read. */
+  readonly readSmallAt: SmallHeadReader;
   /**
    * Caches the state after a write, so that the next read begins with it. `before` is the state
    * that the write began with.
@@ -376,9 +378,9 @@ export function createAggregateReader(
     });
   }
 
-  const readSmall = openSmallReader(cache, counters);
+  const small = openSmallReader(cache, counters);
   const { compute } = runners;
-  return { compute, readAggregate, readState, readFolded, readSmall, keepState };
+  return { compute, readAggregate, readState, readFolded, ...small, keepState };
 }
 
 function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldRead {

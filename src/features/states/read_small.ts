@@ -17,7 +17,7 @@ import { readEvents } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { foldAtOnce } from "./fold_steps.ts";
 import type { FoldedState } from "./fold_stream.ts";
-import type { StateCache } from "./state_cache.ts";
+import { isUsable, type StateCache } from "./state_cache.ts";
 
 export interface SmallRead {
   readonly head: StreamHead;
@@ -39,6 +39,26 @@ export type SmallReader = (
   request: SmallReadRequest,
 ) => Promise<SmallRead | undefined>;
 
+/** Where a state belongs, and what it may begin with. */
+export interface SmallHead {
+  readonly head: StreamHead;
+  /** A state that the caller knows. */
+  readonly known?: FoldedState;
+  /** The length of a base state, in characters; 64 Ki if absent. */
+  readonly charactersMax?: number;
+}
+
+/**
+ * The state at a head with events that the caller has read. The caller owns it. Undefined if the
+ * fold would take long or fail.
+ */
+export type SmallHeadReader = (
+  tx: Pick<ReadTransaction, "get" | "getRange">,
+  tenant: number,
+  request: SmallReadRequest,
+  at: SmallHead,
+) => Promise<JsonObject | undefined>;
+
 /** The stored bytes of events folded here; as many as other folds take at a time. */
 const EVENT_BYTES_MAX = 64 * 1024;
 /** The length of a base state, in characters. */
@@ -46,15 +66,31 @@ const STATE_CHARACTERS_MAX = 64 * 1024;
 /** The size of the segments read for those events, with the data stored beside small events. */
 const READ_BYTES_MAX = 1024 * 1024;
 
-export function openSmallReader(cache: StateCache, counters: Counters): SmallReader {
-  return async function readSmall(tx, tenant, { stream, type, remembers }) {
-    const head = await readHead(tx, tenant, stream);
+export interface SmallReaders {
+  readonly readSmall: SmallReader;
+  readonly readSmallAt: SmallHeadReader;
+}
+
+export function openSmallReader(cache: StateCache, counters: Counters): SmallReaders {
+  async function readSmall(
+    ...[tx, tenant, request]: Parameters<SmallReader>
+  ): Promise<SmallRead | undefined> {
+    const head = await readHead(tx, tenant, request.stream);
     if (head.length === 0) return { head, state: null };
-    const base = findBase(tenant, stream, type, head);
-    if (isLong(type, head, base)) return undefined;
+    const state = await readSmallAt(tx, tenant, request, { head });
+    return state && { head, state };
+  }
+
+  async function readSmallAt(
+    ...[tx, tenant, { stream, type, remembers }, { head, known, charactersMax }]: Parameters<
+      SmallHeadReader
+    >
+  ): Promise<JsonObject | undefined> {
+    const base = newerState(findBase(tenant, stream, type, head), known, head);
+    if (isLong(type, head, base, charactersMax)) return undefined;
     if (base?.length === head.length) {
       count(counters.stateReads, "memory");
-      return { head, state: JSON.parse(base.stateJson) };
+      return JSON.parse(base.stateJson);
     }
     const from = base?.length ?? 0;
     const { length: to, generation } = head;
@@ -69,26 +105,38 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
       const { length, bytes } = head;
       cache.set(tenant, stream, type.foldHash, { length, bytes, generation, stateJson });
     }
-    return { head, state };
-  };
+    return state;
+  }
 
   function findBase(
     tenant: number,
     stream: StreamKey,
     { cached, foldHash }: CompiledAggregateType,
-    { generation, length }: StreamHead,
+    head: StreamHead,
   ): FoldedState | undefined {
     const known = cached ? cache.get(tenant, stream, foldHash) : undefined;
-    return known?.generation === generation && known.length <= length ? known : undefined;
+    return known !== undefined && isUsable(known, head) ? known : undefined;
   }
+
+  return { readSmall, readSmallAt };
+}
+
+function newerState(
+  base: FoldedState | undefined,
+  known: FoldedState | undefined,
+  head: StreamHead,
+): FoldedState | undefined {
+  if (known === undefined || !isUsable(known, head)) return base;
+  return base !== undefined && base.length >= known.length ? base : known;
 }
 
 function isLong(
   { wasmHandlers }: CompiledAggregateType,
   head: StreamHead,
   base: FoldedState | undefined,
+  charactersMax = STATE_CHARACTERS_MAX,
 ): boolean {
   if (wasmHandlers.size > 0 && base?.length !== head.length) return true;
-  if (base !== undefined && base.stateJson.length > STATE_CHARACTERS_MAX) return true;
+  if (base !== undefined && base.stateJson.length > charactersMax) return true;
   return head.bytes - (base?.bytes ?? 0) > EVENT_BYTES_MAX;
 }

@@ -10,22 +10,17 @@ import { runAtOnce, runInPieces, type Steps, type Turns } from "../../domain/fai
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
-import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
+import type { WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
 import { addToLog, logCommit, type LogEntry, signalCommits } from "../../store/feed/commit_log.ts";
 import { noteLogStarts } from "../../store/feed/fill.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { createRoot } from "../../store/reactions/roots.ts";
-import {
-  answerFromEntry,
-  type LedgerEntry,
-  readLedger,
-  recordInLedger,
-  touchLedger,
-} from "../../store/streams/idempotency.ts";
+import { type LedgerEntry, readLedger, recordInLedger } from "../../store/streams/idempotency.ts";
 import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypes, WatchedTypesReader } from "../../store/reactions/watched_types.ts";
+import { answerRepeated } from "./answer_ledger.ts";
 import { appendDeliverySteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import {
   type AppendedReactions,
@@ -43,6 +38,7 @@ import {
   type PreparedWrite,
   STREAM_MOVED,
 } from "./prepared_write.ts";
+import type { OpenConditions } from "./judge_guards.ts";
 import { flushRootClaims } from "./root_claims.ts";
 import { assert } from "../../domain/assert.ts";
 import type { PlanUsage } from "../../domain/limits/plan.ts";
@@ -65,11 +61,15 @@ export interface AppendOptions {
    * off. Others run between the slices (`pieces.ts`).
    */
   readonly turns?: Turns;
+  /** Judges preconditions and guards; needed where a write has some. */
+  readonly openConditions?: OpenConditions;
 }
 
 /**
  * Appends each write in order. A refused write leaves no trace; neither does a write whose
  * cause is gone ({@link NOTHING_WRITTEN}) or whose stream has moved ({@link STREAM_MOVED}).
+ *
+ * With conditions, it may end early: writes without an outcome have to be submitted again.
  *
  * All reads are issued at once, because on a networked store each one waits for a round trip.
  * Two of the writes must not share an idempotency key. They never do: the second is refused
@@ -80,7 +80,7 @@ export async function appendWrites(
   tenant: number,
   writes: readonly PreparedWrite[],
   watched: WatchedTypesReader,
-  { directStreams = NO_STREAMS, lanes = NO_OWN_LANES, turns }: AppendOptions = {},
+  { directStreams = NO_STREAMS, lanes = NO_OWN_LANES, turns, openConditions }: AppendOptions = {},
 ): Promise<Outcome<Written>[]> {
   // All reads share one promise: a rejection that nobody awaits would end the process.
   const [own, implied, epoch, reactions, meter, readings] = await Promise.all([
@@ -96,6 +96,9 @@ export async function appendWrites(
   for (const stream of implied) direct.set(stream.key, stream);
   const opened = [...own, ...implied];
   const state = { streams, direct, reactions, meter };
+  const isConditional = writes.some(({ conditions }) => conditions !== undefined);
+  assert(!isConditional || openConditions !== undefined, "somebody judges what has conditions");
+  const conditions = isConditional ? openConditions!(tx, opened) : undefined;
   const long = turns === undefined ? [] : longAppends(writes, streams);
   for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
   const outcomes: Outcome<Written>[] = [];
@@ -103,7 +106,12 @@ export async function appendWrites(
   /** How much of the streams of implied events is in the log. */
   const logged = new Map<StreamKey, number>();
   for (const [index, write] of writes.entries()) {
-    const refused = refuseAppend(tx, tenant, write, readings[index], state);
+    const early = refuseAppend(tx, tenant, write, readings[index], state);
+    const judged = early === undefined && write.conditions !== undefined
+      ? await conditions!.judge(write)
+      : undefined;
+    if (judged === "later") break;
+    const refused = early ?? judged ?? meter.refuse(write);
     if (refused !== undefined) {
       outcomes.push(refused);
       continue;
@@ -239,7 +247,7 @@ function refuseAppend(
   tenant: number,
   write: PreparedWrite,
   reading: WriteReading,
-  { streams, reactions, meter }: WriteState,
+  { streams, reactions }: WriteState,
 ): Outcome<Written> | undefined {
   const { idempotency, cause } = write;
   const isGone = cause !== undefined && isCauseGone(cause, reactions);
@@ -258,7 +266,7 @@ function refuseAppend(
     }
     if (target.takenAt !== undefined && target.takenAt.tip !== tip) isMoved = true;
   }
-  return isMoved ? accept(STREAM_MOVED) : meter.refuse(write);
+  return isMoved ? accept(STREAM_MOVED) : undefined;
 }
 
 /** Appends what belongs to the events of a write, and makes its answer. */
@@ -308,34 +316,6 @@ function settleWrite(
 /** Whether an earlier write of the same transaction has done or cancelled the cause. */
 function isCauseGone(cause: Cause, { gone, moved }: ReactionState): boolean {
   return gone.has(cause.subject) || (cause.rules?.some((rule) => moved.has(rule)) ?? false);
-}
-
-/**
- * The recorded answer for a key, or a mismatch if the body differs. Undefined for an unknown
- * key.
- */
-export async function answerFromLedger(
-  tx: Transaction,
-  tenant: number,
-  idempotency: IdempotencyClaim,
-  now: number,
-): Promise<Outcome<Written> | undefined> {
-  const entry = await readLedger(tx, tenant, idempotency);
-  return answerRepeated(tx, tenant, idempotency, entry, now);
-}
-
-function answerRepeated(
-  tx: Transaction,
-  tenant: number,
-  idempotency: IdempotencyClaim,
-  entry: LedgerEntry | undefined,
-  now: number,
-): Outcome<Written> | undefined {
-  const answer = answerFromEntry(entry, idempotency, now);
-  if (entry === undefined || answer.kind === "unseen") return undefined;
-  if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });
-  touchLedger(tx, tenant, { key: idempotency.key, entry }, now);
-  return accept(answer.written);
 }
 
 function refuseConflict(form: WriteRequest["form"], target: PreparedTarget, length: number) {

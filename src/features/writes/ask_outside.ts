@@ -14,7 +14,9 @@ import type { Refusal } from "../../domain/refusal.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import type { ModuleAsker } from "./ask_modules.ts";
+import { type OpenConditions, openConditions } from "./judge_guards.ts";
 import { foldTarget, readStreamState, type SceneParts, type StreamState } from "./judge_scene.ts";
+import { foldOutside, type OutsideStates, StatesNeeded } from "./live_states.ts";
 import { ModulesToAsk } from "./prepare_reactions.ts";
 import type { PreparedTarget } from "./prepared_write.ts";
 
@@ -28,6 +30,8 @@ export interface OutsideAnswers {
    */
   readonly streams: Map<string, StreamState>;
   readonly refusals: Map<string, string>;
+  /** Judges preconditions and guards; absent where nothing is written. */
+  readonly openConditions?: OpenConditions;
 }
 
 /** The body cannot go on before modules have judged the events that follow a stream's tip. */
@@ -64,14 +68,21 @@ export function createOutsideAsker(
     spec: CompiledSpec,
     body: (tx: Transaction, answers: OutsideAnswers) => Promise<T>,
   ): Promise<T> {
-    const answers = newOutsideAnswers();
+    const outside: OutsideStates = new Map();
+    const start = { tools: parts, tenant, outside, remembers: false };
+    const answers: OutsideAnswers = {
+      ...newOutsideAnswers(),
+      openConditions: (tx, appenders) => openConditions(start, tx, appenders),
+    };
     for (let round = 0; round < ROUNDS_MAX; round++) {
       try {
         return await engine.transact((tx) => body(tx, answers), { owner: tenant });
       } catch (error) {
         if (error instanceof ModulesToAsk) await answer(tenant, spec, error, answers);
         else if (error instanceof VerdictNeeded) await judge(tenant, error, answers);
-        else throw error;
+        else if (error instanceof StatesNeeded) {
+          await foldOutside(parts, tenant, error, true, outside);
+        } else throw error;
       }
     }
     throw new Error("Modules are asked again and again, and the transaction does not end");
@@ -98,7 +109,7 @@ export function createOutsideAsker(
     // The stream has moved since; the next round reads it where it is now.
     if (before === undefined) return;
     const endMs = parts.host.monotonicMs() + limits.wasmRequestMsMax;
-    const after = await foldTarget(parts, tenant, target, before, endMs, () => ({}));
+    const after = await foldTarget(parts, tenant, target, before, { endMs, place: () => ({}) });
     if (after.ok) {
       streams.set(name, before);
       streams.set(verdictName(target, tip), after.value);
@@ -138,6 +149,17 @@ export function verdictOf(
   return refused;
 }
 
+/** The target with the state that modules have judged it on, for its guards. */
+export function withJudgedState(
+  { streams }: OutsideAnswers,
+  target: PreparedTarget,
+  tip: string | undefined,
+): PreparedTarget {
+  const before = streams.get(streamName(target, tip));
+  if (before === undefined) return target;
+  return { ...target, judgedStates: new Map([[0, before.stateJson]]) };
+}
+
 function streamName({ key, judgedAs }: PreparedTarget, tip: string | undefined): string {
   return `${key} ${judgedAs!.foldHash} ${tip ?? ""}`;
 }
@@ -159,6 +181,8 @@ export function explainRefusal(refusal: Refusal): string {
       return `The handler refused the event: ${refusal.error.type}: ${refusal.error.message}`;
     case "module_failed":
       return `The handler failed (${refusal.failure}): ${refusal.message}`;
+    case "guard_failed":
+      return `A guard refused the event (guards[${refusal.guard}]): ${refusal.message}`;
     case "modules_unavailable":
     case "fold_budget_exceeded":
       return refusal.message;

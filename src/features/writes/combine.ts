@@ -19,8 +19,10 @@ import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliverie
 import { appendWrites } from "./append_writes.ts";
 import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import { CHANGE_MS_MAX, NO_GATHERING, openGathering } from "./gather_writes.ts";
+import { transactJudged } from "./judge_guards.ts";
 import type { SceneParts } from "./judge_scene.ts";
 import { createJudge } from "./judge_writes.ts";
+import { StatesNeeded } from "./live_states.ts";
 import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
@@ -67,7 +69,7 @@ export interface CombinerOptions {
   readonly counters?: Counters;
   /** The delivery lanes that this process works on. */
   readonly lanes?: OwnLanes;
-  /** What modules need to judge events before they are written; absent if none does. */
+  /** What guards and modules need to judge events; absent if nothing does. */
   readonly judging?: SceneParts;
 }
 
@@ -112,12 +114,22 @@ export function createCombiner(
     return promise;
   }
 
+  function commit(
+    tenant: number,
+    writes: readonly PreparedWrite[],
+    directNow: () => ReadonlySet<StreamKey>,
+    isShared = false,
+  ): Promise<Outcome<Written>[]> {
+    return transactJudged(judging, tenant, (openConditions) =>
+      engine.transact((tx) => {
+        const options = { directStreams: directNow(), lanes, turns, openConditions };
+        return appendWrites(tx, tenant, writes, watched, options);
+      }, { owner: tenant }), isShared);
+  }
+
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     const writes = [write];
-    const outcomes = await engine.transact(
-      (tx) => appendWrites(tx, tenant, writes, watched, { lanes, turns }),
-      { owner: tenant },
-    );
+    const outcomes = await commit(tenant, writes, () => NO_STREAMS);
     noteWritten(tenant, writes, outcomes);
     return outcomes[0]!;
   }
@@ -217,20 +229,21 @@ export function createCombiner(
       let outcomes: Outcome<Written>[];
       gathering.begin(writes.length);
       try {
-        outcomes = await engine.transact((tx) =>
-          appendWrites(tx, tenant, writes, watched, {
-            directStreams: runs++ === 0 ? direct : NO_STREAMS,
-            lanes,
-            turns,
-          }), { owner: tenant });
+        const directNow = () => runs++ === 0 ? direct : NO_STREAMS;
+        outcomes = await commit(tenant, writes, directNow, group.streams.length > 1);
       } finally {
         gathering.end(writes.length, waiting.writes);
       }
-      noteWritten(tenant, writes, outcomes);
+      const later = group.writes.slice(outcomes.length);
+      if (later.length > 0) {
+        queue.waiting.unshift(...later);
+        waiting = sumWaiting(queues);
+      }
+      noteWritten(tenant, writes.slice(0, outcomes.length), outcomes);
       if (direct.size > 0 && runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
       }
-      for (const [index, { resolve }] of group.writes.entries()) resolve(outcomes[index]!);
+      for (const [index, outcome] of outcomes.entries()) group.writes[index]!.resolve(outcome);
     } catch (error) {
       // An outage would hit each write of the group on its own as well.
       const isAway = isOutage(error);
@@ -244,10 +257,12 @@ export function createCombiner(
         return;
       }
       // A fault of one stream must not affect the others, so each is tried on its own.
-      for (const stream of streams) {
-        const own = group.writes.filter((waiting) => waiting.stream === stream);
-        await commitGroup(tenant, queue, { writes: own, streams: [stream] });
-      }
+      const tryAlone = (stream: StreamKey) => {
+        const writes = group.writes.filter((waiting) => waiting.stream === stream);
+        return commitGroup(tenant, queue, { writes, streams: [stream] });
+      };
+      if (error instanceof StatesNeeded) return void await Promise.all(streams.map(tryAlone));
+      for (const stream of streams) await tryAlone(stream);
     }
   }
 

@@ -7,7 +7,13 @@ import { extendChain } from "../../domain/audit/chain.ts";
 import { decodeEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
-import { accept, type FaultPlace, type Outcome, type Refusal } from "../../domain/refusal.ts";
+import {
+  accept,
+  type FaultPlace,
+  type Outcome,
+  type Refusal,
+  refuse,
+} from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
@@ -93,16 +99,24 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
     // A conflict takes precedence over what a handler says.
     if (isConflict) return unjudged(write, (target) => before.get(target));
     const after: After[] = [];
+    const texts = new Map<PreparedTarget, StateTexts>();
     const endMs = parts.host.monotonicMs() + limits.wasmRequestMsMax;
     for (const target of judged) {
       const place = (eventIndex?: number) => placeOf(write, target, eventIndex);
-      const state = await foldTarget(parts, tenant, target, before.get(target)!, endMs, place);
+      const start = before.get(target)!;
+      const states = write.conditions?.isGuarded ? openStateTexts(target, start) : undefined;
+      if (states !== undefined) texts.set(target, states);
+      const state = await foldTarget(parts, tenant, target, start, { endMs, place, states });
       if (!state.ok) return { kind: "refused", ...state };
       after.push({ target, before: before.get(target)!, state: state.value });
     }
     for (const { target, state } of after) streams.set(target.key, state);
     const taken = guard(write, (target) => before.get(target));
-    return { kind: "taken", write: taken, after };
+    const targets = taken.targets.map((target, index) => {
+      const judgedStates = texts.get(write.targets[index]!)?.texts;
+      return judgedStates === undefined ? target : { ...target, judgedStates };
+    });
+    return { kind: "taken", write: { ...taken, targets }, after };
   }
 
   async function find({ key, judgedAs }: PreparedTarget): Promise<Outcome<StreamState>> {
@@ -136,14 +150,52 @@ export async function readStreamState(
   return accept({ length, bytes, generation, tip, stateJson });
 }
 
+interface FoldTerms {
+  /** In monotonic time. */
+  readonly endMs: number;
+  readonly place: (eventIndex?: number) => FaultPlace;
+  /** Takes the states between the events. */
+  readonly states?: StateTexts;
+}
+
+/** States before the events of a target that guards may look at, by offset, and after all. */
+interface StateTexts {
+  readonly texts: Map<number, string>;
+  /** False if they are too long together. */
+  note(offset: number, stateJson: Outcome<string>): boolean;
+}
+
+function openStateTexts(
+  { events, judgedAs }: PreparedTarget,
+  { stateJson }: StreamState,
+): StateTexts {
+  const texts = new Map([[0, stateJson]]);
+  let characters = 0;
+  return {
+    texts,
+    note(offset, stateJson) {
+      const next = events[offset];
+      if (!stateJson.ok || (next !== undefined && !judgedAs!.guarded?.has(next.type))) return true;
+      characters += stateJson.value.length;
+      texts.set(offset, stateJson.value);
+      return characters <= limits.stateBytesMax;
+    },
+  };
+}
+
+function refuseTexts() {
+  const limit = limits.stateBytesMax;
+  const message = "The states between the events of the write are too long for their guards";
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: limit, limit });
+}
+
 /** The stream after the events of `target`, or why its handlers refuse them. */
 export async function foldTarget(
   { host, ...runners }: Pick<SceneParts, "host" | "modules" | "compute">,
   tenant: number,
   { key, events, judgedAs }: PreparedTarget,
   before: StreamState,
-  endMs: number,
-  place: (eventIndex?: number) => FaultPlace,
+  { endMs, place, states }: FoldTerms,
 ): Promise<Outcome<StreamState>> {
   const folding = beginFold(runners, {
     tenant,
@@ -152,12 +204,17 @@ export async function foldTarget(
     base: before.stateJson,
     purpose: "write",
   });
-  for (let at = 0; at < events.length; at += SLICE_EVENTS) {
+  const step = states === undefined ? SLICE_EVENTS : 1;
+  for (let at = 0; at < events.length; at += step) {
     if (host.monotonicMs() > endMs) return refuseSlowModules(before.bytes);
-    const stored = events.slice(at, at + SLICE_EVENTS);
+    const stored = events.slice(at, at + step);
     const slice = { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
     const folded = await folding.take(slice);
-    if (folded.ok) continue;
+    if (folded.ok) {
+      const isKept = states?.note(at + 1, folding.stateJson()) ?? true;
+      if (isKept) continue;
+      return refuseTexts();
+    }
     const { refusal, index } = folded;
     if (index === undefined) return { ok: false, refusal };
     return { ok: false, refusal: { ...refusal, ...place(at + index) } as Refusal };

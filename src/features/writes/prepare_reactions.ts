@@ -259,9 +259,10 @@ function prepareEntry(
 function checkDirect(spec: CompiledSpec, emission: Emission): ValidEvent | undefined {
   const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
   if (type === undefined || type.reactions !== undefined) return undefined;
-  // It would need a delivery to be prepared or a module to be asked.
+  // It would need a delivery to be prepared, a module to be asked or a guard to be judged.
   if (spec.listenersOf(emission.aggregateType, emission.eventType).length > 0) return undefined;
-  if (spec.aggregateTypes.get(emission.aggregateType)!.wasmHandlers.size > 0) return undefined;
+  const { wasmHandlers, guarded } = spec.aggregateTypes.get(emission.aggregateType)!;
+  if (wasmHandlers.size > 0 || guarded?.has(emission.eventType)) return undefined;
   const checked = checkEmission(emission, spec);
   // An event that does not fit goes through the outbox, which finds that out again and reports
   // it.

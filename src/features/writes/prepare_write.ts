@@ -27,7 +27,14 @@ import type { WriteRequest } from "../../domain/write/write.ts";
 import type { Host } from "../../host.ts";
 import { pointBytes } from "../../store/streams/geo_index.ts";
 import { EVENT_OVERHEAD_BYTES } from "../../store/streams/stream_head.ts";
-import type { Cause, PreparedDelivery, PreparedTarget, PreparedWrite } from "./prepared_write.ts";
+import type { Precondition } from "../../domain/write/precondition.ts";
+import type {
+  Cause,
+  Conditions,
+  PreparedDelivery,
+  PreparedTarget,
+  PreparedWrite,
+} from "./prepared_write.ts";
 import {
   errorRecordsOf,
   openReactionPlan,
@@ -102,7 +109,24 @@ export function* prepareWriteSteps(
     kept: plan?.kept,
     allocation: request.allocation,
     directStreams: plan?.directStreams.length ? plan.directStreams : undefined,
+    conditions: conditionsOf(spec, targets, write.preconditions),
   });
+}
+
+/** What has to hold when the events are written; undefined if nothing has to. */
+function conditionsOf(
+  spec: CompiledSpec,
+  targets: readonly PreparedTarget[],
+  preconditions: readonly Precondition[] = [],
+): Conditions | undefined {
+  let isGuarded = false;
+  for (const { aggregateType, events } of targets) {
+    const { guarded } = spec.aggregateTypes.get(aggregateType)!;
+    if (guarded === undefined) continue;
+    for (const { type } of events) if (guarded.has(type)) isGuarded = true;
+  }
+  if (!isGuarded && preconditions.length === 0) return undefined;
+  return { preconditions, isGuarded, spec };
 }
 
 /** What exceeds a limit about a write, and the limit; undefined if nothing does. */
@@ -229,6 +253,7 @@ export function prepareEmission(
     cause,
     root,
     kept: plan.kept,
+    conditions: conditionsOf(spec, [target]),
   };
   return { ok: true, write };
 }

@@ -9,8 +9,9 @@ import type { ExpectedLength, ValidEvent } from "../../domain/write/validate_wri
 import type { CancelRule } from "../../domain/reaction/action.ts";
 import type { EmitEntry, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
 import type { Root, StoredRoot } from "../../domain/reaction/root.ts";
-import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
+import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
+import type { Precondition } from "../../domain/write/precondition.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";
@@ -43,6 +44,17 @@ export interface PreparedWrite {
   readonly allocation?: number;
   /** Streams of implied events that may be written with it; absent if there are none. */
   readonly directStreams?: readonly StreamKey[];
+  /** What has to hold when it is written; absent if nothing has to. */
+  readonly conditions?: Conditions;
+}
+
+/** What is judged in the transaction of a write. See `judge_guards.ts`. */
+export interface Conditions {
+  readonly preconditions: readonly Precondition[];
+  /** Whether an event of the write has guards. */
+  readonly isGuarded: boolean;
+  /** The spec that the write was checked against. */
+  readonly spec: CompiledSpec;
 }
 
 export interface PreparedTarget {
@@ -60,6 +72,11 @@ export interface PreparedTarget {
   readonly judgedAs?: CompiledAggregateType;
   /** Where the stream was when its handlers accepted the events; elsewhere nothing is written. */
   readonly takenAt?: StreamTip;
+  /**
+   * The state before events that guards or other targets may look at, and after all of them, by
+   * their offset; absent if modules judge none of them.
+   */
+  readonly judgedStates?: ReadonlyMap<number, string>;
 }
 
 /** The latest event of a stream, by its chain hash; undefined if there is none. */

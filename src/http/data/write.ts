@@ -48,6 +48,7 @@ const KEYED: FieldSchemas = {
     maxLength: limits.idempotencyKeyCharactersMax,
   },
 };
+const PRECONDITIONS = array(ref("Precondition"), { maxItems: limits.preconditionsMax });
 const NOTED: JsonObject = { type: "was_noted", data: { text: "Rings twice" } };
 const BY: JsonObject = { actor: { type: "user", id: "global" } };
 
@@ -61,6 +62,9 @@ const ERRORS: readonly ErrorName[] = [
   "idempotency_mismatch",
   "idempotency_in_progress",
   "handler_error",
+  "precondition_failed",
+  "guard_failed",
+  "fold_budget_exceeded",
   "module_failed",
   "modules_unavailable",
   "plan_limit",
@@ -71,7 +75,11 @@ export const writeSingle = write({
   id: "writeEvent",
   summary: "Writes one event",
   headers: KEYED,
-  body: input({ data: ref("EventData"), metadata: METADATA }),
+  body: input({
+    data: ref("EventData"),
+    metadata: METADATA,
+    "preconditions?": PRECONDITIONS,
+  }),
   example: { data: NOTED.data!, metadata: BY },
   answers: { 201: answer({ stream_id: TEXT, "implied_count?": COUNT }) },
   errors: [...ERRORS, ...TYPES, "occ_conflict"],
@@ -83,7 +91,7 @@ export const writeBatch = write({
   id: "writeEvents",
   summary: "Writes several events to one aggregate: all or none",
   headers: KEYED,
-  body: input({ events: EVENTS, metadata: METADATA }),
+  body: input({ events: EVENTS, metadata: METADATA, "preconditions?": PRECONDITIONS }),
   example: { events: [NOTED], metadata: { ...BY, previous_length: 0 } },
   answers: { 201: answer({ stream_ids: STREAM_IDS, count: COUNT, "implied_count?": COUNT }) },
   errors: [...ERRORS, ...TYPES, "occ_conflict", "write_invalid"],
@@ -101,6 +109,7 @@ export const writeAtomic = write({
       { minItems: 1, maxItems: limits.atomicTargetsMax },
     ),
     metadata: METADATA,
+    "preconditions?": PRECONDITIONS,
   }),
   example: {
     targets: [{ aggregate_type: "order", id: "global", events: [NOTED], previous_length: 0 }],
@@ -153,11 +162,9 @@ async function writeForm(
     const recorded = claim && await edge.service.data.answerRecorded(tenant, claim);
     return sendWrite(edge, call, recorded ?? decoded);
   }
-  const { targets, metadata } = decoded.value;
   const outcome = await edge.service.data.writeEvents(tenant, {
     form,
-    targets,
-    metadata,
+    ...decoded.value,
     idempotency: idempotency.value,
     requestId,
     allocation: call.tier && EVENTS_PER_MONTH[call.tier],
@@ -230,15 +237,16 @@ function streamIds({ first, count }: Written["targets"][number]): string {
 interface DecodedWrite {
   readonly targets: readonly RequestedTarget[];
   readonly metadata: unknown;
+  readonly preconditions?: unknown;
 }
 
-const SINGLE_KEYS = new Set(["data", "metadata"]);
-const BATCH_KEYS = new Set(["events", "metadata"]);
-const ATOMIC_KEYS = new Set(["targets", "metadata"]);
+const SINGLE_KEYS = new Set(["data", "metadata", "preconditions"]);
+const BATCH_KEYS = new Set(["events", "metadata", "preconditions"]);
+const ATOMIC_KEYS = new Set(["targets", "metadata", "preconditions"]);
 const EVENT_KEYS = new Set(["type", "data"]);
 const TARGET_KEYS = new Set(["aggregate_type", "id", "events", "previous_length"]);
 
-/** `{data, metadata}`. */
+/** `{data, metadata, preconditions?}`. */
 function decodeSingle(body: JsonObject, params: readonly string[]): Outcome<DecodedWrite> {
   const [aggregateType = "", id = "", type = ""] = params;
   const unknown = findUnknownKey(body, SINGLE_KEYS);
@@ -246,10 +254,15 @@ function decodeSingle(body: JsonObject, params: readonly string[]): Outcome<Deco
     return badRequest(`Unknown field: ${unknown}`, unknown, hintForBodyField("single", unknown));
   }
   const events = [{ type, data: body.data }];
-  return accept({ targets: [{ aggregateType, id, events }], metadata: body.metadata });
+  return accept(decoded(body, [{ aggregateType, id, events }]));
 }
 
-/** `{events: [{type, data?}], metadata}`. */
+function decoded(body: JsonObject, targets: readonly RequestedTarget[]): DecodedWrite {
+  const { metadata, preconditions } = body;
+  return preconditions === undefined ? { targets, metadata } : { targets, metadata, preconditions };
+}
+
+/** `{events: [{type, data?}], metadata, preconditions?}`. */
 export function decodeBatch(body: JsonObject, params: readonly string[]): Outcome<DecodedWrite> {
   const [aggregateType = "", id = ""] = params;
   const unknown = findUnknownKey(body, BATCH_KEYS);
@@ -268,10 +281,10 @@ export function decodeBatch(body: JsonObject, params: readonly string[]): Outcom
     return badRequest(fault.message, fault.path, fault.hint, { eventIndex: fault.index });
   }
   const events = toEvents(sent);
-  return accept({ targets: [{ aggregateType, id, events }], metadata: body.metadata });
+  return accept(decoded(body, [{ aggregateType, id, events }]));
 }
 
-/** `{targets: [{aggregate_type, id, events, previous_length?}], metadata}`. */
+/** `{targets: [{aggregate_type, id, events, previous_length?}], metadata, preconditions?}`. */
 export function decodeAtomic(body: JsonObject): Outcome<DecodedWrite> {
   const unknown = findUnknownKey(body, ATOMIC_KEYS);
   if (unknown !== undefined) {
@@ -296,7 +309,7 @@ export function decodeAtomic(body: JsonObject): Outcome<DecodedWrite> {
     const message = `targets must hold at most ${limits.batchEventsMax} events in all`;
     return writeInvalid(message, "targets");
   }
-  return accept({ targets, metadata: body.metadata });
+  return accept(decoded(body, targets));
 }
 
 function decodeTarget(target: JsonValue, targetIndex: number): Outcome<RequestedTarget> {

@@ -13,9 +13,9 @@ const OF_METADATA: ReadonlySet<string> = new Set([
 export type WriteForm = "single" | "batch" | "atomic";
 
 const KNOWN: Readonly<Record<WriteForm, readonly string[]>> = {
-  single: ["data", "metadata"],
-  batch: ["events", "metadata"],
-  atomic: ["targets", "metadata"],
+  single: ["data", "metadata", "preconditions"],
+  batch: ["events", "metadata", "preconditions"],
+  atomic: ["targets", "metadata", "preconditions"],
 };
 
 const OTHER_FORMS: Readonly<Record<WriteForm, Readonly<Record<string, string>>>> = {

@@ -35,6 +35,12 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   },
   NewEvent: input({ type: TEXT, "data?": { $ref: "#/components/schemas/EventData" } }),
   WriteMetadata: writeMetadata(TEXT, TEXT),
+  Precondition: input({
+    key: { type: "string", description: "`<aggregate_type>:<aggregate_id>`" },
+    "length?": { ...COUNT, description: "How many events it has. One of the three is there" },
+    "exists?": { ...BOOLEAN, description: "Whether it has events" },
+    "require?": { ...FREE_OBJECT, description: "A predicate over its state" },
+  }),
   EventReference: object(EVENT_REFERENCE),
   Event: object({
     key: { type: "string", description: "`<aggregate_type>:<aggregate_id>`" },

@@ -73,6 +73,12 @@ export const ERRORS: Readonly<Record<ErrorName, ErrorForm>> = {
     key: TEXT,
     ...LENGTHS,
   }),
+  guard_failed: error(422, "guard_failed", { path: TEXT, event_type: TEXT, ...PLACE }),
+  precondition_failed: error(409, "precondition_failed", {
+    precondition_index: COUNT,
+    key: TEXT,
+    current_length: COUNT,
+  }),
   implications_in_multi_write: error(422, "implications_in_multi_write", {
     error: { const: "implications_in_multi_write" },
     target_index: COUNT,

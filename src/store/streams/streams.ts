@@ -67,6 +67,8 @@ export interface StreamAppender {
   /** The head as it was when the stream was opened. */
   readonly before: StreamHead;
   readonly head: StreamHead;
+  /** What was appended so far; undefined if nothing was. */
+  readonly added: readonly ChainedEvent[] | undefined;
   /**
    * Returns the index of the first appended event. Timestamps are in Unix seconds: that of the
    * last event, and that of the first.
@@ -124,10 +126,11 @@ function appenderTo(
   const before = decodeHead(stored);
   let pending: ChainedEvent[] | undefined;
   let ahead: ChainedEvents | undefined;
-  const appender: StreamAppender & { head: StreamHead } = {
+  const appender: { -readonly [Field in keyof StreamAppender]: StreamAppender[Field] } = {
     key: stream,
     before,
     head: before,
+    added: undefined,
     append,
     chainAheadSteps,
     flush,
@@ -152,7 +155,7 @@ function appenderTo(
     const isReady = ahead?.of === events && ahead.from === head;
     const chained = isReady ? ahead! : beginChain(head, events);
     if (!isReady) { for (const event of events) addToChain(chained, event); }
-    if (pending === undefined) pending = chained.events;
+    if (pending === undefined) appender.added = pending = chained.events;
     else for (const event of chained.events) pending.push(event);
     const { tip, peaks, bytes, geo } = chained;
     appender.head = {

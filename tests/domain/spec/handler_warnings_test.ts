@@ -127,3 +127,27 @@ Deno.test("a spec that is stored already is not searched for what would only be 
   assert(compiled.ok);
   assert.deepEqual(compiled.warnings, []);
 });
+
+Deno.test("guards get the same warnings, in their predicates and in the ids of others", () => {
+  const spec = specWith([], CLOSED);
+  const { order } = spec.aggregate_types;
+  const guarded = {
+    ...order.events.was_placed,
+    guards: [{
+      require: { eq: ["$.data.custmer", "data.customer"] },
+      message: "data.customer",
+      with: { other: { type: "order", id: "$.data.custmer" } },
+    }],
+  };
+  const compiled = compileSpec({
+    ...spec,
+    aggregate_types: { order: { events: { was_placed: guarded } } },
+  });
+  assert(compiled.ok, JSON.stringify(compiled));
+  const path = "aggregate_types.order.events.was_placed.guards[0]";
+  assert.deepEqual(compiled.warnings.map(({ rule, path }) => `${rule} ${path}`), [
+    `text_like_path ${path}.require.eq[1]`,
+    `path_beyond_schema ${path}.require.eq[0]`,
+    `path_beyond_schema ${path}.with.other.id`,
+  ]);
+});

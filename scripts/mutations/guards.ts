@@ -1,0 +1,102 @@
+/** Bugs in guards and preconditions. */
+
+import { changesOf, type Mutation } from "./mutation.ts";
+
+const GUARDS = "tests/features/writes/judge_guards_test.ts";
+const REACTIONS = "tests/features/reactions/guarded_reactions_test.ts";
+const SPECS = "tests/domain/spec/compile_test.ts";
+
+export const GUARD_MUTATIONS: readonly Mutation[] = [
+  ...changesOf("src/features/writes/live_states.ts", GUARDS, [
+    [
+      "a guard is judged on a state from before the writes of its transaction",
+      "if (from === added.length) return true;",
+      "if (from <= added.length) return true;",
+    ],
+    [
+      "another aggregate that a guard looks at is not guarded",
+      "const head = appender?.before ?? await readHead(tx, tenant, key);",
+      "const head = appender?.before ?? await readHead(tx.unguarded, tenant, key);",
+      "tests/contract/nodes_sqlite_test.ts",
+    ],
+    [
+      "states that take long are judged as if they were empty",
+      "if (state === undefined) throw new StatesNeeded(key, type);",
+      "if (state === undefined) return accept({});",
+    ],
+    [
+      "guards look at states of any length",
+      "outer.value.stateJson.length > charactersMax",
+      "outer.value.stateJson.length > 100 * charactersMax",
+    ],
+    [
+      "events of modules are passed over in the states of guards",
+      "if (events.some((event) => type.wasmHandlers.has(event.type))) return false;",
+      "",
+      REACTIONS,
+    ],
+  ]),
+  ...changesOf("src/features/writes/judge_guards.ts", GUARDS, [
+    [
+      "only the first guard of an event is judged",
+      "for (const [number, guard] of guards.entries()) {",
+      "for (const [number, guard] of guards.slice(0, 1).entries()) {",
+    ],
+    [
+      "later events of a batch are judged on the state before it",
+      ": place.event;",
+      ": 0;",
+    ],
+    [
+      "targets are judged on what later targets will leave",
+      "target === undefined || at > place.target",
+      "target === undefined",
+    ],
+    [
+      "a guard holds where an id is none",
+      "const holds = others.value !== undefined &&",
+      "const holds = others.value === undefined ||",
+    ],
+    [
+      "a write may look at any number of others",
+      "if (others.size > limits.guardOthersMax)",
+      "if (others.size > 10 * limits.guardOthersMax)",
+    ],
+    [
+      "guards come before preconditions",
+      "await judgePreconditions(judging) ?? await judgeEvents(judging)",
+      "await judgeEvents(judging) ?? await judgePreconditions(judging)",
+    ],
+  ]),
+  ...changesOf("src/domain/write/precondition.ts", GUARDS, [
+    [
+      "a precondition holds for any length",
+      "if (expected.length === length) return undefined;",
+      "if (expected.length <= length) return undefined;",
+    ],
+    [
+      "a precondition says that what exists does not",
+      "if (expected.exists === length > 0) return undefined;",
+      "if (expected.exists === length > 1) return undefined;",
+    ],
+  ]),
+  ...changesOf("src/features/writes/prepare_reactions.ts", REACTIONS, [
+    [
+      "implied events are written with their triggers, guards or not",
+      "if (wasmHandlers.size > 0 || guarded?.has(emission.eventType)) return undefined;",
+      "if (wasmHandlers.size > 0 && guarded !== undefined) return undefined;",
+    ],
+  ]),
+  ...changesOf("src/domain/spec/guards.ts", SPECS, [
+    [
+      "any number of guards may be declared",
+      "if (definition.length > limits.guardsMax) {",
+      "if (definition.length > 10 * limits.guardsMax) {",
+    ],
+    [
+      "an id that is none is deployed",
+      "if (!isPath && !isId) {",
+      "if (!isPath && !isId && terms.types.length < 0) {",
+    ],
+  ]),
+];

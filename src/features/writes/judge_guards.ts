@@ -1,0 +1,280 @@
+/**
+ * Judges preconditions and guards in the transaction of their write, over the states at that
+ * moment. Whatever they look at is guarded: if another transaction changes it first, this one runs
+ * again. So no other write comes between. See docs/reference/guards.md.
+ *
+ * Writes that share a transaction are judged one after the other, each on the states that the ones
+ * before it leave. `live_states.ts` has those.
+ */
+
+import { type Budget, BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { decodeEvent } from "../../domain/event.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import {
+  type Guard,
+  type GuardedEvent,
+  guardHolds,
+  inPiece,
+  othersOf,
+  refuseGuardWork,
+} from "../../domain/handler/guard.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import { accept, type FaultPlace, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
+import { needsState, refusePrecondition } from "../../domain/write/precondition.ts";
+import type { Transaction } from "../../kv/engine.ts";
+import type { StreamAppender } from "../../store/streams/streams.ts";
+import {
+  type ConditionTools,
+  foldOutside,
+  type Judged,
+  openLiveStates,
+  type OutsideStates,
+  parseState,
+  type SceneStart,
+  StatesNeeded,
+} from "./live_states.ts";
+import type { PreparedTarget, PreparedWrite } from "./prepared_write.ts";
+
+/** What one transaction judges writes on. */
+export interface ConditionScene {
+  /**
+   * Undefined if the conditions of the write hold. "later" if the writes before it have to be
+   * committed first; never for the first write.
+   * @throws {StatesNeeded}
+   */
+  judge(write: PreparedWrite): Promise<Outcome<never> | "later" | undefined>;
+  /** Caches the states as the transaction leaves them, once it has committed. */
+  keep(): void;
+}
+
+export type OpenConditions = (
+  tx: Transaction,
+  appenders: readonly StreamAppender[],
+) => ConditionScene;
+
+/** Units after which a transaction judges no further write: about a third of a second. */
+const TRANSACTION_UNITS_MAX = 64 * PIECE_UNITS;
+/** Runs of one transaction that need states, while others keep writing to their streams. */
+const RUNS_MAX = 40;
+/** A write that is being judged. */
+interface Judging {
+  readonly write: PreparedWrite;
+  readonly budget: Budget;
+  /** States behind the earlier events of the write, and how many those are. */
+  readonly moved: Map<StreamKey, Moved>;
+  /** Aggregates that guards have looked at beside the targets. */
+  readonly others: Set<StreamKey>;
+}
+
+interface Moved {
+  state: JsonObject;
+  folded: number;
+  readonly owned: WeakSet<object>;
+}
+
+/** The place of an event in a write. */
+interface EventPlace {
+  readonly target: number;
+  readonly event: number;
+}
+
+export function openConditions(
+  start: SceneStart,
+  tx: Transaction,
+  appenders: readonly StreamAppender[],
+): ConditionScene {
+  const live = openLiveStates(start, tx, appenders);
+  const pieces = openPieces(start.tools.host);
+  let spent = 0;
+  let judged = 0;
+
+  async function judge(write: PreparedWrite): Promise<Outcome<never> | "later" | undefined> {
+    if (spent > TRANSACTION_UNITS_MAX && judged > 0) return "later";
+    judged++;
+    const budget = newBudget(limits.guardUnitsMax);
+    const judging: Judging = { write, budget, moved: new Map(), others: new Set() };
+    try {
+      return await judgePreconditions(judging) ?? await judgeEvents(judging);
+    } catch (error) {
+      if (error instanceof BudgetSpent) return refuseGuardWork(error, limits.guardUnitsMax);
+      throw error;
+    } finally {
+      spent += limits.guardUnitsMax - budget.left;
+    }
+  }
+
+  async function judgePreconditions({ write, budget }: Judging) {
+    for (const [index, precondition] of write.conditions!.preconditions.entries()) {
+      const { key, type } = precondition;
+      let at: { length: number; state?: JsonObject };
+      if (needsState(precondition)) {
+        const found = await live.at(key, type);
+        if (found === "later" || !found.ok) return found;
+        at = found.value;
+      } else at = { length: await live.lengthOf(key) };
+      const refusal = refusePrecondition(precondition, index, at, budget);
+      if (refusal !== undefined) return refuse(refusal);
+    }
+    return undefined;
+  }
+
+  async function judgeEvents(judging: Judging) {
+    const { write: { targets, conditions } } = judging;
+    if (!conditions!.isGuarded) return undefined;
+    for (const [target, { aggregateType, key, events }] of targets.entries()) {
+      const type = conditions!.spec.aggregateTypes.get(aggregateType)!;
+      if (type.guarded === undefined) continue;
+      for (const [event, { type: eventType, raw }] of events.entries()) {
+        const guards = type.guarded.get(eventType);
+        if (guards === undefined) continue;
+        const place = { target, event };
+        const state = await stateAt(judging, place, key, type);
+        if (state === "later" || !state.ok) return state;
+        const guarded = { state: state.value, event: decodeEvent(raw) };
+        const failed = await judgeEvent(judging, place, guards, guarded);
+        if (failed !== undefined) return failed;
+        const rest = pieces.rest();
+        if (rest !== undefined) await rest;
+      }
+    }
+    return undefined;
+  }
+
+  async function judgeEvent(
+    judging: Judging,
+    place: EventPlace,
+    guards: readonly Guard[],
+    guarded: GuardedEvent,
+  ): Promise<Outcome<never> | "later" | undefined> {
+    for (const [number, guard] of guards.entries()) {
+      const others = await statesOf(judging, place, guard, guarded);
+      if (others === "later" || !others.ok) return others;
+      const holds = others.value !== undefined &&
+        guardHolds(guard, guarded, others.value, judging.budget);
+      if (holds) continue;
+      const { message } = guard;
+      const { type: eventType } = guarded.event;
+      const where = placeIn(judging.write, place);
+      return refuse({ kind: "guard_failed", message, guard: number, eventType, ...where });
+    }
+    return undefined;
+  }
+
+  /** The states of the aggregates that a guard names; undefined if one has no valid id. */
+  async function statesOf(
+    judging: Judging,
+    place: EventPlace,
+    guard: Guard,
+    guarded: GuardedEvent,
+  ): Promise<Judged<JsonObject[] | undefined>> {
+    if (guard.others.length === 0) return accept([]);
+    const { write: { targets, conditions }, others, budget } = judging;
+    const { aggregateTypes, singletons } = conditions!.spec;
+    const named = othersOf(guard, guarded, singletons, budget);
+    if (named === undefined) return accept(undefined);
+    const all = named.map(({ key, aggregateType }) => {
+      if (targets.every((target) => target.key !== key)) others.add(key);
+      return { key, type: aggregateTypes.get(aggregateType)! };
+    });
+    if (others.size > limits.guardOthersMax) return refuseOthers(others.size);
+    // Reads are issued at once, because on a networked store each one waits for a round trip.
+    if (all.length > 1) await Promise.all(all.map(({ key, type }) => live.find(key, type)));
+    const states: JsonObject[] = [];
+    for (const { key, type } of all) {
+      const state = await stateAt(judging, place, key, type);
+      if (state === "later" || !state.ok) return state;
+      states.push(state.value);
+    }
+    return accept(states);
+  }
+
+  /** The state of an aggregate behind the earlier events of the write. */
+  async function stateAt(
+    { write: { targets }, budget, moved }: Judging,
+    place: EventPlace,
+    key: StreamKey,
+    type: CompiledAggregateType,
+  ): Promise<Judged<JsonObject>> {
+    const at = targets.findIndex((target) => target.key === key);
+    const target = targets[at];
+    const before = target === undefined || at > place.target
+      ? 0
+      : at < place.target
+      ? target.events.length
+      : place.event;
+    const text = target?.judgedStates?.get(before);
+    if (text !== undefined) return parseState(text);
+    const found = moved.get(key);
+    if (found === undefined) {
+      const begun = await live.at(key, type);
+      if (begun === "later" || !begun.ok) return begun;
+      const { state } = begun.value;
+      if (before === 0) return accept(state);
+      moved.set(key, { state, folded: 0, owned: new WeakSet() });
+    }
+    const reached = moved.get(key)!;
+    while (reached.folded < before) {
+      moveOn(reached, target!, type, budget);
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+    }
+    return accept(reached.state);
+  }
+
+  return { judge, keep: live.keep };
+}
+
+/** Folds the next event of a target; the state that it started from stays as it is. */
+function moveOn(
+  reached: Moved,
+  { events }: PreparedTarget,
+  { handlers }: CompiledAggregateType,
+  budget: Budget,
+): void {
+  const { type, raw } = events[reached.folded++]!;
+  const handler = handlers.get(type);
+  if (handler === undefined) return;
+  const { state, owned } = reached;
+  reached.state = inPiece(budget, (piece) => handler(state, decodeEvent(raw), piece, owned));
+}
+
+function placeIn({ form }: PreparedWrite, { target, event }: EventPlace): FaultPlace {
+  if (form === "single") return {};
+  return form === "batch" ? { eventIndex: event } : { targetIndex: target, eventIndex: event };
+}
+
+function refuseOthers(count: number) {
+  const limit = limits.guardOthersMax;
+  const message = `The guards of one write may look at ${limit} other aggregates at most`;
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: count, limit });
+}
+
+/**
+ * Runs a transaction that may judge conditions, again with the states that it needs. Then caches
+ * the states that it leaves. With `isShared`, who calls it gets {@link StatesNeeded}.
+ */
+export async function transactJudged<T>(
+  tools: ConditionTools | undefined,
+  tenant: number,
+  run: (open: OpenConditions | undefined) => Promise<T>,
+  isShared = false,
+): Promise<T> {
+  if (tools === undefined) return await run(undefined);
+  const outside: OutsideStates = new Map();
+  for (let runs = 1;; runs++) {
+    let scene: ConditionScene | undefined;
+    try {
+      const result = await run((tx, appenders) =>
+        scene = openConditions({ tools, tenant, outside, remembers: true }, tx, appenders)
+      );
+      scene?.keep();
+      return result;
+    } catch (error) {
+      if (!(error instanceof StatesNeeded) || isShared) throw error;
+      await foldOutside(tools, tenant, error, runs < RUNS_MAX, outside);
+    }
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * The states that the conditions of writes look at, within one transaction.
+ *
+ * A state comes from memory and the few events since, and moves on with what the transaction
+ * appends. Whatever is looked at is guarded. A state that takes longer ends the transaction
+ * ({@link StatesNeeded}): it is folded outside, and the transaction runs again.
+ */
+
+import { newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { decodeEvent } from "../../domain/event.ts";
+import { fold } from "../../domain/handler/fold.ts";
+import { encodeState } from "../../domain/handler/state_text.ts";
+import type { StreamKey } from "../../domain/identifier.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
+import type { Host } from "../../host.ts";
+import type { Transaction } from "../../kv/engine.ts";
+import type { StreamHead } from "../../store/streams/stream_head.ts";
+import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
+import type { FoldedState } from "../states/fold_stream.ts";
+import type { AggregateReader } from "../states/read_aggregate.ts";
+
+export interface ConditionTools {
+  readonly reader: Pick<AggregateReader, "readSmallAt" | "readFolded" | "keepState">;
+  readonly host: Host;
+}
+
+/** States that were folded outside of the transaction, by name, or why there are none. */
+export type OutsideStates = Map<string, Outcome<FoldedState>>;
+
+/** The transaction has to wait for states that take long to fold. */
+export class StatesNeeded extends Error {
+  override readonly name = "StatesNeeded";
+  constructor(readonly key: StreamKey, readonly type: CompiledAggregateType) {
+    super("a state is to be folded first");
+  }
+}
+
+const RETRY_AFTER_MS = 1_000;
+
+/** A stream that is looked at, with its state after `length` events. */
+export interface Live {
+  readonly key: StreamKey;
+  readonly type: CompiledAggregateType;
+  /** In the store. */
+  readonly head: StreamHead;
+  readonly appender: StreamAppender | undefined;
+  state: JsonObject;
+  length: number;
+  isLost: boolean;
+}
+
+/** "later": the writes before have to be committed first. */
+export type Judged<T> = Outcome<T> | "later";
+
+export interface SceneStart {
+  readonly tools: ConditionTools;
+  readonly tenant: number;
+  readonly outside: OutsideStates;
+  /** Whether states as the store has them may be cached: not where `tx` has written before. */
+  readonly remembers: boolean;
+}
+
+export interface LiveStates {
+  /** A stream with the state behind everything that the transaction has appended to it. */
+  at(key: StreamKey, type: CompiledAggregateType): Promise<Judged<Live>>;
+  /** Its state as the store has it; begins to read it. */
+  find(key: StreamKey, type: CompiledAggregateType): Promise<Outcome<Live>>;
+  /** How many events a stream has by now. Guarded. */
+  lengthOf(key: StreamKey): Promise<number>;
+  /** Caches the states as the transaction leaves them, once it has committed. */
+  keep(): void;
+}
+
+export function openLiveStates(
+  { tools: { reader }, tenant, outside, remembers }: SceneStart,
+  tx: Transaction,
+  appenders: readonly StreamAppender[],
+): LiveStates {
+  const opened = new Map<StreamKey, StreamAppender>();
+  for (const appender of appenders) opened.set(appender.key, appender);
+  const lives = new Map<string, Promise<Outcome<Live>>>();
+  const known = new Map<string, Live>();
+
+  async function lengthOf(key: StreamKey): Promise<number> {
+    return (opened.get(key)?.head ?? await readHead(tx, tenant, key)).length;
+  }
+
+  async function at(key: StreamKey, type: CompiledAggregateType): Promise<Judged<Live>> {
+    const found = known.get(nameOf(key, type)) ?? await find(key, type);
+    const live = "ok" in found ? found.ok ? found.value : undefined : found;
+    if (live === undefined) return found as Outcome<Live>;
+    return forward(live) ? accept(live) : "later";
+  }
+
+  function find(key: StreamKey, type: CompiledAggregateType): Promise<Outcome<Live>> {
+    const name = nameOf(key, type);
+    let finding = lives.get(name);
+    if (finding === undefined) lives.set(name, finding = load(key, type));
+    return finding;
+  }
+
+  async function load(key: StreamKey, type: CompiledAggregateType): Promise<Outcome<Live>> {
+    const appender = opened.get(key);
+    const head = appender?.before ?? await readHead(tx, tenant, key);
+    const folded = await read(key, type, head);
+    if (!folded.ok) return folded;
+    const live: Live = {
+      ...{ key, type, head, appender, isLost: false },
+      state: folded.value,
+      length: head.length,
+    };
+    known.set(nameOf(key, type), live);
+    return accept(live);
+  }
+
+  async function read(
+    key: StreamKey,
+    type: CompiledAggregateType,
+    head: StreamHead,
+  ): Promise<Outcome<JsonObject>> {
+    if (head.length === 0) return accept({});
+    const outer = outside.get(nameOf(key, type));
+    if (outer !== undefined && !outer.ok) return outer;
+    const charactersMax = limits.guardStateCharactersMax;
+    if (outer !== undefined && outer.value.stateJson.length > charactersMax) {
+      return refuseState(outer.value.stateJson.length);
+    }
+    // The head is guarded, and events do not change.
+    const at = { head, known: outer?.value, charactersMax };
+    const request = { stream: key, type, remembers };
+    const state = await reader.readSmallAt(tx.unguarded, tenant, request, at);
+    if (state === undefined) throw new StatesNeeded(key, type);
+    return accept(state);
+  }
+
+  function keep(): void {
+    for (const live of known.values()) {
+      const { key, type, head, appender } = live;
+      if (!type.cached || appender?.added === undefined || !forward(live)) continue;
+      const text = encodeState(live.state);
+      if (!text.ok) continue;
+      const { length, bytes, generation } = appender.head;
+      const before = { ...head, stateJson: "" };
+      const after = { length, bytes, generation, stateJson: text.value };
+      reader.keepState(tenant, key, type, { before, after });
+    }
+  }
+
+  return { at, find, lengthOf, keep };
+}
+
+/** False if that takes more than one time slice, or if modules have to do it. */
+function forward(live: Live): boolean {
+  const { type, head, appender } = live;
+  const added = appender?.added;
+  if (added === undefined || live.isLost) return !live.isLost;
+  const from = live.length - head.length;
+  if (from === added.length) return true;
+  const events = added.slice(from).map(({ raw }) => decodeEvent(raw));
+  live.isLost = true;
+  if (events.some((event) => type.wasmHandlers.has(event.type))) return false;
+  const folded = fold(type.handlers, live.state, events, newBudget(PIECE_UNITS));
+  if (!folded.ok) return false;
+  live.isLost = false;
+  live.state = folded.value;
+  live.length = head.length + added.length;
+  return true;
+}
+
+/** A state that modules have computed. */
+export function parseState(text: string): Outcome<JsonObject> {
+  const isShort = text.length <= limits.guardStateCharactersMax;
+  return isShort ? accept(JSON.parse(text)) : refuseState(text.length);
+}
+
+function nameOf(key: StreamKey, { foldHash }: CompiledAggregateType): string {
+  return `${key} ${foldHash}`;
+}
+
+function refuseState(characters: number) {
+  const limit = limits.guardStateCharactersMax;
+  const message = `A state has ${characters} characters of JSON, more than the ${limit} that ` +
+    "guards and preconditions may look at";
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: characters, limit });
+}
+
+/** Folds a state that a transaction needs. The last one is refused. */
+export async function foldOutside(
+  { reader }: ConditionTools,
+  tenant: number,
+  { key, type }: StatesNeeded,
+  mayRunAgain: boolean,
+  outside: OutsideStates,
+): Promise<void> {
+  const name = nameOf(key, type);
+  if (!mayRunAgain) {
+    const message = "Others write to these aggregates faster than guards can judge them";
+    const retryAfterMs = RETRY_AFTER_MS;
+    outside.set(name, refuse({ kind: "modules_unavailable", message, retryAfterMs }));
+    return;
+  }
+  const options = { synchronous: false, bytesMax: limits.foldBytesMax };
+  const read = await reader.readFolded(tenant, key, type, options);
+  if (!read.ok) return void outside.set(name, read);
+  const { head: { length, bytes, generation }, stateJson } = read.value;
+  outside.set(name, accept({ length, bytes, generation, stateJson }));
+}

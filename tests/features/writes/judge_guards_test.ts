@@ -1,0 +1,207 @@
+/** Guards and preconditions judge writes in their transaction. See docs/reference/guards.md. */
+
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import type { Outcome } from "../../../src/domain/refusal.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import type { WriteRequest } from "../../../src/domain/write/write.ts";
+import { describeRefusal } from "../../../src/http/reply.ts";
+import { createService, type Service } from "../../../src/features/service.ts";
+import { readGolden } from "../../support/golden_cases.ts";
+import { guardedSpec } from "../../support/guarded_spec.ts";
+import { ACTOR, refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+
+interface CaseEvent {
+  readonly key: string;
+  readonly type: string;
+  readonly data: JsonObject;
+}
+
+interface Case {
+  readonly name: string;
+  readonly before: readonly CaseEvent[];
+  readonly write: readonly CaseEvent[];
+  readonly form?: "atomic";
+  readonly skip_occ?: true;
+  readonly previous_length?: number;
+  readonly preconditions?: unknown;
+  readonly expect: "written" | JsonObject;
+}
+
+function requestOf(events: readonly CaseEvent[], change: Partial<WriteRequest>): WriteRequest {
+  const keys = [...new Set(events.map(({ key }) => key))];
+  const targets = keys.map((key) => ({
+    aggregateType: key.slice(0, key.indexOf(":")),
+    id: key.slice(key.indexOf(":") + 1),
+    events: events.filter((event) => event.key === key),
+  }));
+  const form = events.length > 1 ? "batch" : "single";
+  return { form, targets, metadata: { actor: ACTOR }, requestId: "r", ...change };
+}
+
+async function lengths(service: Service, tenant: Tenant, events: readonly CaseEvent[]) {
+  return await Promise.all(events.map(async ({ key }) => {
+    const [type = "", id = ""] = key.split(":");
+    return valueOf(await service.data.readLength(tenant, type, id));
+  }));
+}
+
+for (const file of ["own_state", "other_aggregates", "preconditions"]) {
+  for (const one of readGolden<Case>(`guards/${file}.json`)) {
+    Deno.test(`${file}: ${one.name}`, async () => {
+      await withService(async ({ service, tenants: { test } }) => {
+        for (const event of one.before) {
+          valueOf(await service.data.writeEvents(test, requestOf([event], {})));
+        }
+        const { form, skip_occ, previous_length, preconditions } = one;
+        const metadata = { actor: ACTOR, skip_occ, previous_length };
+        const request = requestOf(one.write, {
+          ...(form && { form }),
+          metadata: JSON.parse(JSON.stringify(metadata)),
+          preconditions,
+        });
+        const before = await lengths(service, test, one.write);
+        const outcome = await service.data.writeEvents(test, request);
+        if (one.expect === "written") return void valueOf(outcome);
+        assert.ok(!outcome.ok, "it was written");
+        const { status, body } = describeRefusal(outcome.refusal);
+        const told = JSON.parse(JSON.stringify({ status, ...body })) as JsonObject;
+        const names = Object.keys(one.expect);
+        const expected = names.map((name) => [name, told[name]]);
+        assert.deepEqual(Object.fromEntries(expected), one.expect);
+        assert.deepEqual(await lengths(service, test, one.write), before, "nothing is written");
+      }, { spec: guardedSpec });
+    });
+  }
+}
+
+const PRODUCT = `product:${uuid(1)}`;
+
+function stocked(quantity: number): CaseEvent {
+  return { key: PRODUCT, type: "was_stocked", data: { quantity } };
+}
+
+function sold(quantity: number): CaseEvent {
+  return { key: PRODUCT, type: "was_sold", data: { quantity } };
+}
+
+function kindsOf(outcomes: readonly Outcome<unknown>[]): Record<string, number> {
+  const kinds: Record<string, number> = {};
+  for (const outcome of outcomes) {
+    const kind = outcome.ok ? "written" : outcome.refusal.kind;
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+  }
+  return kinds;
+}
+
+Deno.test("of sixty-four sales at once just as many are written as there is stock", async () => {
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    valueOf(await data.writeEvents(test, requestOf([stocked(20)], {})));
+    const outcomes = await Promise.all(
+      Array.from({ length: 64 }, () => data.writeEvents(test, requestOf([sold(1)], {}))),
+    );
+    assert.deepEqual(kindsOf(outcomes), { written: 20, guard_failed: 44 });
+    const request = { aggregateType: "product", id: uuid(1) };
+    for (const synchronous of [false, true]) {
+      const { dataJson, length } = valueOf(
+        await data.readAggregate(test, { ...request, synchronous }),
+      );
+      assert.deepEqual([JSON.parse(dataJson), length], [{ stock: 0 }, 21]);
+    }
+  }, { spec: guardedSpec });
+});
+
+/** Two on duty: one may leave while the other stays. */
+const DUTY: JsonObject = {
+  agent_types: ["user"],
+  aggregate_types: {
+    doctor: {
+      events: {
+        has_come: { schema: true, handler: { set: { target: "on", value: true } } },
+        has_left: {
+          schema: true,
+          handler: { set: { target: "on", value: false } },
+          guards: [{
+            with: { other: { type: "doctor", id: "$.data.other" } },
+            require: { eq: ["$.with.other.on", true] },
+            message: "Somebody has to stay",
+          }],
+        },
+      },
+    },
+  },
+};
+
+Deno.test("two writes that are judged on each other's aggregates never both pass", async () => {
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    for (let round = 0; round < 20; round++) {
+      const [one, other] = [uuid(2 * round), uuid(2 * round + 1)];
+      const event = (id: string, type: string, data: JsonObject = {}) => (
+        requestOf([{ key: `doctor:${id}`, type, data }], {})
+      );
+      for (const id of [one, other]) valueOf(await data.writeEvents(test, event(id, "has_come")));
+      const outcomes = await Promise.all([
+        data.writeEvents(test, event(one, "has_left", { other })),
+        data.writeEvents(test, event(other, "has_left", { other: one })),
+      ]);
+      assert.deepEqual(kindsOf(outcomes), { written: 1, guard_failed: 1 });
+    }
+  }, { spec: DUTY });
+});
+
+/** A type whose states are long, and folded anew for each read if it is never cached. */
+function longSpec(neverCached: boolean): JsonObject {
+  return {
+    agent_types: ["user"],
+    modules: { never_cache: neverCached ? ["list"] : [] },
+    aggregate_types: {
+      list: {
+        events: {
+          was_filled: { schema: true, handler: { append: { target: "all", value: "$.data" } } },
+          was_closed: {
+            schema: true,
+            handler: { set: { target: "closed", value: true } },
+            guards: [{ require: { not: { exists: "@.closed" } }, message: "It is closed" }],
+          },
+        },
+      },
+    },
+  };
+}
+
+function filled(id: string, characters: number): CaseEvent {
+  return { key: `list:${id}`, type: "was_filled", data: { text: "x".repeat(characters) } };
+}
+
+for (const neverCached of [false, true]) {
+  const kind = neverCached ? "never cached" : "cached";
+  Deno.test(`a state that takes long is folded outside of the transaction: ${kind}`, async () => {
+    await withService(async ({ service, engine, host, access, tenants: { test } }) => {
+      for (let round = 0; round < 4; round++) {
+        valueOf(await service.data.writeEvents(test, requestOf([filled(uuid(1), 60_000)], {})));
+        valueOf(await service.data.writeEvents(test, requestOf([filled(uuid(2), 60_000)], {})));
+      }
+      const cold = createService(engine, host, access);
+      const closes = [1, 2, 1, 2].map((number) => (
+        requestOf([{ key: `list:${uuid(number)}`, type: "was_closed", data: {} }], {})
+      ));
+      const outcomes = await Promise.all(closes.map((each) => cold.data.writeEvents(test, each)));
+      await cold.close();
+      assert.deepEqual(kindsOf(outcomes), { written: 2, guard_failed: 2 });
+    }, { spec: longSpec(neverCached) });
+  });
+}
+
+Deno.test("a state that is longer than guards may look at refuses the write", async () => {
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    const characters = 90_000;
+    const count = Math.ceil(limits.guardStateCharactersMax / characters);
+    for (let number = 0; number < count; number++) {
+      valueOf(await data.writeEvents(test, requestOf([filled(uuid(1), characters)], {})));
+    }
+    const close = requestOf([{ key: `list:${uuid(1)}`, type: "was_closed", data: {} }], {});
+    const refusal = refusalOf(await data.writeEvents(test, close));
+    assert.equal(refusal.kind, "fold_budget_exceeded");
+  }, { spec: longSpec(false) });
+});

@@ -22,6 +22,11 @@ export interface ExportOptions {
   readonly environment: string;
   readonly out: string;
   readonly withSigningKeys?: boolean;
+  /** Of events alone, which a running server gives: as which lines, and behind which cursor. */
+  readonly format?: string;
+  readonly since?: string;
+  readonly url?: string;
+  readonly profile?: string;
 }
 
 export async function exportToFile(options: ExportOptions): Promise<void> {

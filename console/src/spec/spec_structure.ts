@@ -108,7 +108,7 @@ const PARTS: Readonly<Record<string, Part>> = {
   },
   awaiting: { keys: ["aggregate_type", "id", "event_types", "failure_types"] },
   listeners: { each: "listener" },
-  listener: { keys: ["url", "secret", "events", "enabled", "title", "description"] },
+  listener: { keys: ["url", "secret", "events", "enabled", "format", "title", "description"] },
 };
 
 export type Steps = readonly (string | number)[];

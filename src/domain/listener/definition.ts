@@ -11,7 +11,11 @@ export interface Listener {
   /** Event patterns, as declared. */
   readonly events: readonly string[];
   readonly enabled: boolean;
+  /** What a delivery is: our own payload, or a CloudEvent. */
+  readonly format: ListenerFormat;
 }
+
+export type ListenerFormat = "daybook" | "cloudevents";
 
 /** Absolute, `http:` or `https:`, without user and fragment, in the URL standard's spelling. */
 export function isWebhookUrl(text: string): boolean {

@@ -5,8 +5,10 @@
  * verify a delivery. See docs/reference/listeners.md.
  */
 
-import type { TryAnswer } from "./delivery.ts";
 import { createHmac } from "node:crypto";
+import { CLOUD_EVENT_TYPE, cloudEventSource, encodeCloudEvent } from "../cloud_event.ts";
+import type { ListenerFormat } from "./definition.ts";
+import type { TryAnswer } from "./delivery.ts";
 import type { Tenant } from "../tenant.ts";
 
 export interface Webhook {
@@ -40,11 +42,14 @@ export interface WebhookSettings {
 /** Keep equal to the version in `deno.json`. */
 const VERSION = "0.1.0";
 
-/** Headers of every delivery. */
-export const DELIVERY_HEADERS: Readonly<Record<string, string>> = {
-  "content-type": "application/json",
-  "user-agent": `Daybook/${VERSION}`,
-};
+/** Headers of every delivery, before it is signed. */
+export function deliveryHeaders(format: ListenerFormat): Readonly<Record<string, string>> {
+  const isCloudEvent = format === "cloudevents";
+  return {
+    "content-type": isCloudEvent ? CLOUD_EVENT_TYPE : "application/json",
+    "user-agent": `Daybook/${VERSION}`,
+  };
+}
 
 /**
  * The contents of a payload. `raw` is the event as stored, so the body contains the bytes that
@@ -67,7 +72,8 @@ export interface PayloadParts {
 }
 
 /** The body, as it is signed and sent. */
-export function encodePayload(parts: PayloadParts): string {
+export function encodePayload(parts: PayloadParts, format: ListenerFormat = "daybook"): string {
+  if (format === "cloudevents") return encodeCloudPayload(parts);
   const { deliveryId, listener, attempt, tenant, event } = parts;
   const head = JSON.stringify({
     id: deliveryId,
@@ -79,6 +85,20 @@ export function encodePayload(parts: PayloadParts): string {
   });
   const id = `"id":${JSON.stringify(event.id)},"hash":${JSON.stringify(event.hash)},`;
   return `${head.slice(0, -1)},"event":{${id}${event.raw.slice(1)}}`;
+}
+
+/** The CloudEvent of the event, which also says of which delivery it is. */
+function encodeCloudPayload(
+  { deliveryId: deliveryid, listener, attempt, tenant, event }: PayloadParts,
+): string {
+  const { id, hash, raw } = event;
+  return encodeCloudEvent({
+    source: cloudEventSource(tenant),
+    index: Number(id),
+    hash,
+    raw,
+    more: { deliveryid, listener, attempt },
+  });
 }
 
 /** Header names and values. Without a secret there is neither of the two signatures. */

@@ -6,7 +6,7 @@
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
-import type { Listener } from "../listener/definition.ts";
+import type { Listener, ListenerFormat } from "../listener/definition.ts";
 import { isPublicAddress, literalAddress } from "../listener/public_address.ts";
 import { didYouMean } from "../nearest_name.ts";
 import type { DeclaredTypes } from "../reaction/terms.ts";
@@ -18,7 +18,7 @@ import { declaredTypes } from "./implications.ts";
 import { checkTypeName } from "./declared_names.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 
-const LISTENER_KEYS = ["url", "secret", "events", "enabled", "title", "description"];
+const LISTENER_KEYS = ["url", "secret", "events", "enabled", "format", "title", "description"];
 const LISTENER_HINT =
   'For example {"url": "https://example.com/hook", "secret": "...", "events": ["order.*"]}.';
 const URL_HINT = 'For example "https://example.com/hook".';
@@ -57,6 +57,7 @@ export function compileListeners(
       secret: compileSecret(listener.secret, `${place}.secret`, faults),
       events: compileEvents(listener.events, `${place}.events`, declared, faults),
       enabled: compileEnabled(listener.enabled, `${place}.enabled`, faults),
+      format: compileFormat(listener.format, `${place}.format`, faults),
     });
   }
   return compiled;
@@ -188,4 +189,17 @@ function compileEnabled(value: JsonValue | undefined, path: string, faults: Faul
   const message = `${path} must be true or false, not ${describeKind(value)}.`;
   faults.add("wrong_type", path, message, "Leave it out for true.");
   return false;
+}
+
+function compileFormat(
+  value: JsonValue | undefined,
+  path: string,
+  faults: FaultList,
+): ListenerFormat {
+  if (value === undefined || value === "daybook" || value === "cloudevents") {
+    return value ?? "daybook";
+  }
+  const message = `${path} must be "daybook" or "cloudevents".`;
+  faults.add("wrong_value", path, message, 'Leave it out for "daybook".');
+  return "daybook";
 }

@@ -6,7 +6,7 @@
 
 import { ERASED_TYPE } from "../../domain/erasure/marker.ts";
 import { decodeEvent, eventId } from "../../domain/event.ts";
-import type { Listener } from "../../domain/listener/definition.ts";
+import type { Listener, ListenerFormat } from "../../domain/listener/definition.ts";
 import {
   type Delivery,
   type DeliveryTry,
@@ -16,7 +16,7 @@ import {
   type TryAnswer,
 } from "../../domain/listener/delivery.ts";
 import {
-  DELIVERY_HEADERS,
+  deliveryHeaders,
   encodePayload,
   type PayloadParts,
   signatureHeaders,
@@ -54,6 +54,7 @@ export type Addressee =
     readonly url: string;
     /** Undefined if the spec cannot be read. */
     readonly secret: string | undefined;
+    readonly format: ListenerFormat;
     readonly event: PayloadParts["event"];
   };
 
@@ -89,11 +90,11 @@ export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
     }
     const { index, hash, raw } = event;
     const { timestamp } = stored.metadata;
-    const { url, secret } = listener === "unreadable"
-      ? { url: delivery.url, secret: undefined }
+    const { url, secret, format } = listener === "unreadable"
+      ? { url: delivery.url, secret: undefined, format: "daybook" as const }
       : listener;
     const told = { id: eventId(index), hash, raw, timestamp };
-    return { kind: "receiver", tenant, url, secret, event: told };
+    return { kind: "receiver", tenant, url, secret, format, event: told };
   }
 
   async function readListener(
@@ -121,10 +122,10 @@ export function createDeliveryTrier(parts: DeliveryParts): DeliveryTrier {
     const { id: deliveryId } = delivery;
     const beganMs = host.nowMs();
     const began = host.monotonicMs();
-    const body = encodePayload(payloadParts(lane, delivery, receiver));
-    const { url, secret, tenant: { instanceId: owner } } = receiver;
+    const { url, secret, format, tenant: { instanceId: owner } } = receiver;
+    const body = encodePayload(payloadParts(lane, delivery, receiver), format);
     const signed = { deliveryId, secret, sentMs: beganMs, prefix: headerPrefix };
-    const headers = { ...DELIVERY_HEADERS, ...signatureHeaders(body, signed) };
+    const headers = { ...deliveryHeaders(format), ...signatureHeaders(body, signed) };
     // A deploy refuses such a listener, but an import may have brought it.
     const isPlain = receiver.tenant.environment === "production" && url.startsWith("http:");
     const answer = isPlain

@@ -1,5 +1,6 @@
 /** The feed: every event of an environment in commit order. See docs/reference/feed.md. */
 
+import { cloudEventSource } from "../../domain/cloud_event.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FeedPage, FeedRequest } from "../../domain/feed/page.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
@@ -12,9 +13,15 @@ import { answerRefused } from "../failure.ts";
 import { lengthOfParts, type Part } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { answer, array, BOOLEAN, HEX_32, object, ref, TEXT } from "../openapi/schema.ts";
-import { flag, LIVE_QUERY, text, within } from "../parameter.ts";
-import { sendRefusal } from "../reply.ts";
-import { caughtUpFrame, feedPageBody, type LiveForm, pageFrames } from "./frames.ts";
+import { badQuery, flag, LIVE_QUERY, oneOf, text, within } from "../parameter.ts";
+import { sendOutcome, sendRefusal } from "../reply.ts";
+import {
+  caughtUpFrame,
+  feedPageBody,
+  type LiveForm,
+  pageFrames,
+  type ShownEvent,
+} from "./frames.ts";
 import { lastEventId, liveAnswer, liveFormOf, type LiveSource } from "./live_answer.ts";
 import { pollLong } from "./long_poll.ts";
 
@@ -28,12 +35,20 @@ export const readFeed = read({
     types: text({ description: "For example `order,order.was_placed,product.*`" }),
     limit: within(1, limits.feedPageMax, limits.feedPageDefault),
     raw: flag(),
+    format: oneOf(["daybook", "cloudevents"], "daybook"),
     ...LIVE_QUERY,
   },
   answers: {
     200: answer({
       data: array(
-        object({ cursor: TEXT, id: TEXT, hash: HEX_32, "event?": ref("Event"), "raw?": TEXT }),
+        object({
+          cursor: TEXT,
+          id: TEXT,
+          hash: HEX_32,
+          "event?": ref("Event"),
+          "raw?": TEXT,
+          "cloudevent?": ref("CloudEvent"),
+        }),
       ),
       next: TEXT,
       up_to_date: BOOLEAN,
@@ -43,20 +58,28 @@ export const readFeed = read({
   },
   errors: ["cursor_expired"],
   async run(edge, call, tenant, { query }) {
-    const { from = "start", types, limit, raw, live, wait } = query;
+    const { from = "start", types, limit, raw, format, live, wait } = query;
+    if (raw && format === "cloudevents") {
+      return sendOutcome(call.requestId, badQuery("raw", "cannot be combined with format"));
+    }
+    const shown = raw
+      ? "raw"
+      : format === "daybook"
+      ? "event"
+      : { source: cloudEventSource(tenant) };
     const isHead = call.request.method === "HEAD";
     if (live === "sse" && !isHead) {
-      return await answerLive(edge, call, tenant, { from, types, raw });
+      return await answerLive(edge, call, tenant, { from, types, shown });
     }
     const request = { from, types, limit };
     const waitSeconds = live === "long-poll" && !isHead ? wait : 0;
-    return await answerPage(edge, call, tenant, { request, raw, waitSeconds });
+    return await answerPage(edge, call, tenant, { request, shown, waitSeconds });
   },
 });
 
 interface PageCall {
   readonly request: FeedRequest;
-  readonly raw: boolean;
+  readonly shown: ShownEvent;
   /** How long to wait for the first entry. */
   readonly waitSeconds: number;
 }
@@ -65,11 +88,11 @@ async function answerPage(
   edge: Edge,
   call: Call,
   tenant: Tenant,
-  { request, raw, waitSeconds }: PageCall,
+  { request, shown, waitSeconds }: PageCall,
 ): Promise<Response> {
   async function make(): Promise<Outcome<{ page: FeedPage; parts: Part[] }>> {
     const page = await edge.service.feed.readPage(tenant, request);
-    return page.ok ? accept({ page: page.value, parts: feedPageBody(page.value, raw) }) : page;
+    return page.ok ? accept({ page: page.value, parts: feedPageBody(page.value, shown) }) : page;
   }
   const first = await longReadsOf(edge.service).run(call.owner, make, lengthOfMade);
   if (first === undefined) return answerRefused(edge, call, NO_TURN);
@@ -80,7 +103,7 @@ async function answerPage(
     waitSeconds,
   });
   return page.ok
-    ? send(call, feedPageBody(page.value, raw))
+    ? send(call, feedPageBody(page.value, shown))
     : answerRefused(edge, call, page.refusal);
 }
 
@@ -121,14 +144,14 @@ function waitForEntries(
 interface LiveCall {
   readonly from: string;
   readonly types: string | undefined;
-  readonly raw: boolean;
+  readonly shown: ShownEvent;
 }
 
 async function answerLive(
   edge: Edge,
   call: Call,
   tenant: Tenant,
-  { from: asked, types, raw }: LiveCall,
+  { from: asked, types, shown }: LiveCall,
 ): Promise<Response> {
   const form = liveFormOf(call);
   const from = lastEventId(call) || asked;
@@ -136,26 +159,26 @@ async function answerLive(
   const first = await edge.service.feed.readPage(tenant, { from, types, limit: 1 });
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
   const start = from === "now" ? first.value.next : from;
-  const request = { from: start, types, raw, form };
+  const request = { from: start, types, shown, form };
   return liveAnswer(edge, call, () => liveFeed(edge.service.feed, tenant, request));
 }
 
 interface LiveRequest extends Pick<FeedRequest, "from" | "types"> {
-  readonly raw: boolean;
+  readonly shown: ShownEvent;
   readonly form: LiveForm;
 }
 
 /** Frames of pages that several connections send, by their form. */
 const shared = new WeakMap<FeedPage, Map<string, Uint8Array<ArrayBuffer>>>();
 
-function framesOf(page: FeedPage, { form, raw }: LiveRequest): Uint8Array<ArrayBuffer> {
+function framesOf(page: FeedPage, { form, shown }: LiveRequest): Uint8Array<ArrayBuffer> {
   const forms = shared.get(page) ?? new Map<string, Uint8Array<ArrayBuffer>>();
   shared.set(page, forms);
-  const name = `${form} ${raw}`;
+  const name = `${form} ${typeof shown === "string" ? shown : "cloudevents"}`;
   const known = forms.get(name);
   if (known !== undefined) return known;
   const caughtUp = page.isUpToDate && !page.isBuilding ? caughtUpFrame(page.next, form) : "";
-  const frames = encoder.encode(pageFrames(page, form, raw) + caughtUp);
+  const frames = encoder.encode(pageFrames(page, form, shown) + caughtUp);
   forms.set(name, frames);
   return frames;
 }

@@ -5,6 +5,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
+import { encodeCloudEvent } from "../../domain/cloud_event.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Part } from "../long_answer.ts";
@@ -14,25 +15,34 @@ export type LiveForm = "sse" | "ndjson";
 
 const PART_CHARACTERS = 64 * 1024;
 
+/** How an event is shown: as it is, as the text that was stored, or as a CloudEvent of a source. */
+export type ShownEvent = "event" | "raw" | { readonly source: string };
+
 /** The fields of an entry, without braces. */
-function entryFields(entry: FeedEntry, isRaw: boolean): string {
-  return `"cursor":"${entry.cursor}",${eventFields(entry, isRaw)}`;
+function entryFields(entry: FeedEntry, shown: ShownEvent): string {
+  return `"cursor":"${entry.cursor}",${eventFields(entry, shown)}`;
 }
 
-function eventFields({ id, hash, raw }: StoredEntry, isRaw: boolean): string {
-  const event = isRaw ? `"raw":${JSON.stringify(raw)}` : `"event":${raw}`;
-  return `"id":"${id}","hash":"${hash}",${event}`;
+function eventFields(entry: StoredEntry, shown: ShownEvent): string {
+  return `"id":"${entry.id}","hash":"${entry.hash}",${shownField(entry, shown)}`;
+}
+
+function shownField({ id, hash, raw }: StoredEntry, shown: ShownEvent): string {
+  if (shown === "event") return `"event":${raw}`;
+  if (shown === "raw") return `"raw":${JSON.stringify(raw)}`;
+  const { source } = shown;
+  return `"cloudevent":${encodeCloudEvent({ source, index: Number(id), hash, raw })}`;
 }
 
 type StoredEntry = Pick<FeedEntry, "id" | "hash" | "raw">;
 
-/** The body of a page; `raw`: events are the texts that were stored. */
-export function feedPageBody(page: FeedPage, isRaw: boolean): Part[] {
+/** The body of a page. */
+export function feedPageBody(page: FeedPage, shown: ShownEvent): Part[] {
   const parts: Part[] = [];
   let text = '{"ok":true,"data":[';
   let comma = "";
   for (const entry of page.entries) {
-    text += `${comma}{${entryFields(entry, isRaw)}}`;
+    text += `${comma}{${entryFields(entry, shown)}}`;
     comma = ",";
     if (text.length < PART_CHARACTERS) continue;
     parts.push(text);
@@ -46,7 +56,7 @@ export function feedPageBody(page: FeedPage, isRaw: boolean): Part[] {
 }
 
 /** Entries and erasures of a page as frames, in feed order. */
-export function pageFrames(page: FeedPage, form: LiveForm, isRaw: boolean): string {
+export function pageFrames(page: FeedPage, form: LiveForm, shown: ShownEvent): string {
   let text = "";
   let erasure = 0;
   const { entries, erased } = page;
@@ -54,7 +64,7 @@ export function pageFrames(page: FeedPage, form: LiveForm, isRaw: boolean): stri
     while (erasure < erased.length && erased[erasure]!.cursor < entry.cursor) {
       text += erasedFrame(erased[erasure++]!, form);
     }
-    text += eventFrame(entry.cursor, entryFields(entry, isRaw), form);
+    text += eventFrame(entry.cursor, entryFields(entry, shown), form);
   }
   while (erasure < erased.length) text += erasedFrame(erased[erasure++]!, form);
   return text;
@@ -72,7 +82,9 @@ export function streamFrames(
   form: LiveForm,
   isRaw: boolean,
 ): string {
-  return entries.map((entry) => eventFrame(entry.id, eventFields(entry, isRaw), form)).join("");
+  return entries.map((entry) =>
+    eventFrame(entry.id, eventFields(entry, isRaw ? "raw" : "event"), form)
+  ).join("");
 }
 
 /** The events of the stream have become markers. Readers go on behind the event that they had. */

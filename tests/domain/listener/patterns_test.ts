@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { indexListeners } from "../../../src/domain/listener/patterns.ts";
 
 function listener(name: string, events: readonly string[], enabled = true) {
-  return { name, events, enabled, url: "https://example.com/", secret: "0123456789abcdef" };
+  const format = "daybook" as const;
+  return { name, events, enabled, url: "https://example.com/", secret: "0123456789abcdef", format };
 }
 
 const index = indexListeners([

@@ -3,7 +3,11 @@
 import assert from "node:assert/strict";
 import { createHmac, randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
-import { encodePayload, signatureHeaders } from "../../../src/domain/listener/webhook.ts";
+import {
+  deliveryHeaders,
+  encodePayload,
+  signatureHeaders,
+} from "../../../src/domain/listener/webhook.ts";
 
 const RAW =
   '{"key":"order:a","type":"was_placed","data":{"item":"größe","n":1.0},"metadata":{"timestamp":1700000000}}';
@@ -38,6 +42,32 @@ Deno.test("a payload has the fields of the contract, and the event's own bytes",
     },
   });
   assert.ok(body.includes(RAW.slice(1)), "the stored bytes are sent");
+});
+
+Deno.test("a payload may be a CloudEvent that says of which delivery it is, signed like the other", () => {
+  const raw = RAW.replace('{"timestamp"', '{"actor":{"type":"user","id":"global"},"timestamp"');
+  const parts = { ...PARTS, event: { ...PARTS.event, raw } };
+  const body = encodePayload(parts, "cloudevents");
+  assert.deepEqual(JSON.parse(body), {
+    specversion: "1.0",
+    id: "order:a/3",
+    source: "/instances/inst_1/test",
+    type: "order.was_placed",
+    subject: "order:a",
+    time: "2023-11-14T22:13:20.000Z",
+    datacontenttype: "application/json",
+    streamindex: 3,
+    chainhash: "ab".repeat(32),
+    actor: "user:global",
+    deliveryid: "dlv_1",
+    listener: "hook",
+    attempt: 2,
+    data: { item: "größe", n: 1 },
+  });
+  assert.equal(deliveryHeaders("cloudevents")["content-type"], "application/cloudevents+json");
+  assert.equal(deliveryHeaders("daybook")["content-type"], "application/json");
+  const expected = createHmac("sha256", "a shared secret, 1").update(body, "utf8").digest("hex");
+  assert.equal(signed("a shared secret, 1", body)["X-SVC-Signature"], expected);
 });
 
 Deno.test("X-SVC-Signature is the hex HMAC-SHA256 over the exact body, under the prefix of the settings", () => {

@@ -68,12 +68,18 @@ for (const invalid of golden<InvalidListener>("invalid_listeners.json")) {
 
 Deno.test("compileSpec() takes listeners and spells their URLs as the standard does", () => {
   const found = listenersOf({
-    hook: { ...HOOK, url: "HTTPS://Example.COM:443/a b?c=d" },
+    hook: { ...HOOK, url: "HTTPS://Example.COM:443/a b?c=d", format: "cloudevents" },
     other: { ...HOOK, events: ["*"], enabled: false, title: "Other", description: "All of it" },
   });
   assert.deepEqual([...found.values()], [
-    { ...HOOK, name: "hook", url: "https://example.com/a%20b?c=d", enabled: true },
-    { ...HOOK, name: "other", events: ["*"], enabled: false },
+    {
+      ...HOOK,
+      name: "hook",
+      url: "https://example.com/a%20b?c=d",
+      enabled: true,
+      format: "cloudevents",
+    },
+    { ...HOOK, name: "other", events: ["*"], enabled: false, format: "daybook" },
   ]);
 });
 

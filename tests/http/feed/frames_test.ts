@@ -9,6 +9,7 @@ import {
   heartbeatFrame,
   pageFrames,
   refusedFrame,
+  type ShownEvent,
 } from "../../../src/http/feed/frames.ts";
 
 const KEY = streamKey("order", 'a"b');
@@ -26,24 +27,24 @@ const PAGE: FeedPage = {
   isBuilding: false,
 };
 
-function bodyOf(page: FeedPage, isRaw: boolean) {
-  return JSON.parse(feedPageBody(page, isRaw).join(""));
+function bodyOf(page: FeedPage, shown: ShownEvent) {
+  return JSON.parse(feedPageBody(page, shown).join(""));
 }
 
 Deno.test("a page has its entries, and fields that apply only where they do", () => {
   const { entries, erased } = PAGE;
   const event = { text: "é\n\\" };
   const head = (cursor: string) => ({ cursor, id: "000000000000", hash: HASH });
-  assert.deepEqual(bodyOf(PAGE, false), {
+  assert.deepEqual(bodyOf(PAGE, "event"), {
     ok: true,
     data: [{ ...head("02"), event }, { ...head("04"), event }],
     next: "05",
     up_to_date: true,
     erased,
   });
-  assert.deepEqual(bodyOf(PAGE, true).data[0], { ...head("02"), raw: entries[0]!.raw });
+  assert.deepEqual(bodyOf(PAGE, "raw").data[0], { ...head("02"), raw: entries[0]!.raw });
   const building = { ...PAGE, entries: [], erased: [], isUpToDate: false, isBuilding: true };
-  assert.deepEqual(bodyOf(building, false), {
+  assert.deepEqual(bodyOf(building, "event"), {
     ok: true,
     data: [],
     next: "05",
@@ -58,8 +59,8 @@ Deno.test("a long page is made of parts that are one text", () => {
     (_, n) => entry(`${n}`.padStart(3, "0"), "x".repeat(n)),
   );
   const page = { ...PAGE, entries, erased: [] };
-  assert.ok(feedPageBody(page, false).length > 1);
-  const { data } = bodyOf(page, false);
+  assert.ok(feedPageBody(page, "event").length > 1);
+  const { data } = bodyOf(page, "event");
   assert.deepEqual(
     data.map(({ event }: { event: { text: string } }) => event.text.length),
     entries.map((_, number) => number),
@@ -67,7 +68,7 @@ Deno.test("a long page is made of parts that are one text", () => {
 });
 
 Deno.test("frames stand in the order of their cursors, one line for each field", () => {
-  const text = pageFrames(PAGE, "sse", false);
+  const text = pageFrames(PAGE, "sse", "event");
   const frames = text.split("\n\n");
   assert.equal(frames.pop(), "");
   const lines = frames.map((frame) => frame.split("\n"));
@@ -78,16 +79,16 @@ Deno.test("frames stand in the order of their cursors, one line for each field",
   );
   for (const frame of lines) assert.equal(frame.length, 3);
   const parsed = lines.map(([, , data]) => JSON.parse(data!.replace("data: ", "")));
-  assert.deepEqual(parsed[1], bodyOf(PAGE, false).data[0]);
+  assert.deepEqual(parsed[1], bodyOf(PAGE, "event").data[0]);
   assert.deepEqual(parsed[0], PAGE.erased[0]);
 });
 
 Deno.test("lines have the same as frames, and a type", () => {
-  const lines = pageFrames(PAGE, "ndjson", true).split("\n");
+  const lines = pageFrames(PAGE, "ndjson", "raw").split("\n");
   assert.equal(lines.pop(), "");
   const parsed = lines.map((line) => JSON.parse(line));
   assert.deepEqual(parsed[0], { type: "erased", ...PAGE.erased[0] });
-  assert.deepEqual(parsed[1], { type: "event", ...bodyOf(PAGE, true).data[0] });
+  assert.deepEqual(parsed[1], { type: "event", ...bodyOf(PAGE, "raw").data[0] });
 });
 
 Deno.test("the other frames, in both forms", () => {
@@ -98,4 +99,28 @@ Deno.test("the other frames, in both forms", () => {
   const body = { error: "no" };
   assert.equal(refusedFrame(body, "sse"), 'event: refused\ndata: {"ok":false,"error":"no"}\n\n');
   assert.equal(refusedFrame(body, "ndjson"), '{"type":"refused","ok":false,"error":"no"}\n');
+});
+
+Deno.test("pages and frames may have CloudEvents in the place of events", () => {
+  const metadata = { actor: { type: "user", id: "global" }, timestamp: 0 };
+  const raw = JSON.stringify({ key: "order:global", type: "was_paid", data: { n: 1 }, metadata });
+  const page = { ...PAGE, entries: [{ ...entry("02"), id: "000000000007", raw }], erased: [] };
+  const shown = { source: "/instances/i/test" };
+  const { cursor, id, hash, cloudevent, event } = bodyOf(page, shown).data[0];
+  assert.deepEqual([cursor, id, hash, event], ["02", "000000000007", HASH, undefined]);
+  assert.deepEqual(cloudevent, {
+    specversion: "1.0",
+    id: "order:global/7",
+    source: "/instances/i/test",
+    type: "order.was_paid",
+    subject: "order:global",
+    time: "1970-01-01T00:00:00.000Z",
+    datacontenttype: "application/json",
+    streamindex: 7,
+    chainhash: HASH,
+    actor: "user:global",
+    data: { n: 1 },
+  });
+  const [line] = pageFrames(page, "ndjson", shown).split("\n");
+  assert.deepEqual(JSON.parse(line!).cloudevent, cloudevent);
 });

@@ -72,6 +72,8 @@ async function moveAndNote(
   isFinishing: boolean,
 ): Promise<PassAnswer> {
   const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number };
+  // SQLite says -1 of both.
+  if (log < 0) throw new Error("Another program is moving pages");
   note.note(checkpointed, checkpointed === log ? moment : undefined);
   if (note.failure !== undefined) moved = note.failure;
   const sealed = isFinishing && isSealing && checkpointed === log ? seal(moment) : undefined;

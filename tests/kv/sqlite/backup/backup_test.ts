@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
 import { dirname, join } from "node:path";
 import type { BackupPiece, Bytes, Engine } from "../../../../src/kv/engine.ts";
 import { spoolPath } from "../../../../src/kv/sqlite/backup/pages_piece.ts";
@@ -197,5 +198,38 @@ Deno.test("a restored store that cannot be closed whole does not get its name", 
     await assert.rejects(restoreSqliteStore(path, bytesOf(pieces), wish), /could not be closed/);
     reader!.close();
     assert.deepEqual([...Deno.readDirSync(dirname(path))], []);
+  });
+});
+
+/** Moves pages as another program may, and keeps the engine's checkpoints away meanwhile. */
+const OTHER_CHECKPOINT = `
+  const { DatabaseSync } = require("node:sqlite");
+  const { parentPort, workerData } = require("node:worker_threads");
+  const db = new DatabaseSync(workerData, { timeout: 1000 });
+  parentPort.postMessage("begins");
+  db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
+  db.close();
+`;
+
+Deno.test("a backup beside another program's checkpoint has all commits, or fails", async () => {
+  await withWriters(async (world) => {
+    await writeSome(world, 50);
+    const backup = world.engine.backup();
+    const pieces: BackupPiece[] = [(await backup.next()).value as BackupPiece];
+    await writeSome(world, 20);
+    const other = new Worker(OTHER_CHECKPOINT, { eval: true, workerData: world.path });
+    const ended = new Promise((resolve) => other.on("exit", resolve));
+    await new Promise((resolve) => other.on("message", resolve));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const failure = await (async () => {
+      for await (const piece of backup) pieces.push(piece);
+    })().catch((error) => error);
+    await ended;
+    if (failure === undefined) {
+      await restored(world.folder, pieces, async (engine) => {
+        assert.deepEqual(await judge(engine, world.writers), world.writers.map(() => 70));
+      });
+    } else assert.equal(failure.name, "EngineUnavailable");
+    assert.ok((await takePieces(world.engine)).length > 0, "the next one goes on");
   });
 });

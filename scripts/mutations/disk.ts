@@ -348,8 +348,8 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "what waits for the disk of the archive has no bound",
-      "if (waitingBytes > WAITING_BYTES_MAX) {",
-      "if (waitingBytes > 1_000 * WAITING_BYTES_MAX) {",
+      "if (waiting.bytes() > WAITING_BYTES_MAX) {",
+      "if (waiting.bytes() > 1_000 * WAITING_BYTES_MAX) {",
     ],
     [
       "a closing archive leaves out what waits",

@@ -53,8 +53,8 @@ export interface RestorePlan {
   readonly timeMs: number;
   /** The commits behind the full backup up to that one. */
   commits(): AsyncGenerator<ArchivedCommit, void, void>;
-  /** Those after it, as far as the archive has them. */
-  later(): AsyncGenerator<ArchivedCommit, void, void>;
+  /** Those after it, as far as the archive has them. Returns whether none is missing. */
+  later(): AsyncGenerator<ArchivedCommit, boolean, void>;
 }
 
 /**
@@ -96,13 +96,16 @@ export async function planRestore(folder: string, atMs = Infinity): Promise<Rest
     },
     async *later() {
       let last = upTo;
+      let isWhole = true;
       for (const { path } of logsFrom(files, upTo)) {
         for await (const commit of readCommits(path)) {
           if (commit.version <= last) continue;
+          if (commit.version !== last + 1) isWhole = false;
           last = commit.version;
           yield commit;
         }
       }
+      return isWhole && !files.some((file) => file.version > last);
     },
   };
 }

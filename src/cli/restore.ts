@@ -79,6 +79,8 @@ interface Restored {
   readonly moment: string;
   /** Erasures from after that moment, which were requested again. */
   readonly erasures: number;
+  /** The archive lacks commits from after that moment, and with them perhaps erasures. */
+  readonly gap?: true;
 }
 
 const PAUSED =
@@ -86,11 +88,17 @@ const PAUSED =
   "twice. Start it, look at it, and let it go on with: daybook resume";
 const RESUMED = "It will go on with reactions, timers, deliveries and anchors as soon as it starts";
 
-function describe({ moment, erasures }: Restored, paused: boolean): string {
+const GAP =
+  "The archive lacks some of what came later. If streams were erased then, request that again:\n" +
+  "their receipts name them\n";
+
+function describe({ moment, erasures, gap }: Restored, paused: boolean): string {
   const again = erasures === 0
     ? ""
     : `Streams that were erased later, and will be erased again: ${erasures}\n`;
-  return `Restored: the deployment as of ${moment}\n${again}${paused ? PAUSED : RESUMED}`;
+  return `Restored: the deployment as of ${moment}\n${again}${gap ? GAP : ""}${
+    paused ? PAUSED : RESUMED
+  }`;
 }
 
 interface Wish extends Pick<RestoreOptions, "resume"> {
@@ -160,15 +168,22 @@ async function goOn(
   await applyCommits(engine, plan.commits(), (bytes) => {
     progress.say(`Restoring: ${Math.floor(bytes / BYTES_PER_MB)} MB of commits`);
   });
-  const erasures = await repeatErasures(engine, host.nowMs(), await laterErasures(plan));
-  return { moment: new Date(plan.timeMs).toISOString(), erasures };
+  const later = await laterErasures(plan);
+  const erasures = await repeatErasures(engine, host.nowMs(), later.found);
+  const moment = new Date(plan.timeMs).toISOString();
+  return { moment, erasures, ...(!later.isWhole && { gap: true }) };
 }
 
 /** The erasures that the archive knows to be later, each as it was last. */
-async function laterErasures(plan: RestorePlan): Promise<Iterable<LaterErasure>> {
+async function laterErasures(
+  plan: RestorePlan,
+): Promise<{ readonly found: Iterable<LaterErasure>; readonly isWhole: boolean }> {
   const found = new Map<string, LaterErasure>();
-  for await (const { changes } of plan.later()) {
-    for (const change of changes) {
+  const later = plan.later();
+  for (;;) {
+    const { done, value } = await later.next();
+    if (done) return { found: found.values(), isWhole: value };
+    for (const change of value.changes) {
       if (!("pairs" in change)) continue;
       for (let at = 0; at < change.pairs.length; at += 2) {
         const erasure = tombstoneIn(change.pairs[at]!, change.pairs[at + 1]!);
@@ -178,5 +193,4 @@ async function laterErasures(plan: RestorePlan): Promise<Iterable<LaterErasure>>
       }
     }
   }
-  return found.values();
 }

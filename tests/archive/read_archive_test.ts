@@ -48,7 +48,7 @@ async function withArchive(files: readonly File[], body: (folder: string) => Pro
 /** The full backup, the commits behind it, and those after the moment. */
 async function plan(folder: string, at?: number) {
   const { full, version, timeMs, commits, later } = await planRestore(folder, at);
-  const versions = async (some: AsyncIterable<ArchivedCommit>) =>
+  const versions = async (some: AsyncIterable<ArchivedCommit, unknown>) =>
     (await Array.fromAsync(some)).map((commit) => commit.version);
   return {
     full: full.version,
@@ -136,4 +136,27 @@ Deno.test("an archive without a full backup restores nothing", async () => {
   await withArchive([{ log: 0, commits: [1] }], async (folder) => {
     await assert.rejects(planRestore(folder), { name: "NotArchived", message: /no full backup/ });
   });
+});
+
+Deno.test("a gap behind a moment is told, for what was erased in it is not known", async () => {
+  const isWhole = async (files: readonly File[], at: number) => {
+    let result: boolean | undefined;
+    await withArchive(files, async (folder) => {
+      const later = (await planRestore(folder, at)).later();
+      for (;;) {
+        const { done, value } = await later.next();
+        if (!done) continue;
+        result = value;
+        return;
+      }
+    });
+    return result;
+  };
+  const begin: File[] = [{ full: 1, at: 12 }, { log: 1, commits: [2, 3] }];
+  assert.equal(await isWhole(begin, 20), true);
+  assert.equal(await isWhole([...begin, { log: 3, commits: [4] }], 20), true);
+  assert.equal(await isWhole([...begin, { log: 4, commits: [5] }], 20), false);
+  assert.equal(await isWhole([...begin, { full: 4, at: 45 }], 20), false);
+  assert.equal(await isWhole([...begin, { full: 4, at: 45 }, { log: 3, commits: [4] }], 20), true);
+  assert.equal(await isWhole([...begin, { full: 4, at: 45 }], 50), true, "from behind the gap");
 });

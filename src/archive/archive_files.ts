@@ -284,6 +284,30 @@ export async function* consecutive(
   }
 }
 
+/** So far apart are the versions of commits in one log at most. */
+const VERSIONS_MAX = 1n << 32n;
+
+/** Whether a whole commit follows the end of a log: then it is damaged, not cut off by a kill. */
+export async function isDamaged({ path, version: before }: ArchiveFile): Promise<boolean> {
+  const commits = readCommits(path);
+  let last = BigInt(before);
+  let step = await commits.next();
+  for (; step.done !== true; step = await commits.next()) last = BigInt(step.value.version);
+  if (!step.value.isTorn) return false;
+  const rest = (await Deno.readFile(path)).subarray(step.value.bytes);
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.length);
+  for (let at = 0; at + HEAD_BYTES <= rest.length; at++) {
+    const version = view.getBigUint64(at + CHECKED_FROM, true);
+    if (version <= last || version > last + VERSIONS_MAX) continue;
+    const end = at + CHECKED_FROM + view.getUint32(at, true);
+    if (end < at + HEAD_BYTES || end > rest.length) continue;
+    const sum = view.getUint32(at + 4, true);
+    // At the very end it was written meanwhile, by a running server.
+    if (crc32(rest.subarray(at + CHECKED_FROM, end)) === sum) return at > 0;
+  }
+  return false;
+}
+
 function decodeChanges(record: Bytes): Change[] {
   const view = new DataView(record.buffer);
   const changes: Change[] = [];

@@ -9,6 +9,7 @@ import {
   type ArchiveFile,
   changeBytes,
   consecutive,
+  isDamaged,
   listArchive,
   logsFrom,
   readCommits,
@@ -82,7 +83,7 @@ export async function planRestore(folder: string, atMs = Infinity): Promise<Rest
   const upTo = version;
   // What is behind the last commit is known only if the next one is.
   const isKnown = isPassed || atMs <= timeMs || atMs === Infinity ||
-    !files.some((file) => file.version > upTo);
+    !(files.some((file) => file.version > upTo) || await isLastDamaged(logs));
   if (!isKnown) throw new NotArchived(await refusal(folder, "lacks the commits of that time"));
   return {
     full,
@@ -105,7 +106,7 @@ export async function planRestore(folder: string, atMs = Infinity): Promise<Rest
           yield commit;
         }
       }
-      return isWhole && !files.some((file) => file.version > last);
+      return isWhole && !files.some((file) => file.version > last) && !await isLastDamaged(logs);
     },
   };
 }
@@ -151,6 +152,12 @@ function apply(tx: Transaction, change: Change): void {
   for (let at = 0; at < change.pairs.length; at += 2) {
     tx.set(change.pairs[at]!, change.pairs[at + 1]!);
   }
+}
+
+/** Damage in another log is a gap before the next. */
+async function isLastDamaged(logs: readonly ArchiveFile[]): Promise<boolean> {
+  const last = logs.at(-1);
+  return last !== undefined && await isDamaged(last);
 }
 
 async function refusal(folder: string, what: string): Promise<string> {

@@ -160,3 +160,30 @@ Deno.test("a gap behind a moment is told, for what was erased in it is not known
   assert.equal(await isWhole([...begin, { full: 4, at: 45 }, { log: 3, commits: [4] }], 20), true);
   assert.equal(await isWhole([...begin, { full: 4, at: 45 }], 50), true, "from behind the gap");
 });
+
+Deno.test("a moment behind damage in the last log is refused, and one behind a torn end is not", async () => {
+  const files: File[] = [{ full: 1, at: 12 }, { log: 1, commits: [2, 3, 4, 5, 6] }];
+  await withArchive(files, async (folder) => {
+    const path = `${folder}/${fileName("log", 1, 10)}`;
+    const bytes = await Deno.readFile(path);
+    assert.equal((await plan(folder, 100)).version, 6);
+    const commit = (bytes.length - LOG_MAGIC.length) / 5;
+    // Each commit but the last, in its length, its checksum, its version and its changes.
+    for (let at = LOG_MAGIC.length; at < bytes.length - commit; at++) {
+      const damaged = bytes.slice();
+      damaged[at]! ^= 0x40;
+      await Deno.writeFile(path, damaged);
+      const whole = 1 + Math.floor((at - LOG_MAGIC.length) / commit);
+      const where = `byte ${at}`;
+      await assert.rejects(planRestore(folder, 100), { name: "NotArchived" }, where);
+      assert.equal((await plan(folder, 10 * whole + (whole === 1 ? 2 : 0))).version, whole, where);
+      assert.equal((await plan(folder)).version, whole, "the newest that there is");
+    }
+    await Deno.writeFile(path, bytes.map((byte, at) => at === 0 ? 0 : byte));
+    await assert.rejects(planRestore(folder, 100), { name: "NotArchived" }, "no log any more");
+    for (let length = bytes.length - commit; length < bytes.length; length++) {
+      await Deno.writeFile(path, bytes.subarray(0, length));
+      assert.equal((await plan(folder, 100)).version, 5, `${length} bytes`);
+    }
+  });
+});

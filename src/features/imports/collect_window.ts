@@ -81,7 +81,6 @@ export async function collectWindow(
       window.add(event.value, line);
     }
     take(wanted);
-    await host.yieldTurn();
   }
   return close();
 }

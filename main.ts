@@ -51,7 +51,10 @@ program.command("export")
   .option("--environment <name>", "production, staging or test", "production")
   .requiredOption("--out <file>", "the file to make, or - for standard output")
   .option("--with-signing-keys", "also the instance's private signing keys")
-  .option("--format <format>", "events alone, from a running server: events or cloudevents")
+  .option(
+    "--format <format>",
+    "events alone, from a running server: events, cloudevents or parquet",
+  )
   .option("--since <cursor>", "only events behind this cursor, from a running server")
   .option("--url <address>", "which server, for --format and --since")
   .option("--profile <name>", "which profile, for --format and --since")

@@ -177,6 +177,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     packages: {
       "jsonc-parser": ["src/cli/spec_file.ts"],
       "node:sqlite": ["src/cli/migrate_file.ts"],
+      "hyparquet-writer": ["src/cli/export_parquet.ts"],
       "@daybook/client": ["src/cli/follow_live.ts"],
     },
   },

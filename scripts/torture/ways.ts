@@ -52,6 +52,13 @@ export const WAYS: readonly Way[] = [
     env: crash,
   },
   {
+    name: "crashes under migrations",
+    unit: "kills",
+    path: "tests/crash/migrate_crash_test.ts",
+    cases: 20,
+    env: under("MIGRATE_SEED", "MIGRATE_KILLS"),
+  },
+  {
     name: "crashes under deliveries",
     unit: "kills",
     path: "tests/crash/delivery_crash_test.ts",

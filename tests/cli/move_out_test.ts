@@ -4,6 +4,7 @@
  */
 
 import assert from "node:assert/strict";
+import { parquetReadObjects } from "hyparquet";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { exampleSpec } from "../support/example_spec.ts";
 import { feedOf } from "../support/migrate_fixtures.ts";
@@ -118,6 +119,63 @@ Deno.test("events go from one server as CloudEvents into another: states, length
     await Deno.remove(folder, { recursive: true });
   }
 });
+
+Deno.test("an export as Parquet has a row for each event, as another library reads it", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_move_out_" });
+  const server = await startServer();
+  try {
+    const spec = `${folder}/spec.json`;
+    await Deno.writeTextFile(spec, JSON.stringify(exampleSpec));
+    await daybook(server, "deploy", spec);
+    const options = ["--environment", "test", "--format", "parquet", "--out"];
+    const rowsOf = async (name: string) => {
+      const { buffer } = await Deno.readFile(`${folder}/${name}`);
+      return await parquetReadObjects({ file: buffer });
+    };
+    await daybook(server, "export", ...options, `${folder}/none.parquet`);
+    assert.deepEqual(await rowsOf("none.parquet"), []);
+    await writeOrders(server, 0, 5);
+    await daybook(server, "export", ...options, `${folder}/events.parquet`);
+    const page = await call(server, "/_feed?limit=1000") as unknown as { data: FeedEntry[] };
+    assert.deepEqual(await rowsOf("events.parquet"), page.data.map(rowOf));
+    assert.equal(page.data.length, 25);
+  } finally {
+    await server.remove();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
+interface FeedEntry {
+  readonly cursor: string;
+  readonly id: string;
+  readonly hash: string;
+  readonly event: {
+    readonly key: string;
+    readonly type: string;
+    readonly data: JsonObject;
+    readonly metadata: {
+      readonly timestamp: number;
+      readonly actor: { readonly type: string; readonly id: string };
+    };
+  };
+}
+
+function rowOf({ cursor, id, hash, event: { key, type, data, metadata } }: FeedEntry) {
+  return {
+    cursor,
+    key,
+    aggregate_type: "order",
+    aggregate_id: key.slice("order:".length),
+    stream_index: Number(id),
+    event_type: type,
+    time: new Date(metadata.timestamp * 1000),
+    actor_type: metadata.actor.type,
+    actor_id: metadata.actor.id,
+    data: JSON.stringify(data),
+    metadata: JSON.stringify(metadata),
+    hash,
+  };
+}
 
 Deno.test("an export of events has them as they are stored, and says what cannot be done", async () => {
   const folder = await Deno.makeTempDir({ prefix: "daybook_move_out_" });

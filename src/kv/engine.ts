@@ -110,6 +110,8 @@ export interface BackupPiece {
 /** What a backup shows: all commits up to this version, and none after it. */
 export interface BackupMoment {
   readonly version: bigint;
+  /** How long ago it was, in milliseconds. The last pieces are taken after it. */
+  readonly ageMs: number;
 }
 
 /** The pieces, and in the end the moment. */

@@ -199,7 +199,7 @@ function endTests(test: Test): void {
     for (const node of stores.nodes) {
       await assert.rejects(node.backup().next(), { message: /Another backup/ });
     }
-    await first.return({ version: 0n });
+    await first.return({ version: 0n, ageMs: 0 });
     for (const node of stores.nodes) assert.ok((await takeBackup(node)).pieces.length > 0);
   });
 

@@ -37,13 +37,14 @@ export async function* writeBackup(
     for (; step.done !== true; step = await pieces.next()) {
       yield* writer.store(step.value.bytes, step.value.sha256);
     }
-    const { version } = step.value;
-    yield* writer.end({ version: String(version), completed_at: timeOf(host) });
+    const { version, ageMs } = step.value;
+    const completed_at = timeOf({ nowMs: () => host.nowMs() - ageMs });
+    yield* writer.end({ version: String(version), completed_at });
   } catch (error) {
     yield* writer.fail(error instanceof Error ? error.message : String(error));
     throw error;
   } finally {
-    await pieces.return?.({ version: 0n });
+    await pieces.return?.({ version: 0n, ageMs: 0 });
   }
 }
 

@@ -119,7 +119,9 @@ export function openClusterBackups(
       await begun;
       let beats = 0;
       own.timer = setInterval(() => void beat(engine, own, ++beats), pace.beatMs);
-      return { version: yield* copyStore(engine, own, openPieceWriter(() => host.nowMs())) };
+      const nowMs = () => host.nowMs();
+      const { version, atMs } = yield* copyStore(engine, own, openPieceWriter(nowMs), nowMs);
+      return { version, ageMs: nowMs() - atMs };
     } finally {
       clearInterval(own.timer);
       running = undefined;
@@ -218,7 +220,8 @@ async function* copyStore(
   engine: Store,
   run: Run,
   pieces: PieceWriter,
-): AsyncGenerator<BackupPiece, bigint, void> {
+  nowMs: () => number,
+): AsyncGenerator<BackupPiece, { readonly version: bigint; readonly atMs: number }, void> {
   const captured = keysUnder(capturedPrefix);
   const copy: Copy = { run, pieces, copied: [], taken: captured.begin };
   let next = readPage(engine, run, dataRange.begin);
@@ -234,10 +237,11 @@ async function* copyStore(
     }
     if (pairs.length > 0) yield await pieces.take(pieceKinds.pairs, range.version);
     if (!isTakingChanges) continue;
+    const atMs = nowMs();
     const version = yield* takeChanges(engine, copy);
     if (isLast) {
       yield await pieces.take(pieceKinds.end, version);
-      return version;
+      return { version, atMs };
     }
     await clearTaken(engine, copy);
     next = readAhead(engine, run, range);

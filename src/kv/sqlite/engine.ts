@@ -111,8 +111,7 @@ class SqliteEngine implements Engine {
   #closing: Promise<void> | undefined;
 
   constructor(file: SqliteFile, options: SqliteEngineOptions) {
-    const { yieldBriefly = nextTurn } = options;
-    const { nowMs = performance.now.bind(performance) } = options;
+    const { yieldBriefly = nextTurn, nowMs = performance.now.bind(performance) } = options;
     this.#file = file;
     this.#nowMs = nowMs;
     this.#yieldBriefly = yieldBriefly;
@@ -128,7 +127,8 @@ class SqliteEngine implements Engine {
       onBroken: (cause) => this.#break(cause),
       onUnnoted: (reason) => file.onUnnoted(reason),
     });
-    this.#backups = openBackups(file.path, this.#checkpoints, () => this.#version);
+    const version = () => this.#version;
+    this.#backups = openBackups(file.path, this.#checkpoints, { nowMs, version });
     this.#home = { views: this.#views, nowMs, isClosed: false, unsynced: undefined };
     if (options.isServing) this.#checkpoints.startWorker();
     if (!file.hasLeftLog) return;

@@ -1,7 +1,11 @@
 /** A restored deployment waits with all that reaches out into the world until it is resumed. */
 
 import assert from "node:assert/strict";
+import { readBackup } from "../../../src/domain/backup/read_backup.ts";
 import { holdRestored } from "../../../src/features/backup/backup_service.ts";
+import { writeBackup } from "../../../src/features/backup/write_backup.ts";
+import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 import { deliver, note, told, withListeners } from "../../support/listener_fixtures.ts";
 import { drain, eventsOf, reactiveSpec, setOff, write } from "../../support/reactive_spec.ts";
 import { refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
@@ -70,4 +74,36 @@ Deno.test("a process without the files of the deployment refuses to begin a back
     assert.equal(refusalOf(service.backup.begin()).kind, "no_room");
     return Promise.resolve();
   });
+});
+
+Deno.test("a backup tells when its moment was, however slowly the rest of it is taken", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_backup_" });
+  const host = fakeHost();
+  const engine = openSqliteEngine({ path: `${folder}/store.sqlite`, nowMs: host.monotonicMs });
+  const source = { store: "sqlite", readPrivateFiles: () => Promise.resolve([]) };
+  /** When each version of the store was written. */
+  const times = new Map<string, number>();
+
+  async function* taken(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of writeBackup(engine, host, source)) {
+      host.timeMs += 1_000;
+      await engine.transact((tx) =>
+        Promise.resolve(tx.set(Uint8Array.of(1), Uint8Array.of(times.size)))
+      );
+      times.set(String(await engine.snapshot((tx) => tx.readVersion())), host.timeMs);
+      yield chunk;
+    }
+  }
+
+  try {
+    for await (const item of readBackup(taken())) {
+      if (item.kind !== "end") continue;
+      const { version, completed_at } = item.end;
+      const lateMs = Date.parse(completed_at) - times.get(version)!;
+      assert.ok(lateMs >= 0 && lateMs < 1_000, `${lateMs} ms behind the last write that it has`);
+    }
+  } finally {
+    await engine.close();
+    await Deno.remove(folder, { recursive: true });
+  }
 });

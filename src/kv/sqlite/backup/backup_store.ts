@@ -39,7 +39,7 @@ export interface Backups {
 export function openBackups(
   storePath: string,
   checkpoints: Pick<Checkpoints, "noteMoved" | "takeMoved" | "seal" | "resume">,
-  version: () => number,
+  { nowMs, version }: { readonly nowMs: () => number; readonly version: () => number },
 ): Backups {
   const copier = openPageCopier(storePath);
   let isRunning = false;
@@ -57,11 +57,13 @@ export function openBackups(
         yield* paced(copier.read({ again }));
         if (again.length < FEW_PAGES) break;
       }
+      // Commits that came in before this are in it.
+      const beforeMs = nowMs();
       const sealed = await checkpoints.seal();
       await copier.spool(sealed);
       checkpoints.resume();
       yield* paced(copier.read({ rest: sealed }));
-      return { version: BigInt(sealed.version) };
+      return { version: BigInt(sealed.version), ageMs: nowMs() - beforeMs };
     } finally {
       isRunning = false;
       clearInterval(alive);

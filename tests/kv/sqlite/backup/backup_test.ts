@@ -94,7 +94,7 @@ Deno.test("a second backup is refused while one runs, and possible when it was g
     const first = engine.backup();
     await first.next();
     await assert.rejects(engine.backup().next(), { message: /Another backup/ });
-    await first.return({ version: 0n });
+    await first.return({ version: 0n, ageMs: 0 });
     assert.throws(() => Deno.statSync(spoolPath(path)), Deno.errors.NotFound);
     assert.ok((await takePieces(engine)).length > 0);
   });

@@ -7,6 +7,7 @@
 import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
 import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
 import { CLUSTER_GOALS, measureFeed } from "./feed_rows.ts";
+import { measureGuards } from "./guard_rows.ts";
 import { measureShares, measureSync, nameLimit } from "./machine.ts";
 import { type LoadResult, percentiles } from "./load.ts";
 import { measureReactions, withoutTargets } from "./reaction_rows.ts";
@@ -21,7 +22,7 @@ interface ClusterBench {
 }
 
 /** Parts of the bench that run alone on a cluster, too. */
-export const CLUSTER_PARTS = ["reactions", "feed"] as const;
+export const CLUSTER_PARTS = ["reactions", "feed", "guards"] as const;
 export type ClusterPart = typeof CLUSTER_PARTS[number];
 
 type AddRow = (row: Row) => void;
@@ -50,9 +51,10 @@ export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<
   add({ name: "raw fsync", value: syncs.p50, unit: "ms", latency: syncs, note });
   const cluster = await startCluster({ storage: "ssd" });
   try {
+    const start = () => startNode(cluster, bench);
+    if (bench.part === "guards") return await measureGuards({ ...bench, start, add });
     if (bench.part === "feed") return await measureTwoNodes(bench, add, cluster);
     if (bench.part === undefined) await measureServers(bench, add, cluster);
-    const start = () => startNode(cluster, bench);
     await measureReactions({ ...bench, start, add: withoutTargets(add) });
   } finally {
     await cluster.stop();

@@ -9,6 +9,7 @@ import { measureConsole } from "./console_rows.ts";
 import { measureDeliveries } from "./delivery_rows.ts";
 import { EMBEDDED_GOALS, measureFeed } from "./feed_rows.ts";
 import { measureGeo } from "./geo_rows.ts";
+import { measureGuards } from "./guard_rows.ts";
 import { measureImports } from "./import_rows.ts";
 import { measureLimits } from "./limit_measures.ts";
 import { measureOverload } from "./overload_measures.ts";
@@ -76,6 +77,7 @@ export const PARTS = {
     },
   },
   geo: { about: "a million points (3 minutes)", run: (bench) => measureGeo(onOneStore(bench)) },
+  guards: { about: "what guards cost", run: (bench) => measureGuards(onOneStore(bench)) },
   overload: { about: "three times as many writes as it can do", run: runOverload },
   sdk: {
     about: "what the client costs beside bare fetch",

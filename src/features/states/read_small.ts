@@ -49,15 +49,15 @@ export interface SmallHead {
 }
 
 /**
- * The state at a head with events that the caller has read. The caller owns it. Undefined if the
- * fold would take long or fail.
+ * The state at a head with events that the caller has read; at once if it is in memory. The caller
+ * owns it. Undefined if the fold would take long or fail.
  */
 export type SmallHeadReader = (
   tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
   request: SmallReadRequest,
   at: SmallHead,
-) => Promise<JsonObject | undefined>;
+) => JsonObject | undefined | Promise<JsonObject | undefined>;
 
 /** The stored bytes of events folded here; as many as other folds take at a time. */
 const EVENT_BYTES_MAX = 64 * 1024;
@@ -81,17 +81,25 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     return state && { head, state };
   }
 
-  async function readSmallAt(
-    ...[tx, tenant, { stream, type, remembers }, { head, known, charactersMax }]: Parameters<
-      SmallHeadReader
-    >
-  ): Promise<JsonObject | undefined> {
+  function readSmallAt(
+    ...[tx, tenant, request, at]: Parameters<SmallHeadReader>
+  ): ReturnType<SmallHeadReader> {
+    const { stream, type } = request;
+    const { head, known, charactersMax } = at;
     const base = newerState(findBase(tenant, stream, type, head), known, head);
     if (isLong(type, head, base, charactersMax)) return undefined;
-    if (base?.length === head.length) {
-      count(counters.stateReads, "memory");
-      return JSON.parse(base.stateJson);
-    }
+    if (base?.length !== head.length) return foldRest(tx, tenant, request, { head, base });
+    count(counters.stateReads, "memory");
+    return JSON.parse(base.stateJson);
+  }
+
+  /** Folds the events behind `base`. */
+  async function foldRest(
+    tx: Parameters<SmallHeadReader>[0],
+    tenant: number,
+    { stream, type, remembers }: SmallReadRequest,
+    { head, base }: { readonly head: StreamHead; readonly base: FoldedState | undefined },
+  ): Promise<JsonObject | undefined> {
     const from = base?.length ?? 0;
     const { length: to, generation } = head;
     const window = { from, to, bytesMax: READ_BYTES_MAX, generation };

@@ -30,10 +30,12 @@ import {
   type ConditionTools,
   foldOutside,
   type Judged,
+  type Live,
   openLiveStates,
   type OutsideStates,
   parseState,
   type SceneStart,
+  type Soon,
   StatesNeeded,
 } from "./live_states.ts";
 import type { PreparedTarget, PreparedWrite } from "./prepared_write.ts";
@@ -97,7 +99,9 @@ export function openConditions(
     const budget = newBudget(limits.guardUnitsMax);
     const judging: Judging = { write, budget, moved: new Map(), others: new Set() };
     try {
-      return await judgePreconditions(judging) ?? await judgeEvents(judging);
+      const { preconditions } = write.conditions!;
+      const failed = preconditions.length > 0 ? await judgePreconditions(judging) : undefined;
+      return failed ?? await judgeEvents(judging);
     } catch (error) {
       if (error instanceof BudgetSpent) return refuseGuardWork(error, limits.guardUnitsMax);
       throw error;
@@ -131,9 +135,10 @@ export function openConditions(
         const guards = type.guarded.get(eventType);
         if (guards === undefined) continue;
         const place = { target, event };
-        const state = await stateAt(judging, place, key, type);
+        const soon = stateAt(judging, place, key, type);
+        const state = soon instanceof Promise ? await soon : soon;
         if (state === "later" || !state.ok) return state;
-        const guarded = { state: state.value, event: decodeEvent(raw) };
+        const guarded = { state: state.value, event: live.decode(key, raw) };
         const failed = await judgeEvent(judging, place, guards, guarded);
         if (failed !== undefined) return failed;
         const rest = pieces.rest();
@@ -150,7 +155,9 @@ export function openConditions(
     guarded: GuardedEvent,
   ): Promise<Outcome<never> | "later" | undefined> {
     for (const [number, guard] of guards.entries()) {
-      const others = await statesOf(judging, place, guard, guarded);
+      const others = guard.others.length === 0
+        ? NO_OTHERS
+        : await statesOf(judging, place, guard, guarded);
       if (others === "later" || !others.ok) return others;
       const holds = others.value !== undefined &&
         guardHolds(guard, guarded, others.value, judging.budget);
@@ -170,7 +177,6 @@ export function openConditions(
     guard: Guard,
     guarded: GuardedEvent,
   ): Promise<Judged<JsonObject[] | undefined>> {
-    if (guard.others.length === 0) return accept([]);
     const { write: { targets, conditions }, others, budget } = judging;
     const { aggregateTypes, singletons } = conditions!.spec;
     const named = othersOf(guard, guarded, singletons, budget);
@@ -184,7 +190,8 @@ export function openConditions(
     if (all.length > 1) await Promise.all(all.map(({ key, type }) => live.find(key, type)));
     const states: JsonObject[] = [];
     for (const { key, type } of all) {
-      const state = await stateAt(judging, place, key, type);
+      const soon = stateAt(judging, place, key, type);
+      const state = soon instanceof Promise ? await soon : soon;
       if (state === "later" || !state.ok) return state;
       states.push(state.value);
     }
@@ -192,12 +199,13 @@ export function openConditions(
   }
 
   /** The state of an aggregate behind the earlier events of the write. */
-  async function stateAt(
-    { write: { targets }, budget, moved }: Judging,
+  function stateAt(
+    judging: Judging,
     place: EventPlace,
     key: StreamKey,
     type: CompiledAggregateType,
-  ): Promise<Judged<JsonObject>> {
+  ): Soon<Judged<JsonObject>> {
+    const { targets } = judging.write;
     const at = targets.findIndex((target) => target.key === key);
     const target = targets[at];
     const before = target === undefined || at > place.target
@@ -207,17 +215,28 @@ export function openConditions(
       : place.event;
     const text = target?.judgedStates?.get(before);
     if (text !== undefined) return parseState(text);
-    const found = moved.get(key);
-    if (found === undefined) {
+    if (before > 0) return stateBehind(judging, target!, before, type);
+    const begun = live.at(key, type);
+    return begun instanceof Promise ? begun.then(stateOf) : stateOf(begun);
+  }
+
+  /** The state behind so many events of a target. */
+  async function stateBehind(
+    { budget, moved }: Judging,
+    target: PreparedTarget,
+    before: number,
+    type: CompiledAggregateType,
+  ): Promise<Judged<JsonObject>> {
+    const { key } = target;
+    let reached = moved.get(key);
+    if (reached === undefined) {
       const begun = await live.at(key, type);
       if (begun === "later" || !begun.ok) return begun;
-      const { state } = begun.value;
-      if (before === 0) return accept(state);
-      moved.set(key, { state, folded: 0, owned: new WeakSet() });
+      reached = { state: begun.value.state, folded: 0, owned: new WeakSet() };
+      moved.set(key, reached);
     }
-    const reached = moved.get(key)!;
     while (reached.folded < before) {
-      moveOn(reached, target!, type, budget);
+      moveOn(reached, target, type, budget);
       const rest = pieces.rest();
       if (rest !== undefined) await rest;
     }
@@ -225,6 +244,12 @@ export function openConditions(
   }
 
   return { judge, keep: live.keep };
+}
+
+const NO_OTHERS: Outcome<JsonObject[]> = { ok: true, value: [] };
+
+function stateOf(live: Judged<Live>): Judged<JsonObject> {
+  return live === "later" || !live.ok ? live : accept(live.value.state);
 }
 
 /** Folds the next event of a target; the state that it started from stays as it is. */

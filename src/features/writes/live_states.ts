@@ -7,7 +7,7 @@
  */
 
 import { newBudget, PIECE_UNITS } from "../../domain/budget.ts";
-import { decodeEvent } from "../../domain/event.ts";
+import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import { fold } from "../../domain/handler/fold.ts";
 import { encodeState } from "../../domain/handler/state_text.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -63,13 +63,18 @@ export interface SceneStart {
   readonly remembers: boolean;
 }
 
+/** What is known at once needs no promise: a write pays for each. */
+export type Soon<T> = T | Promise<T>;
+
 export interface LiveStates {
   /** A stream with the state behind everything that the transaction has appended to it. */
-  at(key: StreamKey, type: CompiledAggregateType): Promise<Judged<Live>>;
-  /** Its state as the store has it; begins to read it. */
-  find(key: StreamKey, type: CompiledAggregateType): Promise<Outcome<Live>>;
+  at(key: StreamKey, type: CompiledAggregateType): Soon<Judged<Live>>;
+  /** Begins to read a state. */
+  find(key: StreamKey, type: CompiledAggregateType): Soon<Outcome<Live>>;
   /** How many events a stream has by now. Guarded. */
   lengthOf(key: StreamKey): Promise<number>;
+  /** The event in `raw`, of that stream. It is known when the state moves on with it. */
+  decode(key: StreamKey, raw: string): StoredEvent;
   /** Caches the states as the transaction leaves them, once it has committed. */
   keep(): void;
 }
@@ -81,47 +86,56 @@ export function openLiveStates(
 ): LiveStates {
   const opened = new Map<StreamKey, StreamAppender>();
   for (const appender of appenders) opened.set(appender.key, appender);
-  const lives = new Map<string, Promise<Outcome<Live>>>();
-  const known = new Map<string, Live>();
+  const lives = new Map<StreamKey, Soon<Outcome<Live>>>();
+  const known: Live[] = [];
+  /** The event of each stream that was judged last: its state moves on with it next. */
+  const decoded = new Map<StreamKey, { readonly raw: string; readonly event: StoredEvent }>();
 
   async function lengthOf(key: StreamKey): Promise<number> {
     return (opened.get(key)?.head ?? await readHead(tx, tenant, key)).length;
   }
 
-  async function at(key: StreamKey, type: CompiledAggregateType): Promise<Judged<Live>> {
-    const found = known.get(nameOf(key, type)) ?? await find(key, type);
-    const live = "ok" in found ? found.ok ? found.value : undefined : found;
-    if (live === undefined) return found as Outcome<Live>;
-    return forward(live) ? accept(live) : "later";
+  function decode(key: StreamKey, raw: string): StoredEvent {
+    const event = decodeEvent(raw);
+    decoded.set(key, { raw, event });
+    return event;
   }
 
-  function find(key: StreamKey, type: CompiledAggregateType): Promise<Outcome<Live>> {
-    const name = nameOf(key, type);
-    let finding = lives.get(name);
-    if (finding === undefined) lives.set(name, finding = load(key, type));
+  function takeDecoded(key: StreamKey, raw: string): StoredEvent {
+    const last = decoded.get(key);
+    return last?.raw === raw ? last.event : decodeEvent(raw);
+  }
+
+  function at(key: StreamKey, type: CompiledAggregateType): Soon<Judged<Live>> {
+    const found = find(key, type);
+    return found instanceof Promise ? found.then((one) => moved(one, type)) : moved(found, type);
+  }
+
+  function moved(found: Outcome<Live>, { foldHash }: CompiledAggregateType): Judged<Live> {
+    if (!found.ok) return found;
+    // Another write of the transaction was checked against a spec with other handlers.
+    if (found.value.type.foldHash !== foldHash) return "later";
+    return forward(found.value, takeDecoded) ? found : "later";
+  }
+
+  function find(key: StreamKey, type: CompiledAggregateType): Soon<Outcome<Live>> {
+    const begun = lives.get(key);
+    if (begun !== undefined) return begun;
+    const appender = opened.get(key);
+    const finding = appender === undefined
+      ? readHead(tx, tenant, key).then((head) => load(key, type, head))
+      : load(key, type, appender.before);
+    lives.set(key, finding);
     return finding;
   }
 
-  async function load(key: StreamKey, type: CompiledAggregateType): Promise<Outcome<Live>> {
-    const appender = opened.get(key);
-    const head = appender?.before ?? await readHead(tx, tenant, key);
-    const folded = await read(key, type, head);
-    if (!folded.ok) return folded;
-    const live: Live = {
-      ...{ key, type, head, appender, isLost: false },
-      state: folded.value,
-      length: head.length,
-    };
-    known.set(nameOf(key, type), live);
-    return accept(live);
-  }
-
-  async function read(
+  function load(
     key: StreamKey,
     type: CompiledAggregateType,
     head: StreamHead,
-  ): Promise<Outcome<JsonObject>> {
-    if (head.length === 0) return accept({});
+  ): Soon<Outcome<Live>> {
+    const start = { key, type, head };
+    if (head.length === 0) return begin(start, {});
     const outer = outside.get(nameOf(key, type));
     if (outer !== undefined && !outer.ok) return outer;
     const charactersMax = limits.guardStateCharactersMax;
@@ -131,15 +145,28 @@ export function openLiveStates(
     // The head is guarded, and events do not change.
     const at = { head, known: outer?.value, charactersMax };
     const request = { stream: key, type, remembers };
-    const state = await reader.readSmallAt(tx.unguarded, tenant, request, at);
+    const state = reader.readSmallAt(tx.unguarded, tenant, request, at);
+    return state instanceof Promise
+      ? state.then((read) => begin(start, read))
+      : begin(start, state);
+  }
+
+  function begin(
+    { key, type, head }: Pick<Live, "key" | "type" | "head">,
+    state: JsonObject | undefined,
+  ): Outcome<Live> {
     if (state === undefined) throw new StatesNeeded(key, type);
-    return accept(state);
+    const appender = opened.get(key);
+    const live: Live = { key, type, head, appender, state, length: head.length, isLost: false };
+    known.push(live);
+    return accept(live);
   }
 
   function keep(): void {
-    for (const live of known.values()) {
+    for (const live of known) {
       const { key, type, head, appender } = live;
-      if (!type.cached || appender?.added === undefined || !forward(live)) continue;
+      if (!type.cached || appender?.added === undefined) continue;
+      if (!forward(live, takeDecoded)) continue;
       const text = encodeState(live.state);
       if (!text.ok) continue;
       const { length, bytes, generation } = appender.head;
@@ -149,17 +176,17 @@ export function openLiveStates(
     }
   }
 
-  return { at, find, lengthOf, keep };
+  return { at, find, lengthOf, decode, keep };
 }
 
 /** False if that takes more than one time slice, or if modules have to do it. */
-function forward(live: Live): boolean {
+function forward(live: Live, decode: (key: StreamKey, raw: string) => StoredEvent): boolean {
   const { type, head, appender } = live;
   const added = appender?.added;
   if (added === undefined || live.isLost) return !live.isLost;
   const from = live.length - head.length;
   if (from === added.length) return true;
-  const events = added.slice(from).map(({ raw }) => decodeEvent(raw));
+  const events = added.slice(from).map(({ raw }) => decode(live.key, raw));
   live.isLost = true;
   if (events.some((event) => type.wasmHandlers.has(event.type))) return false;
   const folded = fold(type.handlers, live.state, events, newBudget(PIECE_UNITS));

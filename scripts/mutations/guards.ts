@@ -4,6 +4,7 @@ import { changesOf, type Mutation } from "./mutation.ts";
 
 const GUARDS = "tests/features/writes/judge_guards_test.ts";
 const REACTIONS = "tests/features/reactions/guarded_reactions_test.ts";
+const HISTORY = "tests/history/history_test.ts";
 const SPECS = "tests/domain/spec/compile_test.ts";
 
 export const GUARD_MUTATIONS: readonly Mutation[] = [
@@ -12,12 +13,13 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "a guard is judged on a state from before the writes of its transaction",
       "if (from === added.length) return true;",
       "if (from <= added.length) return true;",
+      HISTORY,
     ],
     [
       "another aggregate that a guard looks at is not guarded",
       "const head = appender?.before ?? await readHead(tx, tenant, key);",
       "const head = appender?.before ?? await readHead(tx.unguarded, tenant, key);",
-      "tests/contract/nodes_sqlite_test.ts",
+      HISTORY,
     ],
     [
       "states that take long are judged as if they were empty",

@@ -22,6 +22,12 @@ export function showDataCheck(check: DataCheck, paint: Paint): string {
       lines.push(`      ${key}#${index}: ${why}`);
     }
   }
+  for (const { event_type, guard, message, count: times, examples } of check.guards?.failed ?? []) {
+    const name = `${event_type} guards[${guard}]`;
+    lines.push(`  ${paint("yellow", name)}: ${counted(times, "event")} would not have passed`);
+    const shown = examples.slice(0, EXAMPLES_SHOWN).map(({ key, id }) => `${key}#${Number(id)}`);
+    lines.push(`      ${message}: ${shown.join(", ")}`);
+  }
   for (const { type, count: times, examples } of check.changed) {
     const verb = times === 1 ? "changes" : "change";
     lines.push(`  ${paint("blue", type)}: ${counted(times, "state")} ${verb}`);

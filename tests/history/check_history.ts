@@ -4,11 +4,13 @@
  * operations on one stream is linearizability.
  *
  * Values are unique and streams only grow, so the final streams give the order of the writes in
- * each, and every read shows between which two writes it took place. A total order exists
- * exactly if these relations, together with those of time, have no cycle.
+ * each, and every read shows between which two writes it took place. A guard or a precondition says
+ * that a stream has at most so many values: an accepted write is before the one that exceeds this, a
+ * refused one is behind it. A total order exists exactly if these relations, together with those of
+ * time, have no cycle.
  */
 
-import type { FinalStreams, Operation } from "./history.ts";
+import { type Bound, boundsOf, type FinalStreams, type Operation } from "./history.ts";
 import { findLanded, type LandedWrite } from "./landed_writes.ts";
 import { findCircle } from "./circle.ts";
 
@@ -23,11 +25,21 @@ interface Read {
   readonly answeredAt: number;
 }
 
+/** A write that was refused: bounds that held, and the one that did not. */
+interface Refused {
+  readonly name: string;
+  readonly held: readonly Bound[];
+  readonly failed: Bound;
+  readonly invokedAt: number;
+  readonly answeredAt: number;
+}
+
 /** Returns what is wrong with a history, in words; empty if nothing is. */
 export function checkHistory(history: readonly Operation[], streams: FinalStreams): string[] {
   const { writes, faults } = findLanded(history, streams);
   const found = [...faults, ...conflictFaults(history)];
   const reads: Read[] = [];
+  const refused = history.flatMap(refusedOf);
   for (const operation of history) {
     const read = readOf(operation);
     if (read === undefined) continue;
@@ -35,7 +47,15 @@ export function checkHistory(history: readonly Operation[], streams: FinalStream
     found.push(...readFaults(operation, read, streams));
   }
   // Without sound writes, their order means nothing.
-  return found.length > 0 ? found : orderFaults(writes, reads);
+  return found.length > 0 ? found : orderFaults(writes, reads, refused);
+}
+
+function refusedOf({ client, asked, heard, invokedAt, answeredAt }: Operation): Refused[] {
+  if (heard.kind !== "judged" || asked.kind !== "write") return [];
+  const bounds = boundsOf(asked);
+  const name = `the refusal of client ${client} at ${answeredAt}`;
+  const held = bounds.slice(0, heard.failed);
+  return [{ name, held, failed: bounds[heard.failed]!, invokedAt, answeredAt }];
 }
 
 function readOf({ client, asked, heard, invokedAt, answeredAt }: Operation): Read | undefined {
@@ -71,16 +91,38 @@ function readFaults({ heard }: Operation, read: Read, streams: FinalStreams): st
   return isPrefix ? [] : [`${read.name} saw other events of ${read.stream} than there are`];
 }
 
-function orderFaults(writes: readonly LandedWrite[], reads: readonly Read[]): string[] {
+function orderFaults(
+  writes: readonly LandedWrite[],
+  reads: readonly Read[],
+  refused: readonly Refused[],
+): string[] {
   const after: number[][] = [];
   const names = [
     ...writes.map(({ write }) => `write ${write.write}`),
     ...reads.map(({ name }) => name),
+    ...refused.map(({ name }) => name),
   ];
   const add = (first: number, then: number) => (after[first] ??= []).push(then);
   const faults: string[] = [];
+  const byStream = writesByStream(writes);
+  const beyond = ({ stream, atMost }: Bound) =>
+    byStream.get(stream)?.find(({ end }) => end > atMost)?.node;
+  for (const [node, { write }] of writes.entries()) {
+    for (const bound of boundsOf(write)) {
+      const next = beyond(bound);
+      if (next !== undefined && next !== node) add(node, next);
+    }
+  }
+  for (const [index, { name, held, failed }] of refused.entries()) {
+    const node = writes.length + reads.length + index;
+    const next = held.map(beyond);
+    for (const one of next) if (one !== undefined) add(node, one);
+    const last = beyond(failed);
+    if (last !== undefined) add(last, node);
+    else faults.push(`${name} saw more of ${failed.stream} than there is`);
+  }
 
-  for (const [stream, parts] of writesByStream(writes)) {
+  for (const [stream, parts] of byStream) {
     for (const [place, { node }] of parts.entries()) {
       if (place > 0) add(parts[place - 1]!.node, node);
     }
@@ -99,6 +141,7 @@ function orderFaults(writes: readonly LandedWrite[], reads: readonly Read[]): st
   const times = [
     ...writes.map(({ invokedAt, knownAt }) => ({ invokedAt, answeredAt: knownAt })),
     ...reads,
+    ...refused,
   ];
   addTime(times, add, names);
   const circle = findCircle(names.length, (node) => after[node] ?? []);

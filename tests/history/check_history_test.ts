@@ -57,7 +57,79 @@ const AB = [
   one([3, 4], { stream: "s", value: "b", first: 1 }),
 ];
 
+/** Writes `b` to `t`, if `s` has at most so many values. */
+function bounded(span: Span, atMost: number, heard: Heard) {
+  const guards = [{ stream: "s", atMost }];
+  return write(span, "b", [{ stream: "t", values: ["b"], guards }], heard);
+}
+
+const A = one([1, 2], { stream: "s", value: "a", first: 0 });
+const WRITTEN: Heard = { kind: "written", first: [0] };
+const JUDGED: Heard = { kind: "judged", failed: 0 };
+
 const ROWS: readonly Row[] = [
+  {
+    name: "a guard that held before the write that exceeds it, beside it",
+    history: [
+      one([1, 4], { stream: "s", value: "a", first: 0 }),
+      bounded([2, 3], 0, WRITTEN),
+    ],
+    streams: { s: ["a"], t: ["b"] },
+  },
+  {
+    name: "a guard that did not hold behind the write that exceeds it",
+    history: [A, bounded([3, 4], 0, JUDGED)],
+    streams: { s: ["a"], t: [] },
+  },
+  {
+    name: "a guard that was judged on a stale state",
+    history: [A, bounded([3, 4], 0, WRITTEN)],
+    streams: { s: ["a"], t: ["b"] },
+    fault: /no order explains/,
+  },
+  {
+    name: "a guard over the own stream that was judged on a stale state",
+    history: [
+      A,
+      write([1, -1], "b", [{ stream: "s", values: ["b"], guards: [{ stream: "s", atMost: 0 }] }], {
+        kind: "unknown",
+      }),
+    ],
+    streams: { s: ["a", "b"] },
+    fault: /no order explains/,
+  },
+  {
+    name: "a refusal by a guard that held",
+    history: [bounded([1, 2], 0, JUDGED), one([3, 4], { stream: "s", value: "a", first: 0 })],
+    streams: { s: ["a"], t: [] },
+    fault: /no order explains/,
+  },
+  {
+    name: "a refusal by a guard that always holds",
+    history: [A, bounded([3, 4], 7, JUDGED)],
+    streams: { s: ["a"], t: [] },
+    fault: /saw more of s than there is/,
+  },
+  {
+    name: "a write that a guard has refused, and that is there",
+    history: [A, bounded([3, 4], 0, JUDGED)],
+    streams: { s: ["a"], t: ["b"] },
+    fault: /was refused and is there/,
+  },
+  {
+    name: "two writes that are each judged on the state before the other",
+    history: [
+      write(
+        [1, 4],
+        "a",
+        [{ stream: "s", values: ["a"], guards: [{ stream: "t", atMost: 0 }] }],
+        WRITTEN,
+      ),
+      bounded([2, 3], 0, WRITTEN),
+    ],
+    streams: { s: ["a"], t: ["b"] },
+    fault: /no order explains/,
+  },
   { name: "nothing at all", history: [], streams: {} },
   {
     name: "writes one after the other, and reads of what was there",

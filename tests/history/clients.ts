@@ -10,12 +10,29 @@ import type { Tenant } from "../../src/domain/tenant.ts";
 import type { WriteRequest, Written } from "../../src/domain/write/write.ts";
 import type { DataService } from "../../src/features/service.ts";
 import type { Random } from "../crash/random.ts";
-import type { FinalStreams, Heard, Operation, Part, Write } from "./history.ts";
+import type { Bound, FinalStreams, Heard, Operation, Part, Write } from "./history.ts";
 
-/** The type of all streams; its state lists its values. */
+const NOTED = [
+  { append: { target: "values", value: "$.data.value" } },
+  { increment: { target: "count" } },
+];
+
+/** The type of all streams; its state lists its values, and counts them for guards. */
 export const JOURNAL = {
   events: {
-    was_noted: { schema: true, handler: { append: { target: "values", value: "$.data.value" } } },
+    was_noted: { schema: true, handler: NOTED },
+    was_guarded: {
+      schema: true,
+      handler: NOTED,
+      guards: [
+        { require: { not: { gt: ["@.count", "$.data.own"] } }, message: "own" },
+        {
+          with: { other: { type: "journal", id: "$.data.other" } },
+          require: { not: { gt: ["$.with.other.count", "$.data.most"] } },
+          message: "other",
+        },
+      ],
+    },
   },
 };
 
@@ -99,7 +116,19 @@ function newWrite({ random, scene, lengths }: Client, shared: Shared): Write {
     return { stream: stream!, values, expectedLength };
   });
   const isKeyed = random.chance(0.5);
-  const write = { kind: "write", write: parts[0]!.values[0]!, isKeyed, parts } as const;
+  const bound = (stream: string) => ({
+    stream,
+    atMost: Math.max(0, (lengths.get(stream) ?? 0) + random.below(6) - 2),
+  });
+  const guarded = parts.map((part): Part => {
+    if (!random.chance(0.4)) return part;
+    const other = left.length > 0 ? random.pick(left) : undefined;
+    const guards = other === undefined ? [bound(part.stream)] : [bound(part.stream), bound(other)];
+    return { ...part, guards };
+  });
+  const preconditions = left.length > 0 && random.chance(0.2) ? [bound(random.pick(left))] : [];
+  const name = parts[0]!.values[0]!;
+  const write = { kind: "write", write: name, isKeyed, parts: guarded, preconditions } as const;
   if (isKeyed) shared.keyed.push(write);
   return write;
 }
@@ -125,12 +154,16 @@ function learn(lengths: Map<string, number>, { parts }: Write, heard: Heard): vo
   }
 }
 
-function requestOf({ write, isKeyed, parts }: Write): WriteRequest {
+function requestOf({ write, isKeyed, parts, preconditions = [] }: Write): WriteRequest {
   const isAtomic = parts.length > 1;
-  const targets = parts.map(({ stream, values, expectedLength }) => ({
+  const targets = parts.map(({ stream, values, expectedLength, guards }) => ({
     aggregateType: "journal",
     id: stream,
-    events: values.map((value) => ({ type: "was_noted", data: { value } })),
+    events: values.map((value, index) => (
+      guards !== undefined && index === 0
+        ? { type: "was_guarded", data: { value, ...guardData(stream, guards) } }
+        : { type: "was_noted", data: { value } }
+    )),
     previousLength: isAtomic ? expectedLength : undefined,
   }));
   const guard = isAtomic ? {} : { previous_length: parts[0]!.expectedLength };
@@ -140,7 +173,17 @@ function requestOf({ write, isKeyed, parts }: Write): WriteRequest {
     metadata: JSON.parse(JSON.stringify({ actor: { type: "user", id: "global" }, ...guard })),
     idempotency: isKeyed ? { key: write, bodyHash: "0".repeat(64) } : undefined,
     requestId: `request-${write}`,
+    ...(preconditions.length > 0 && {
+      preconditions: preconditions.map(({ stream, atMost }) => (
+        { key: `journal:${stream}`, require: { not: { gt: ["@.count", atMost] } } }
+      )),
+    }),
   };
+}
+
+/** What the two guards of an event compare with; without another stream, the second is its own. */
+function guardData(stream: string, [own, other]: readonly Bound[]) {
+  return { own: own!.atMost, other: other?.stream ?? stream, most: other?.atMost ?? 1e9 };
 }
 
 /** A service that throws has not said what happened to the write. */
@@ -156,7 +199,7 @@ async function ask<T>(
   }
 }
 
-function writeHeard({ parts }: Write, outcome: Outcome<Written>): Heard {
+function writeHeard({ parts, preconditions = [] }: Write, outcome: Outcome<Written>): Heard {
   if (outcome.ok) {
     const placed = outcome.value.targets;
     const first = parts.map(({ stream }) =>
@@ -172,6 +215,12 @@ function writeHeard({ parts }: Write, outcome: Outcome<Written>): Heard {
     return { kind: "conflict", stream: refusal.key.split(":")[1]!, length: refusal.length };
   }
   if (refusal.kind === "idempotency_in_progress") return { kind: "refused" };
+  if (refusal.kind === "precondition_failed") return { kind: "judged", failed: refusal.index };
+  if (refusal.kind === "guard_failed") {
+    const before = parts.slice(0, refusal.targetIndex ?? 0)
+      .reduce((sum, { guards = [] }) => sum + guards.length, 0);
+    return { kind: "judged", failed: preconditions.length + before + refusal.guard };
+  }
   throw new Error(`a refusal that no client asked for: ${JSON.stringify(refusal)}`);
 }
 

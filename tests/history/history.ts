@@ -23,12 +23,22 @@ export interface Write {
   readonly isKeyed: boolean;
   /** One for each stream; several form one atomic write. */
   readonly parts: readonly Part[];
+  /** Judged before all guards. */
+  readonly preconditions?: readonly Bound[];
+}
+
+/** Holds while the stream has at most so many values. */
+export interface Bound {
+  readonly stream: string;
+  readonly atMost: number;
 }
 
 export interface Part {
   readonly stream: string;
   readonly values: readonly string[];
   readonly expectedLength?: number;
+  /** Guards of its first value: over its own stream, or over one that the write does not write. */
+  readonly guards?: readonly Bound[];
 }
 
 export type Heard =
@@ -36,6 +46,11 @@ export type Heard =
   | { readonly kind: "written"; readonly first: readonly number[] }
   /** Nothing was written, because one of its streams had another length. */
   | { readonly kind: "conflict"; readonly stream: string; readonly length: number }
+  /**
+   * Nothing was written, because this bound did not hold; those before it did. They count from the
+   * preconditions on, through the guards of each part.
+   */
+  | { readonly kind: "judged"; readonly failed: number }
   /** Nothing was written this time. */
   | { readonly kind: "refused" }
   /** It may have been written or not. */
@@ -45,3 +60,8 @@ export type Heard =
 
 /** What each stream holds at the end. */
 export type FinalStreams = ReadonlyMap<string, readonly string[]>;
+
+/** All bounds of a write, in the order in which they are judged. */
+export function boundsOf({ preconditions = [], parts }: Write): readonly Bound[] {
+  return [...preconditions, ...parts.flatMap(({ guards = [] }) => guards)];
+}

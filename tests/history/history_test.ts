@@ -63,6 +63,7 @@ async function record(
 const KINDS: readonly Heard["kind"][] = [
   "written",
   "conflict",
+  "judged",
   "refused",
   "unknown",
   "length",

@@ -73,7 +73,8 @@ function judgeWrite(all: Requests, streams: FinalStreams, tell: (text: string) =
       tell(`expected ${stream} to have ${expectedLength} events, and is at ${first[index]}`);
     }
   }
-  if (all.every(({ heard }) => heard.kind === "refused" || heard.kind === "conflict")) {
+  const refused = ["refused", "conflict", "judged"];
+  if (all.every(({ heard }) => refused.includes(heard.kind))) {
     tell("was refused and is there");
   }
   const invokedAt = Math.min(...all.map(({ invokedAt }) => invokedAt));

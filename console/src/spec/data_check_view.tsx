@@ -21,7 +21,7 @@ type ChangedExample = DataCheck["changed"][number]["examples"][number] & {
 };
 
 export function DataCheckView({ check }: { check: DataCheck }) {
-  const { events, aggregates, refused, changed, complete } = check;
+  const { events, aggregates, refused, guards, changed, complete } = check;
   return (
     <section aria-label="Stored data">
       <h3>What the stored data says</h3>
@@ -49,6 +49,24 @@ export function DataCheckView({ check }: { check: DataCheck }) {
           </ul>
         </div>
       ))}
+      {guards?.failed.map(({ event_type, guard, message, count, examples }) => (
+        <div key={`${event_type} ${guard}`} class="note warning">
+          <p>
+            <strong>{event_type}</strong>, guard {guard + 1}, <bdi>{message}</bdi>:{" "}
+            {counted(count, "event")} would not have passed
+          </p>
+          <ul>
+            {examples.map(({ key, id }) => (
+              <li key={`${key} ${id}`}>
+                <a href={hrefOfStream(key, id)}>{key}, event {Number(id)}</a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      {guards !== undefined && guards.untried > 0 && (
+        <p>{counted(guards.untried, "guard")} on other aggregates or modules could not be tried.</p>
+      )}
       {changed.length === 0 && <p>No state changes.</p>}
       {changed.map(({ type, count, examples }) => (
         <div key={type} class="note">

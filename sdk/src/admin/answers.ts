@@ -90,6 +90,20 @@ export interface DataCheck {
       readonly after: unknown;
     }[];
   }[];
+  /** What the guards of the new spec say of stored events; absent if it has none. */
+  readonly guards?: {
+    readonly judged: number;
+    readonly failed: readonly {
+      readonly event_type: string;
+      /** Which of the guards of its type. */
+      readonly guard: number;
+      readonly message: string;
+      readonly count: number;
+      readonly examples: readonly { readonly key: string; readonly id: string }[];
+    }[];
+    /** Guards that look at other aggregates, or at states of modules: they are not tried. */
+    readonly untried: number;
+  };
   /** Whether everything was looked at. */
   readonly complete: boolean;
   readonly [field: string]: unknown;

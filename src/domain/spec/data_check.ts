@@ -45,8 +45,37 @@ export interface DataCheck {
     readonly count: number;
     readonly examples: readonly ChangedExample[];
   }[];
+  /** What the guards of the new spec say of stored events; absent if it has none. */
+  readonly guards?: {
+    /** Events that have guards, and were judged on the states before them. */
+    readonly judged: number;
+    /** Guards that would not have held; the most first. */
+    readonly failed: readonly {
+      readonly event_type: string;
+      readonly guard: number;
+      readonly message: string;
+      readonly count: number;
+      readonly examples: readonly UnheldExample[];
+    }[];
+    /** Guards that are not tried: they look at other aggregates, or at states of modules. */
+    readonly untried: number;
+  };
   /** Whether every event was tried and every aggregate was compared. */
   readonly complete: boolean;
+}
+
+/** An event for which a guard would not have held. */
+export interface UnheldExample {
+  readonly key: StreamKey;
+  /** As in the events listing. */
+  readonly id: string;
+}
+
+/** A guard of the new spec. */
+export interface NamedGuard {
+  readonly eventType: string;
+  readonly guard: number;
+  readonly message: string;
 }
 
 /** Collects what is found, one event and one aggregate at a time. */
@@ -55,6 +84,8 @@ export interface DataCheckDraft {
   readonly aggregates: number;
   /** An event that was tried; `faults` is empty if it is accepted. */
   addEvent(key: StreamKey, type: string, id: string, faults: readonly DataFault[]): void;
+  /** An event that was judged, and the guards that do not hold for it. */
+  addJudged(example: UnheldExample, failed: readonly NamedGuard[]): void;
   /** An aggregate whose state stays as it is. */
   addSame(): void;
   /** An aggregate whose state changes. */
@@ -69,17 +100,26 @@ interface Group<Example> {
   readonly examples: Example[];
 }
 
-export function openDataCheck(): DataCheckDraft {
+/** `untried`: how many guards of the new spec are not tried; undefined if it has none at all. */
+export function openDataCheck(untried?: number): DataCheckDraft {
   const refused = new Map<string, Group<RefusedExample>>();
   const changed = new Map<string, Group<ChangedExample>>();
+  const failed = new Map<string, Group<UnheldExample> & NamedGuard>();
   let events = 0;
+  let judged = 0;
   let aggregates = 0;
   let complete = true;
 
-  function top<Example>(groups: ReadonlyMap<string, Group<Example>>) {
+  function top<One extends Group<unknown>>(groups: ReadonlyMap<string, One>) {
     const sorted = [...groups].sort(([, one], [, other]) => other.count - one.count);
     if (sorted.length > limits.violationsMax) complete = false;
     return sorted.slice(0, limits.violationsMax);
+  }
+
+  function failedTop() {
+    return top(failed).map(([, { eventType, guard, message, count, examples }]) => (
+      { event_type: eventType, guard, message, count, examples }
+    ));
   }
 
   return {
@@ -94,6 +134,16 @@ export function openDataCheck(): DataCheckDraft {
       if (faults.length === 0) return;
       const name = `${splitStreamKey(key).type}.${type}`;
       add(refused, name, () => ({ key, id, details: faults.slice(0, FAULTS_MAX).map(clipFault) }));
+    },
+    addJudged(example, guards) {
+      judged++;
+      for (const one of guards) {
+        const name = `${one.eventType} ${one.guard}`;
+        const group = failed.get(name) ?? { ...one, count: 0, examples: [] };
+        failed.set(name, group);
+        group.count++;
+        if (group.examples.length < limits.dataCheckExamplesMax) group.examples.push(example);
+      }
     },
     addSame() {
       aggregates++;
@@ -112,6 +162,7 @@ export function openDataCheck(): DataCheckDraft {
         refused: refusedTop.map(([event_type, group]) => ({ event_type, ...group })),
         aggregates,
         changed: changedTop.map(([type, group]) => ({ type, ...group })),
+        ...(untried !== undefined && { guards: { judged, failed: failedTop(), untried } }),
         complete,
       };
     },

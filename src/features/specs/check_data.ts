@@ -9,9 +9,10 @@
  */
 
 import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
-import { newBudget } from "../../domain/budget.ts";
+import { BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
 import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
-import type { JsonValue } from "../../domain/json.ts";
+import { guardHolds, inPiece } from "../../domain/handler/guard.ts";
+import type { JsonObject, JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { type DataFault, type Outcome, refuse } from "../../domain/refusal.ts";
 import { bindBlobs } from "../../domain/spec/bind_blobs.ts";
@@ -20,6 +21,7 @@ import {
   type DataCheck,
   type DataCheckDraft,
   isSameState,
+  type NamedGuard,
   openDataCheck,
 } from "../../domain/spec/data_check.ts";
 import { type StreamKey, streamKey } from "../../domain/identifier.ts";
@@ -93,7 +95,7 @@ async function checkData(
     tenant,
     before: await specs.current(tenant),
     after: bindBlobs(next, blobs),
-    draft: openDataCheck(),
+    draft: openDataCheck(untriedGuards(next)),
     pieces: openPieces(host),
     bytes: 0,
     folded: 0,
@@ -176,6 +178,7 @@ async function tryEvents(
 ): Promise<readonly StoredEvent[] | undefined> {
   const { tools: { engine }, tenant, draft, pieces } = checking;
   const type = checking.after.aggregateTypes.get(name);
+  const judge = openGuardWalk(checking, type, stream, bytes);
   const kept: StoredEvent[] = [];
   for (let from = 0; from < length;) {
     if (checking.isOver()) {
@@ -196,6 +199,7 @@ async function tryEvents(
       if (!event.type.startsWith("_")) {
         draft.addEvent(stream, event.type, eventId(index), faultsOf(type, event, raw.length));
       }
+      judge?.(event, eventId(index));
       kept.push(event);
       const rest = pieces.rest();
       if (rest !== undefined) await rest;
@@ -204,6 +208,65 @@ async function tryEvents(
     from = stored.at(-1)!.index + 1;
   }
   return bytes > CHUNK_BYTES ? undefined : kept;
+}
+
+/** How many guards are not tried; undefined if the spec has none at all. */
+function untriedGuards({ aggregateTypes }: CompiledSpec): number | undefined {
+  let [all, untried] = [0, 0];
+  for (const { guarded, wasmHandlers } of aggregateTypes.values()) {
+    for (const { others } of [...guarded?.values() ?? []].flat()) {
+      all++;
+      if (others.length > 0 || wasmHandlers.size > 0) untried++;
+    }
+  }
+  return all === 0 ? undefined : untried;
+}
+
+/** What all guards of one stream may cost. */
+const WALK_UNITS_MAX = 16 * PIECE_UNITS;
+
+/**
+ * Judges the guards of stored events, one after the other, each on the state before it. Undefined
+ * if there is nothing to judge.
+ */
+function openGuardWalk(
+  { draft }: Checking,
+  type: CompiledAggregateType | undefined,
+  key: StreamKey,
+  bytes: number,
+): ((event: StoredEvent, id: string) => void) | undefined {
+  if (type?.guarded === undefined || type.wasmHandlers.size > 0) return undefined;
+  if (bytes > limits.dataCheckStreamBytesMax) {
+    draft.leaveOut();
+    return undefined;
+  }
+  const { guarded, handlers } = type;
+  const budget = newBudget(WALK_UNITS_MAX);
+  let state: JsonObject = {};
+  let isOver = false;
+
+  function failedOf(event: StoredEvent): readonly NamedGuard[] | undefined {
+    const guards = guarded!.get(event.type)?.map((guard, number) => ({ guard, number }))
+      .filter(({ guard }) => guard.others.length === 0);
+    if (guards === undefined || guards.length === 0) return undefined;
+    const eventType = `${type!.name}.${event.type}`;
+    return guards.filter(({ guard }) => !guardHolds(guard, { state, event }, [], budget))
+      .map(({ guard: { message }, number }) => ({ eventType, guard: number, message }));
+  }
+
+  return (event, id) => {
+    if (isOver) return;
+    try {
+      const failed = failedOf(event);
+      if (failed !== undefined) draft.addJudged({ key, id }, failed);
+      const handler = handlers.get(event.type);
+      if (handler !== undefined) state = inPiece(budget, (piece) => handler(state, event, piece));
+    } catch (error) {
+      if (!(error instanceof BudgetSpent)) throw error;
+      isOver = true;
+      draft.leaveOut();
+    }
+  };
 }
 
 /** What a write of the event would be refused with. */

@@ -50,6 +50,17 @@ const DATA_CHECK = object({
     count: COUNT,
     examples: array(object({ key: TEXT, before: ANYTHING, after: ANYTHING, "error?": TEXT })),
   })),
+  "guards?": object({
+    judged: COUNT,
+    failed: array(object({
+      event_type: TEXT,
+      guard: COUNT,
+      message: TEXT,
+      count: COUNT,
+      examples: array(object({ key: TEXT, id: TEXT })),
+    })),
+    untried: COUNT,
+  }),
   complete: BOOLEAN,
 });
 

@@ -332,3 +332,34 @@ Deno.test("handlers that are modules are folded too, and one that fails has no s
     assert.match(example.error, /^module_failed: /);
   }, { realHost: { monotonicMs, yieldTurn } });
 });
+
+Deno.test("guards of the new spec are judged on the states before stored events", async () => {
+  await withService(async (fixture) => {
+    await fill(fixture, 6);
+    const guarded = changed((types) => {
+      types.order.events.was_noted.guards = [
+        { require: { lt: ["$.data.text", "z"] }, message: "Always so" },
+        { require: { not: { exists: "@.notes[1]" } }, message: "Two notes at most" },
+        {
+          with: { other: { type: "order", id: "$.id" } },
+          require: { exists: "$.with.other.x" },
+          message: "Not tried",
+        },
+      ];
+    });
+    const { guards } = await tryOut(fixture, guarded);
+    // Orders have 1, 2, 3, 0, 1 and 2 notes; the guard is false for the third note of one.
+    assert.deepEqual(guards, {
+      judged: 9,
+      failed: [{
+        event_type: "order.was_noted",
+        guard: 1,
+        message: "Two notes at most",
+        count: 1,
+        examples: [{ key: `order:${uuid(3)}`, id: "000000000003" }],
+      }],
+      untried: 1,
+    });
+    assert.equal((await tryOut(fixture, copyOfExampleSpec())).guards, undefined);
+  });
+});

@@ -17,25 +17,19 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "another aggregate that a guard looks at is not guarded",
-      "const head = appender?.before ?? await readHead(tx, tenant, key);",
-      "const head = appender?.before ?? await readHead(tx.unguarded, tenant, key);",
+      "? readHead(tx, tenant, key).then(",
+      "? readHead(tx.unguarded, tenant, key).then(",
       HISTORY,
     ],
     [
       "states that take long are judged as if they were empty",
       "if (state === undefined) throw new StatesNeeded(key, type);",
-      "if (state === undefined) return accept({});",
+      "if (state === undefined) state = {};",
     ],
     [
       "guards look at states of any length",
       "outer.value.stateJson.length > charactersMax",
       "outer.value.stateJson.length > 100 * charactersMax",
-    ],
-    [
-      "events of modules are passed over in the states of guards",
-      "if (events.some((event) => type.wasmHandlers.has(event.type))) return false;",
-      "",
-      REACTIONS,
     ],
   ]),
   ...changesOf("src/features/writes/judge_guards.ts", GUARDS, [
@@ -66,8 +60,17 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "guards come before preconditions",
-      "await judgePreconditions(judging) ?? await judgeEvents(judging)",
-      "await judgeEvents(judging) ?? await judgePreconditions(judging)",
+      "return failed ?? await judgeEvents(judging);",
+      "return await judgeEvents(judging) ?? failed;",
+    ],
+  ]),
+  ...changesOf("src/features/specs/check_data.ts", "tests/features/specs/check_data_test.ts", [
+    [
+      "stored events are judged on the states behind them",
+      "const failed = failedOf(event);",
+      "const before = handlers.get(event.type);\n" +
+      "      if (before !== undefined) state = before(state, event, budget);\n" +
+      "      const failed = failedOf(event);",
     ],
   ]),
   ...changesOf("src/domain/write/precondition.ts", GUARDS, [

@@ -19,6 +19,7 @@ export interface Suite {
  */
 export const CLUSTER_TESTS: readonly string[] = [
   "tests/cluster/feed_crash_test.ts",
+  "tests/cluster/guard_crash_test.ts",
   "tests/cluster/node_crash_test.ts",
   "tests/cluster/outage_test.ts",
   "tests/features/transfer/foundationdb_test.ts",
@@ -220,7 +221,11 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
     },
     {
       name: "node crashes",
-      paths: ["tests/cluster/node_crash_test.ts", "tests/cluster/feed_crash_test.ts"],
+      paths: [
+        "tests/cluster/node_crash_test.ts",
+        "tests/cluster/feed_crash_test.ts",
+        "tests/cluster/guard_crash_test.ts",
+      ],
       startsCluster: true,
     },
     { name: "cluster outages", paths: ["tests/cluster/outage_test.ts"], startsCluster: true },

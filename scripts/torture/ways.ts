@@ -80,6 +80,13 @@ export const WAYS: readonly Way[] = [
     env: under("FEED_SEED", "FEED_ROUNDS"),
   },
   {
+    name: "crashes under guarded sales",
+    unit: "kills",
+    path: "tests/crash/guard_crash_test.ts",
+    cases: 20,
+    env: under("GUARD_SEED", "GUARD_ROUNDS"),
+  },
+  {
     name: "clock jumps",
     unit: "jumps",
     path: "tests/crash/clock_jump_test.ts",

@@ -4,10 +4,10 @@
  * operations on one stream is linearizability.
  *
  * Values are unique and streams only grow, so the final streams give the order of the writes in
- * each, and every read shows between which two writes it took place. A guard or a precondition says
- * that a stream has at most so many values: an accepted write is before the one that exceeds this, a
- * refused one is behind it. A total order exists exactly if these relations, together with those of
- * time, have no cycle.
+ * each, and every read shows between which two writes it took place. A guard or a precondition
+ * says that a stream has at most so many values: an accepted write is before the one that exceeds
+ * this, a refused one is behind it. A total order exists exactly if these relations, together with
+ * those of time, have no cycle.
  */
 
 import { type Bound, boundsOf, type FinalStreams, type Operation } from "./history.ts";

@@ -16,6 +16,7 @@ import {
   write,
   writeRepeated,
 } from "../documents.ts";
+import { limits } from "../../../src/domain/limits.ts";
 import { randomHandler, randomPredicate } from "./handlers.ts";
 import { type Random, randomFrom } from "./random.ts";
 import { randomSchema } from "./schemas.ts";
@@ -24,6 +25,7 @@ import { randomStatement } from "./statements.ts";
 
 export const CASE_KINDS = [
   "fold",
+  "guard",
   "schema",
   "reaction",
   "view",
@@ -45,7 +47,8 @@ export interface FuzzCase {
 
 /** How often each kind occurs: few processes run statements, and deploys are whole documents. */
 const SHARES: Readonly<Record<CaseKind, number>> = {
-  fold: 30,
+  fold: 24,
+  guard: 6,
   schema: 22,
   reaction: 8,
   view: 6,
@@ -87,6 +90,29 @@ const MAKERS: Readonly<Record<CaseKind, Maker>> = {
     return {
       events,
       requests: [...grown, judged, read(`/${type}/${id}`), read(`/${type}?resolve=true`)],
+    };
+  },
+  guard(random, type, scale, seed) {
+    const id = idOf(seed);
+    const grown = repeat(
+      1 + random.size(6),
+      () => write(type, id, "had_grown", randomData(random, scale)),
+    );
+    const guards = repeat(random.size(limits.guardsMax), () => ({
+      with: { other: { type, id: random.pick([id, "$.id", "$.data.text", "global"]) } },
+      require: randomPredicate(random, [".with.other"], 3),
+      message: "No",
+    }));
+    const data = randomData(random, random.chance(80) ? 0.0003 : scale * 0.3);
+    const room = Math.floor(7_000_000 / (JSON.stringify(data).length + 250));
+    const count = Math.min(room, random.size(Math.max(1, Math.floor(10_000 * scale))));
+    const event = { type: "was_guarded", data };
+    const handler = random.chance(50) ? [] : randomHandler(random, 0.01);
+    const many = () => writeRepeated(type, id, count, event);
+    const one = () => write(type, id, "was_guarded", data);
+    return {
+      events: { had_grown: GROW, was_guarded: eventType(handler, { guards }) },
+      requests: [...grown, one(), many(), ...repeat(random.size(20), one), many()],
     };
   },
   schema(random, type, scale, seed) {

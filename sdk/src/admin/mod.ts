@@ -10,4 +10,5 @@ export type {
   ReactionFilter,
 } from "./calls.ts";
 export type * from "./answers.ts";
+export type { DataCheck } from "./data_check.ts";
 export type { AdminOptions, InEnvironment, ListCalls, PageOptions } from "./operator.ts";

@@ -157,3 +157,6 @@ function operationAmong(names: readonly string[], depth: number): fc.Arbitrary<J
 export const handlerDefinition: fc.Arbitrary<JsonValue> = fc.array(operationAmong([], 2), {
   maxLength: 4,
 });
+
+/** A valid predicate over the event and the state. */
+export const predicateDefinition: fc.Arbitrary<JsonValue> = predicateAmong([]);

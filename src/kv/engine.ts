@@ -68,6 +68,12 @@ export interface TransactOptions {
    * transactions without an owner share one turn.
    */
   readonly owner?: number;
+  /**
+   * The body writes in all likelihood, and guards all that it reads. Its first run may then read
+   * at an older version than the newest, which saves asking for that: if the older one does not
+   * hold any more, the commit conflicts. A run that writes nothing is repeated at the newest.
+   */
+  readonly expectsWrites?: boolean;
 }
 
 export interface SnapshotOptions {

@@ -4,7 +4,7 @@
  */
 
 import type { Engine } from "../../src/kv/engine.ts";
-import type { OpenedEngine, OpenEngine } from "./engine_fixture.ts";
+import { expectingWrites, type OpenedEngine, type OpenEngine } from "./engine_fixture.ts";
 import { isolationContract } from "./isolation_contract.ts";
 import { limitContract } from "./limit_contract.ts";
 import { modelContract } from "./model_contract.ts";
@@ -12,9 +12,28 @@ import { rangeContract } from "./range_contract.ts";
 import { lifeContract } from "./life_contract.ts";
 import { writeContract } from "./write_contract.ts";
 
-/** Registers all tests of the contract for one engine. */
-export function engineContract(name: string, open: OpenEngine): void {
+/** These count how often a body runs. Where writes are expected, one run may be in vain. */
+const COUNTING_RUNS: readonly string[] = [
+  "a body that throws is not run again, whatever changed meanwhile",
+  "a change of what was read is a conflict, of what was not is none",
+];
+
+/** The same for transactions that say that they expect to write. */
+export function engineContractExpectingWrites(name: string, open: OpenEngine): void {
+  engineContract(`${name}, expecting writes`, expectingWrites(open), COUNTING_RUNS);
+}
+
+/**
+ * Registers all tests of the contract for one engine.
+ * @param without the tests that are left out.
+ */
+export function engineContract(
+  name: string,
+  open: OpenEngine,
+  without: readonly string[] = [],
+): void {
   function test(what: string, body: (engine: Engine, opened: OpenedEngine) => Promise<void>) {
+    if (without.includes(what)) return;
     Deno.test(`${name}: ${what}`, async () => {
       const opened = await open();
       try {

@@ -1,5 +1,6 @@
 /** How an engine joins its contract, and short words for the pairs in its tests. */
 
+import { wrapEngine } from "../../src/kv/calls.ts";
 import type { Bytes, Engine, KeyRange, KeyValue, Transaction } from "../../src/kv/engine.ts";
 
 export interface OpenedEngine {
@@ -12,6 +13,18 @@ export interface OpenedEngine {
 
 /** Opens an engine on an empty store. */
 export type OpenEngine = () => Promise<OpenedEngine>;
+
+/** The same, but each transaction says that it expects to write. */
+export function expectingWrites(open: OpenEngine): OpenEngine {
+  const wrap = (engine: Engine) =>
+    wrapEngine(engine, {
+      transact: (body, options) => engine.transact(body, { ...options, expectsWrites: true }),
+    });
+  return async () => {
+    const { engine, reopen, dispose } = await open();
+    return { engine: wrap(engine), reopen: reopen && (async () => wrap(await reopen())), dispose };
+  };
+}
 
 /** Registers a test that gets its own engine. */
 export type EngineTest = (

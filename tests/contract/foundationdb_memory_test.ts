@@ -1,18 +1,18 @@
 /** The FoundationDB engine keeps the contract over a client in memory, wherever tests run. */
 
+import type { Bytes } from "../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { memoryStores } from "../support/backup_stores.ts";
 import { backupContract } from "./backup_contract.ts";
-import { engineContract } from "./engine_contract.ts";
-import { bytes } from "./engine_fixture.ts";
+import { engineContract, engineContractExpectingWrites } from "./engine_contract.ts";
+import { bytes, type OpenEngine } from "./engine_fixture.ts";
 
 backupContract("foundationdb in memory", memoryStores);
 
-for (const prefix of [undefined, bytes("p")]) {
-  const name = `foundationdb in memory${prefix === undefined ? "" : ", under a prefix"}`;
-  engineContract(name, () => {
+function openUnder(prefix: Bytes | undefined): OpenEngine {
+  return () => {
     const database = memoryDatabase();
     const host = fakeHost();
     let engine = new FoundationdbEngine({ database, host, prefix });
@@ -24,5 +24,9 @@ for (const prefix of [undefined, bytes("p")]) {
       },
       dispose: () => engine.close(),
     });
-  });
+  };
 }
+
+engineContract("foundationdb in memory", openUnder(undefined));
+engineContract("foundationdb in memory, under a prefix", openUnder(bytes("p")));
+engineContractExpectingWrites("foundationdb in memory", openUnder(undefined));

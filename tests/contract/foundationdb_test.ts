@@ -4,11 +4,12 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { foundationdbCluster } from "../support/foundationdb_cluster.ts";
 import { backupContract } from "./backup_contract.ts";
-import { engineContract } from "./engine_contract.ts";
+import { engineContract, engineContractExpectingWrites } from "./engine_contract.ts";
 
 const cluster = foundationdbCluster();
 if (cluster.missing === undefined) {
   engineContract("foundationdb", cluster.open);
+  engineContractExpectingWrites("foundationdb", cluster.open);
   backupContract("foundationdb", cluster.openForBackups);
 
   // Otherwise it would use what the end of the process has freed, and crash now and then.

@@ -11,6 +11,7 @@ import type {
   ClientTransaction,
   ClientWatch,
   PageSize,
+  WatchingTransaction,
 } from "../../src/kv/foundationdb/client.ts";
 import { textAfter, textOf } from "../../src/kv/byte_text.ts";
 import { addToCounter } from "../../src/kv/transaction/buffered_transaction.ts";
@@ -96,13 +97,17 @@ export function memoryDatabase(plan: ClientPlan = () => undefined): MemoryDataba
       return store.watches.size;
     },
     createTransaction: () => memoryTransaction(store, database),
+    createWatching: () => memoryTransaction(store, database),
     landLate: () => store.late.splice(0).forEach((land) => land()),
     close() {},
   };
   return database;
 }
 
-function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransaction {
+function memoryTransaction(
+  store: Store,
+  database: MemoryDatabase,
+): ClientTransaction & WatchingTransaction {
   const guards: { begin: string; end: string }[] = [];
   const writes: ((version: bigint, stamp: Bytes) => Touched)[] = [];
   const cancelled = Promise.withResolvers<never>();
@@ -110,6 +115,7 @@ function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransa
   const watches: { key: Bytes; end: PromiseWithResolvers<boolean> }[] = [];
   let view: bigint | undefined;
   let conflicting: string | undefined;
+  let committed = -1n;
 
   /** Fails or hangs as planned; `late` is what a commit that hangs does afterwards. */
   async function answer(call: ClientCall, late?: () => void): Promise<void> {
@@ -161,6 +167,7 @@ function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransa
     new DataView(stamp.buffer).setBigUint64(0, version);
     const ranges = writes.map((write) => write(version, stamp));
     store.commits.push({ version, ranges });
+    committed = version;
     if (store.commits.length > COMMITS_KEPT) {
       store.commits.splice(0, COMMITS_KEPT / 2);
       store.pairs.forget(store.commits[0]!.version);
@@ -216,6 +223,7 @@ function memoryTransaction(store: Store, database: MemoryDatabase): ClientTransa
       await answer("commit", land);
       land();
     },
+    committedVersion: () => committed,
     conflictingKey() {
       return Promise.resolve(conflicting === undefined ? undefined : toBytes(conflicting));
     },

@@ -124,7 +124,7 @@ export function createCombiner(
       engine.transact((tx) => {
         const options = { directStreams: directNow(), lanes, turns, openConditions };
         return appendWrites(tx, tenant, writes, watched, options);
-      }, { owner: tenant }), isShared);
+      }, { owner: tenant, expectsWrites: true }), isShared);
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {

@@ -3,27 +3,20 @@
  * touches the package, and only when a store on FoundationDB is chosen, because the package
  * needs a native library on the machine.
  *
- * The package accepts strings as keys and values, but those share one buffer inside it and can
- * abort the process. So only byte arrays are passed to it here. Its native part has global
- * state, so only one thread of a process may use it.
+ * The package starts the network of the client and watches keys. Reads and writes go to the client
+ * directly (`native.ts`). Both have global state, so only one thread of a process may use them.
  *
  * What is wrong with the cluster file is said plainly before the package reads it.
  */
 
-import type { Bytes, Engine, KeyRange } from "../engine.ts";
-import type {
-  ClientDatabase,
-  ClientPage,
-  ClientTransaction,
-  ClientWatch,
-  PageSize,
-} from "./client.ts";
+import type { Bytes, Engine } from "../engine.ts";
+import type { ClientDatabase } from "./client.ts";
 import type { BackupPace } from "./backup.ts";
 import { restoringKey } from "./changes.ts";
 import { type EngineHost, FoundationdbEngine } from "./engine.ts";
+import { openFutures } from "./futures.ts";
+import { createNativeTransaction, openLibrary } from "./native.ts";
 import { type RestoreParts, restorePieces } from "./pieces.ts";
-import { viewOf } from "../slab.ts";
-import { stampBytes } from "../transaction/buffered_transaction.ts";
 
 export interface FoundationdbOptions {
   /** Undefined for FoundationDB's own default. */
@@ -36,24 +29,14 @@ export interface FoundationdbOptions {
 
 type Package = typeof import("foundationdb");
 type Database = ReturnType<Package["open"]>;
-type NativeTransaction = ReturnType<Database["rawCreateTransaction"]>;
 
 /** The newest API version that the package knows; any client library from 7.2 on speaks it. */
 const apiVersion = 720;
 const prefixBytesMax = 4;
 /** Long enough for a cluster that is being started at the same time. */
 const openMsMax = 10_000;
-/** A stamped key is followed by the offset of the stamp in it. */
-const offsetBytes = 4;
 /** How many databases this process has open. */
 let openDatabases = 0;
-const conflictingKeys = new TextEncoder().encode("  /transaction/conflicting_keys/");
-conflictingKeys.fill(0xff, 0, 2);
-const metadataVersionKey = new TextEncoder().encode(" /metadataVersion");
-metadataVersionKey[0] = 0xff;
-/** The only value that the client takes: it becomes the stamp of the commit. */
-const metadataVersionOperand = new Uint8Array(14);
-
 /**
  * Opens the store on a cluster.
  * @throws {Error} with a message for people: no cluster file, no client library, or no answer
@@ -98,7 +81,7 @@ async function openReached(options: FoundationdbOptions): Promise<Engine> {
   }
   const clusterFile = await findClusterFile(options.clusterFile);
   const fdb = await loadPackage();
-  const database = bindDatabase(fdb, openDatabase(fdb, clusterFile));
+  const database = bindDatabase(fdb, openDatabase(fdb, clusterFile), clusterFile);
   const engine = new FoundationdbEngine({ database, host, prefix, backupPace });
   try {
     await untilReached(engine);
@@ -158,144 +141,38 @@ function closeDatabase(fdb: Package, database: Database): void {
   if (openDatabases === 0) globalThis.addEventListener("unload", fdb.stopNetworkSync);
 }
 
-function bindDatabase(fdb: Package, database: Database): ClientDatabase {
-  const { ReadYourWritesDisable, RawAccess, ReportConflictingKeys } = fdb.TransactionOptionCode;
+function bindDatabase(fdb: Package, database: Database, clusterFile: string): ClientDatabase {
+  const library = openLibrary(nativeFile());
+  const { calls, check } = library;
+  const address = new BigUint64Array(1);
+  check(calls.fdb_create_database(new TextEncoder().encode(`${clusterFile}\0`), address));
+  const native = { address: address[0]!, library, futures: openFutures(library) };
   return {
-    createTransaction(kind) {
-      const native = database.rawCreateTransaction();
-      if (kind === "attempt") {
-        native.setOption(ReadYourWritesDisable);
-        native.setOption(ReportConflictingKeys);
-        // Makes room for the offset of the stamp behind a key of the largest size, and for a
-        // prefix.
-        native.setOption(RawAccess);
-      }
-      return new BoundTransaction(fdb, native);
+    createTransaction: () => createNativeTransaction(native),
+    createWatching() {
+      const tx = database.rawCreateTransaction();
+      return {
+        watch: (key) => tx.watch(key as unknown as NodeBuffer, { throwAllErrors: false }),
+        commit: () => tx.rawCommit(),
+        cancel: () => tx.rawCancel(),
+      };
     },
-    close: () => closeDatabase(fdb, database),
+    close() {
+      calls.fdb_database_destroy(native.address);
+      closeDatabase(fdb, database);
+    },
   };
 }
 
-class BoundTransaction implements ClientTransaction {
-  readonly #fdb: Package;
-  readonly #native: NativeTransaction;
-  /** Reads that guard nothing. */
-  readonly #reads: NativeTransaction;
-
-  constructor(fdb: Package, native: NativeTransaction) {
-    this.#fdb = fdb;
-    this.#native = native;
-    this.#reads = native.snapshot();
-  }
-
-  async readVersion(): Promise<bigint> {
-    return viewOf(await this.#native.getReadVersion()).getBigUint64(0);
-  }
-
-  startAt(version: bigint): void {
-    const bytes = new Uint8Array(8);
-    viewOf(bytes).setBigUint64(0, version);
-    this.#native.setReadVersion(asBuffer(bytes));
-  }
-
-  get(key: Bytes): Promise<Bytes | undefined> {
-    return this.#reads.get(asBuffer(key)).then((value) => value && bytesIn(value));
-  }
-
-  metadataVersion(): Promise<Bytes | undefined> {
-    return this.get(metadataVersionKey);
-  }
-
-  touchMetadata(): void {
-    const { SetVersionstampedValue } = this.#fdb.MutationType;
-    const key = asBuffer(metadataVersionKey);
-    this.#native.atomicOp(SetVersionstampedValue, key, asBuffer(metadataVersionOperand));
-  }
-
-  async getRange({ begin, end }: KeyRange, size: PageSize): Promise<ClientPage> {
-    const { firstGreaterOrEqual } = this.#fdb.keySelector;
-    const { results, more } = await this.#reads.getRangeNative(
-      firstGreaterOrEqual(asBuffer(begin)),
-      firstGreaterOrEqual(asBuffer(end)),
-      size.limit,
-      size.bytesMax,
-      this.#fdb.StreamingMode.Exact,
-      1,
-      size.reverse,
-    );
-    const pairs = results.map(([key, value]) => ({ key: bytesIn(key), value: bytesIn(value) }));
-    return { pairs, more };
-  }
-
-  guard({ begin, end }: KeyRange): void {
-    this.#native.addReadConflictRange(asBuffer(begin), asBuffer(end));
-  }
-
-  set(key: Bytes, value: Bytes): void {
-    this.#native.set(asBuffer(key), asBuffer(value));
-  }
-
-  clear(key: Bytes): void {
-    this.#native.clear(asBuffer(key));
-  }
-
-  clearRange({ begin, end }: KeyRange): void {
-    this.#native.clearRange(asBuffer(begin), asBuffer(end));
-  }
-
-  add(key: Bytes, operand: Bytes): void {
-    this.#native.add(asBuffer(key), asBuffer(operand));
-  }
-
-  setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void {
-    const key = new Uint8Array(prefix.length + stampBytes + suffix.length + offsetBytes);
-    key.set(prefix);
-    key.set(suffix, prefix.length + stampBytes);
-    viewOf(key).setUint32(key.length - offsetBytes, prefix.length, true);
-    this.#native.setVersionstampedKeyRaw(asBuffer(key), asBuffer(value));
-  }
-
-  commit(): Promise<void> {
-    return this.#native.rawCommit();
-  }
-
-  async conflictingKey(): Promise<Bytes | undefined> {
-    const end = Uint8Array.of(...conflictingKeys.subarray(0, -1), conflictingKeys.at(-1)! + 1);
-    const { pairs } = await this.getRange({ begin: conflictingKeys, end }, {
-      limit: 1,
-      bytesMax: 0,
-      reverse: false,
-    });
-    return pairs[0]?.key.subarray(conflictingKeys.length);
-  }
-
-  onError(code: number): Promise<void> {
-    return this.#native.rawOnError(code);
-  }
-
-  watch(key: Bytes): ClientWatch {
-    return this.#native.watch(asBuffer(key), { throwAllErrors: false });
-  }
-
-  cancel(): void {
-    this.#native.rawCancel();
-  }
-
-  release(): void {
-    this.#native.rawReset();
-  }
-}
-
-type NodeBuffer = Parameters<NativeTransaction["setReadVersion"]>[0];
-
 /** The native part takes any byte array; only its types demand a Buffer. */
-function asBuffer(bytes: Bytes): NodeBuffer {
-  return bytes as unknown as NodeBuffer;
-}
+type NodeBuffer = Parameters<ReturnType<Database["rawCreateTransaction"]>["watch"]>[0];
 
-/** The same bytes as a plain array, so that no layer above sees a Buffer. */
-function bytesIn(buffer: Uint8Array): Bytes {
-  return new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.length);
+/** Of the package, for this platform. */
+function nativeFile(): URL {
+  const { os, arch } = Deno.build;
+  const platform = `${os}-${arch === "aarch64" ? "arm64" : "x64"}`;
+  const place = `../../prebuilds/${platform}/node.napi.node`;
+  return new URL(place, import.meta.resolve("foundationdb"));
 }
 
 /** Where FoundationDB's own tools look for the cluster file, in their order. */

@@ -3,17 +3,26 @@
  * mean. `foundationdb/binding.ts` binds the interface to the package; tests bind it to a script.
  */
 
-import type { Bytes, KeyRange, KeyValue } from "../engine.ts";
+import {
+  type Bytes,
+  EngineClosed,
+  EngineLimitExceeded,
+  EngineUnavailable,
+  type KeyRange,
+  type KeyValue,
+  kvLimits,
+} from "../engine.ts";
 
 export interface ClientDatabase {
-  createTransaction(kind: "attempt" | "watch"): ClientTransaction;
+  createTransaction(): ClientTransaction;
+  createWatching(): WatchingTransaction;
   /** Afterwards nothing may be asked of this database or its transactions. */
   close(): void;
 }
 
 /**
- * One native transaction. Its reads guard nothing and do not see its writes; only one of the
- * kind "watch" can watch keys. Failures reject with an error that has a numeric `code`.
+ * One native transaction. Its reads guard nothing and do not see its writes. Failures reject with
+ * an error that has a numeric `code`.
  */
 export interface ClientTransaction {
   readVersion(): Promise<bigint>;
@@ -36,16 +45,25 @@ export interface ClientTransaction {
   add(key: Bytes, operand: Bytes): void;
   setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void;
   commit(): Promise<void>;
+  /** After a commit that wrote: the version from which on it is seen. */
+  committedVersion(): bigint;
   /** After a commit that conflicted: the first key in conflict. */
   conflictingKey(): Promise<Bytes | undefined>;
   /** Waits as long as the client advises after the error, and resets the transaction. */
   onError(code: number): Promise<void>;
-  /** Must be set before the commit, which arms it. */
-  watch(key: Bytes): ClientWatch;
   /** Everything pending rejects with code 1025. */
   cancel(): void;
   /** Frees its memory at once; nothing may be asked of it afterwards. */
   release(): void;
+}
+
+/** A native transaction that only watches keys. */
+export interface WatchingTransaction {
+  /** Must be set before the commit, which arms it. */
+  watch(key: Bytes): ClientWatch;
+  commit(): Promise<void>;
+  /** Everything pending rejects with code 1025. */
+  cancel(): void;
 }
 
 export interface PageSize {
@@ -105,4 +123,34 @@ export function isLimit(code: number | undefined): boolean {
 /** Whether the call itself was wrong: a bug of ours, not a state of the cluster. */
 export function isMisuse(code: number | undefined): boolean {
   return code !== undefined && code >= 2000 && code < 3000;
+}
+
+/** Why reading ended. The engine goes by this, whatever the body made of the error. */
+export type ReadFailure = "expired" | "version lost" | "unavailable" | "misuse";
+
+export function describeFailure(kind: ReadFailure, cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const code = codeOf(cause);
+  if (cause instanceof EngineUnavailable || cause instanceof EngineClosed) return cause;
+  if (kind === "expired") {
+    const message = `The transaction is older than ${kvLimits.transactionSecondsMax} seconds`;
+    return new EngineLimitExceeded(message);
+  }
+  if (kind === "version lost") {
+    return new EngineUnavailable("FoundationDB recovered meanwhile and gave up the version read");
+  }
+  if (kind === "misuse") return new Error(`FoundationDB refused a call: ${reason} (${code})`);
+  return new EngineUnavailable(`FoundationDB cannot be read: ${reason} (${code})`, { cause });
+}
+
+export function cannotCommit(error: unknown): EngineUnavailable {
+  const reason = error instanceof Error ? error.message : String(error);
+  const message = `FoundationDB cannot be written: ${reason} (${codeOf(error)})`;
+  return new EngineUnavailable(message, { cause: error });
+}
+
+export function noReply(seconds: number): EngineUnavailable {
+  return new EngineUnavailable(
+    `FoundationDB lost the replies to one transaction for ${seconds} seconds`,
+  );
 }

@@ -27,12 +27,22 @@ import {
   EngineUnavailable,
   type ReadTransaction,
   type Transaction,
+  type TransactOptions,
   type Watch,
 } from "../engine.ts";
 import { type BackupPace, type Backups, openClusterBackups } from "./backup.ts";
 import { storeApart } from "./changes.ts";
-import { CommitUnknown, type Mark, sweepMarkers, transactExactlyOnce } from "./exactly_once.ts";
-import { type ClientDatabase, codeOf, errorCodes, isLimit, isMisuse, isPassing } from "./client.ts";
+import { CommitUnknown, type Marks, openMarks, transactExactlyOnce } from "./exactly_once.ts";
+import {
+  cannotCommit,
+  type ClientDatabase,
+  codeOf,
+  errorCodes,
+  isLimit,
+  isMisuse,
+  isPassing,
+  noReply,
+} from "./client.ts";
 import { openSharedReads, type SharedReads } from "./shared_reads.ts";
 import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
 import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
@@ -66,6 +76,8 @@ interface Call {
   readonly startedMs: number;
   /** Whether the reply to one of its commits was lost. */
   mayHaveLanded: boolean;
+  /** Whether its next run may read at an old version. */
+  mayBeBehind: boolean;
 }
 
 /** The outcome of one run of a body. */
@@ -73,6 +85,8 @@ type Run<T> =
   | { readonly kind: "committed"; readonly value: T }
   | { readonly kind: "conflict"; readonly place: string }
   | { readonly kind: "expired" }
+  /** What it read may have been old, and no commit tells. */
+  | { readonly kind: "behind" }
   | { readonly kind: "passing"; readonly error: Error };
 
 /** How long the cluster may put a call off. */
@@ -82,14 +96,13 @@ const passingMaxMs = 4_000;
  * to give others in the cluster time.
  */
 const conflictsWithoutPause = 3;
-const sweepIntervalMs = 60_000;
+/**
+ * The version of the last commit of this process is read at for this long. The older it is, the
+ * more often other processes have written since, and the run was in vain.
+ */
+const behindMsMax = 100;
 /** Captured changes that would make a transaction larger than this are stored before it. */
 const bytesWithCaptureMax = 9_000_000;
-/**
- * Markers are swept when they are ten minutes old by the clock of any node, although no call
- * lasts one minute. So clocks may be nine minutes apart before a marker in use is lost.
- */
-const clocksApartMaxMs = 9 * 60_000;
 
 export class FoundationdbEngine implements Engine {
   readonly capabilities = CAPABILITIES.foundationdb;
@@ -102,11 +115,11 @@ export class FoundationdbEngine implements Engine {
   readonly #backups: Backups;
   readonly #calls = openCalls(() => this.#refuseClosing());
   readonly #running = new Set<FoundationdbTransaction>();
-  readonly #sweeper: ReturnType<typeof setInterval>;
-  readonly #nodeId: Bytes;
-  #marks = 0;
+  readonly #marks: Marks;
   #isClosing = false;
   #conflicts = 0;
+  /** Of the last commit of this process. */
+  #committed = { version: 0n, atMs: -Infinity };
   #closing: Promise<void> | undefined;
 
   constructor(options: FoundationdbEngineOptions) {
@@ -129,19 +142,25 @@ export class FoundationdbEngine implements Engine {
       failurePauseMs,
     });
     this.#sharing = openSharedReads(database);
-    this.#nodeId = host.randomBytes(8);
-    this.#backups = openClusterBackups(this, host, options.backupPace);
-    this.#sweeper = setInterval(() => this.#sweep(), sweepIntervalMs);
+    const backups = this.#backups = openClusterBackups(this, host, options.backupPace);
+    this.#marks = openMarks(this, host, () => {
+      // Other programs may have cleared the store without telling.
+      this.#home.captures.known = undefined;
+      return backups.sweep();
+    });
   }
 
-  transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#calls.run(() => this.#transact(body));
+  transact<T>(
+    body: (tx: Transaction) => Promise<T>,
+    { expectsWrites = false }: TransactOptions = {},
+  ): Promise<T> {
+    return this.#calls.run(() => this.#transact(body, expectsWrites));
   }
 
-  #transact<T>(body: (tx: Transaction) => Promise<T>): Promise<T> {
-    const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false };
+  #transact<T>(body: (tx: Transaction) => Promise<T>, mayBeBehind = false): Promise<T> {
+    const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false, mayBeBehind };
     const attempt = (inner: typeof body) => this.#runUntilCommitted(inner, call);
-    return transactExactlyOnce(attempt, body, this.#newMark());
+    return transactExactlyOnce(attempt, body, this.#marks.next());
   }
 
   snapshot<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
@@ -202,7 +221,7 @@ export class FoundationdbEngine implements Engine {
   }
 
   async #close(): Promise<void> {
-    clearInterval(this.#sweeper);
+    this.#marks.close();
     // A backup is not waited for. It only tells the cluster that it has ended.
     const ended = this.#backups.close();
     if (ended !== undefined) await ended;
@@ -215,8 +234,8 @@ export class FoundationdbEngine implements Engine {
     this.#home.database.close();
   }
 
-  #begin(sharing?: SharedReads): FoundationdbTransaction {
-    const tx = new FoundationdbTransaction(this.#home, sharing);
+  #begin(sharing?: SharedReads, behind?: bigint): FoundationdbTransaction {
+    const tx = new FoundationdbTransaction(this.#home, sharing, behind);
     this.#running.add(tx);
     return tx;
   }
@@ -246,12 +265,13 @@ export class FoundationdbEngine implements Engine {
     call: Call,
   ): Promise<T> {
     // True only after lost replies: the first attempt begins at once.
-    if (this.#elapsedMs(call) > conflictsMaxMs) throw noReply();
+    if (this.#elapsedMs(call) > conflictsMaxMs) throw noReply(conflictsMaxMs / 1000);
     let expirations = 0;
     let conflicts = 0;
     let endTurn: (() => void) | undefined;
     for (;;) {
-      const tx = this.#begin();
+      const tx = this.#begin(undefined, call.mayBeBehind ? this.#behind() : undefined);
+      call.mayBeBehind = false;
       let run: Run<T>;
       try {
         run = await this.#run(tx, body, call);
@@ -264,11 +284,12 @@ export class FoundationdbEngine implements Engine {
         endTurn = undefined;
       }
       if (run.kind === "committed") return run.value;
+      if (run.kind === "behind") continue;
       const elapsedMs = this.#elapsedMs(call);
       if (run.kind === "expired") {
         if (++expirations < expirationsMax) continue;
         // A refusal would claim that nothing has landed.
-        if (call.mayHaveLanded) throw noReply();
+        if (call.mayHaveLanded) throw noReply(conflictsMaxMs / 1000);
         refuseExpired();
       } else if (run.kind === "passing") {
         if (elapsedMs > passingMaxMs) throw run.error;
@@ -289,11 +310,13 @@ export class FoundationdbEngine implements Engine {
     try {
       value = await body(tx);
     } catch (error) {
+      if (tx.behind !== undefined && tx.failure === undefined) return { kind: "behind" };
       // An error caused by failed reads is not the body's own; the failure is handled below.
       if (tx.failure === undefined) throw error;
     }
     tx.end();
     if (tx.failure !== undefined) return afterFailedRead(tx.failure);
+    if (tx.behind !== undefined && !tx.isProvenByCommit) return { kind: "behind" };
     if (!tx.hasWrites) return { kind: "committed", value: value! };
     if (tx.isTooOld) return { kind: "expired" };
     try {
@@ -309,8 +332,16 @@ export class FoundationdbEngine implements Engine {
       if (codeOf(error) === errorCodes.commitUnknown) call.mayHaveLanded = true;
       return await this.#afterFailedCommit(tx, error);
     }
+    const version = tx.committedVersion();
+    if (version > this.#committed.version) this.#committed = { version, atMs: this.#home.nowMs() };
     this.#watches.notify({ keys: tx.buffer.writes, ranges: tx.buffer.cleared });
     return { kind: "committed", value: value! };
+  }
+
+  /** An old version to read at; undefined if none is new enough. */
+  #behind(): bigint | undefined {
+    const { version, atMs } = this.#committed;
+    return this.#home.nowMs() - atMs < behindMsMax ? version : undefined;
   }
 
   /** Lets a backup that runs know what the transaction changes. */
@@ -329,6 +360,8 @@ export class FoundationdbEngine implements Engine {
    */
   async #afterFailedCommit(tx: FoundationdbTransaction, error: unknown): Promise<Run<never>> {
     const code = codeOf(error);
+    const isOld = code === errorCodes.conflict || code === errorCodes.tooOld;
+    if (isOld && tx.behind !== undefined) return { kind: "behind" };
     if (code === errorCodes.conflict) {
       this.#conflicts++;
       return { kind: "conflict", place: await tx.findConflict() };
@@ -354,28 +387,6 @@ export class FoundationdbEngine implements Engine {
     return this.#home.nowMs() - startedMs;
   }
 
-  #newMark(): Mark {
-    const id = new Uint8Array(16);
-    id.set(this.#nodeId);
-    new DataView(id.buffer).setBigUint64(8, BigInt(this.#marks++));
-    return { id, nowMs: this.#host.nowMs() };
-  }
-
-  /**
-   * Old markers, and what a dead process has left of its backup, only take space. A sweep that
-   * fails here succeeds a minute later, or on another node.
-   */
-  async #sweep(): Promise<void> {
-    // Other programs may have cleared the store without telling.
-    this.#home.captures.known = undefined;
-    try {
-      await this.#backups.sweep();
-      await sweepMarkers(this, this.#host.nowMs() - clocksApartMaxMs);
-    } catch {
-      // See above.
-    }
-  }
-
   #refuseClosing(): void {
     if (this.#isClosing) throw new EngineClosed("The engine is closed");
   }
@@ -385,16 +396,4 @@ function afterFailedRead(failure: NonNullable<FoundationdbTransaction["failure"]
   if (failure.kind === "expired") return { kind: "expired" };
   if (failure.kind === "version lost") return { kind: "passing", error: failure.error };
   throw failure.error;
-}
-
-function cannotCommit(error: unknown): EngineUnavailable {
-  const reason = error instanceof Error ? error.message : String(error);
-  const message = `FoundationDB cannot be written: ${reason} (${codeOf(error)})`;
-  return new EngineUnavailable(message, { cause: error });
-}
-
-function noReply(): EngineUnavailable {
-  return new EngineUnavailable(
-    `FoundationDB lost the replies to one transaction for ${conflictsMaxMs / 1000} seconds`,
-  );
 }

@@ -33,6 +33,12 @@ const markerByte = 0xfe;
 /** No call lasts this long, so older markers may go. */
 const markerAgeMaxMs = 60_000;
 const attemptsMax = 20;
+const sweepIntervalMs = 60_000;
+/**
+ * Markers are swept when they are ten minutes old by the clock of any node, although no call
+ * lasts one minute. So clocks may be nine minutes apart before a marker in use is lost.
+ */
+const clocksApartMaxMs = 9 * 60_000;
 
 /** The marker of a call. Its time comes first, so that old markers are one range. */
 export function markerKey({ id, nowMs }: Mark): Bytes {
@@ -55,6 +61,50 @@ export function staleMarkers(nowMs: number): KeyRange {
 /** Removes markers older than a minute. Any node should call it now and then. */
 export async function sweepMarkers(engine: Engine, nowMs: number): Promise<void> {
   await engine.transact((tx) => Promise.resolve(tx.clearRange(staleMarkers(nowMs))));
+}
+
+/** The marks of the calls of one process; it also removes old markers, of whatever process. */
+export interface Marks {
+  next(): Mark;
+  close(): void;
+}
+
+/** The outside world, as far as marks need it. */
+interface MarksHost {
+  /** Milliseconds since 1970. */
+  nowMs(): number;
+  randomBytes(length: number): Bytes;
+}
+
+/** @param sweepMore is called once a minute, before old markers are removed. */
+export function openMarks(
+  engine: Engine,
+  host: MarksHost,
+  sweepMore: () => Promise<void>,
+): Marks {
+  const nodeId = host.randomBytes(8);
+  let made = 0;
+
+  /** What is old only takes space. A sweep that fails succeeds a minute later or elsewhere. */
+  async function sweep(): Promise<void> {
+    try {
+      await sweepMore();
+      await sweepMarkers(engine, host.nowMs() - clocksApartMaxMs);
+    } catch {
+      // See above.
+    }
+  }
+
+  const sweeper = setInterval(sweep, sweepIntervalMs);
+  return {
+    next() {
+      const id = new Uint8Array(16);
+      id.set(nodeId);
+      new DataView(id.buffer).setBigUint64(8, BigInt(made++));
+      return { id, nowMs: host.nowMs() };
+    },
+    close: () => clearInterval(sweeper),
+  };
 }
 
 /**

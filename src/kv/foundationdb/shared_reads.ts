@@ -48,7 +48,7 @@ export function openSharedReads(database: ClientDatabase): SharedReads {
     },
     join() {
       if (!isBeginning) return undefined;
-      current ??= share(database.createTransaction("attempt"));
+      current ??= share(database.createTransaction());
       return current.join();
     },
   };

@@ -7,9 +7,6 @@
 
 import {
   type Bytes,
-  EngineClosed,
-  EngineLimitExceeded,
-  EngineUnavailable,
   type KeyRange,
   type KeyValue,
   kvLimits,
@@ -23,9 +20,11 @@ import {
   type ClientDatabase,
   type ClientTransaction,
   codeOf,
+  describeFailure,
   errorCodes,
   isMisuse,
   isPassing,
+  type ReadFailure,
 } from "./client.ts";
 import {
   capturedPrefix,
@@ -68,9 +67,6 @@ export interface Captures {
   known: { readonly metadata: string | undefined; readonly isRunning: boolean } | undefined;
 }
 
-/** Why reading ended. The engine goes by this, whatever the body made of the error. */
-export type ReadFailure = "expired" | "version lost" | "unavailable" | "misuse";
-
 export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   implements Transaction {
   readonly #calls: Tracked;
@@ -84,15 +80,24 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   #hasRead = false;
   #failure: { readonly kind: ReadFailure; readonly error: Error } | undefined;
   #captured: readonly Bytes[] = [];
+  #hasLooked = false;
+  /** Native transactions that were given up for a fresh one; their answers may still come. */
+  readonly #left: ClientTransaction[] = [];
   #isReleased = false;
 
-  /** @param sharing if it may read in one native transaction with others; it must not write. */
-  constructor(home: AttemptHome, readonly sharing?: SharedReads) {
+  /**
+   * @param sharing if it may read in one native transaction with others; it must not write.
+   * @param behind the version that it reads at, if that may not be the newest.
+   */
+  constructor(home: AttemptHome, readonly sharing?: SharedReads, readonly behind?: bigint) {
     super(home);
     this.#calls = home.stalls.track(() => this.cancel());
     this.unguarded = {
-      get: (key) => heard(this.#get(key, false)),
-      getRange: (range, options) => heard(this.#getRange(range, options, false)),
+      get: (key) => (this.#hasLooked = true, heard(this.#get(key, false))),
+      getRange: (range, options) => {
+        this.#hasLooked = true;
+        return heard(this.#getRange(range, options, false));
+      },
     };
   }
 
@@ -105,10 +110,21 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   }
 
   readVersion(): Promise<bigint> {
+    this.#hasLooked = true;
     return heard(this.#read((client) => client.readVersion()));
   }
 
   // The rest is for the engine alone.
+
+  /** Whether a commit proves that what the body did is right although it read an old version. */
+  get isProvenByCommit(): boolean {
+    return this.hasWrites && !this.#hasLooked;
+  }
+
+  /** The version from which on the commit is seen. */
+  committedVersion(): bigint {
+    return this.#own().committedVersion();
+  }
 
   get failure(): { readonly kind: ReadFailure; readonly error: Error } | undefined {
     return this.#failure;
@@ -228,6 +244,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     this.#calls.end();
     this.#shared?.leave();
     if (this.#client !== this.#shared?.client) this.#client?.release();
+    for (const client of this.#left) client.release();
   }
 
   cancel(): void {
@@ -239,7 +256,8 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   #own(): ClientTransaction {
     if (this.#client !== undefined) return this.#client;
     this.#shared = this.sharing?.join();
-    this.#client = this.#shared?.client ?? this.home.database.createTransaction("attempt");
+    this.#client = this.#shared?.client ?? this.home.database.createTransaction();
+    if (this.behind !== undefined) this.#client.startAt(this.behind);
     return this.#client;
   }
 
@@ -333,9 +351,10 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     const version = await this.#calls.answer(failed.readVersion()).catch(() => undefined);
     if (this.#isReleased) return;
     if (version === undefined && this.#hasRead) throw this.#fail("version lost", undefined);
-    const fresh = this.home.database.createTransaction("attempt");
+    const fresh = this.home.database.createTransaction();
     if (version !== undefined) fresh.startAt(version);
     // Other reads may still be waiting for the old one, so it is left to finish.
+    if (failed !== this.#shared?.client) this.#left.push(failed);
     this.#client = fresh;
   }
 
@@ -362,21 +381,6 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     const start = this.home.prefix.length;
     return pairs.map(({ key, value }) => ({ key: key.subarray(start), value }));
   }
-}
-
-function describeFailure(kind: ReadFailure, cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const code = codeOf(cause);
-  if (cause instanceof EngineUnavailable || cause instanceof EngineClosed) return cause;
-  if (kind === "expired") {
-    const message = `The transaction is older than ${kvLimits.transactionSecondsMax} seconds`;
-    return new EngineLimitExceeded(message);
-  }
-  if (kind === "version lost") {
-    return new EngineUnavailable("FoundationDB recovered meanwhile and gave up the version read");
-  }
-  if (kind === "misuse") return new Error(`FoundationDB refused a call: ${reason} (${code})`);
-  return new EngineUnavailable(`FoundationDB cannot be read: ${reason} (${code})`, { cause });
 }
 
 /** A body that throws may abandon reads; if those fail later, they must not end the process. */

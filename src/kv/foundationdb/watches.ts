@@ -12,7 +12,7 @@ import type { Bytes, Watch } from "../engine.ts";
 import { textOf } from "../byte_text.ts";
 import { isKeyWritten, type Written } from "../transaction/conflict_log.ts";
 import { hashOf, type Keyed } from "../key_map.ts";
-import type { ClientDatabase, ClientTransaction, ClientWatch } from "./client.ts";
+import type { ClientDatabase, ClientWatch, WatchingTransaction } from "./client.ts";
 import type { Stalls } from "./stalls.ts";
 
 export interface FoundationdbWatches {
@@ -83,7 +83,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
 
   /** Arms a native watch; cancels it if its entry has ended meanwhile. */
   async function arm(entry: Entry): Promise<ClientWatch | undefined> {
-    const tx = home.database.createTransaction("watch");
+    const tx = home.database.createWatching();
     const calls = home.stalls.track(() => tx.cancel());
     let watch: ClientWatch | undefined;
     try {
@@ -149,7 +149,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
 }
 
 /** A watch still pending when the process exits crashes it, so it is cancelled and awaited. */
-async function letGo(tx: ClientTransaction, watch: ClientWatch | undefined): Promise<void> {
+async function letGo(tx: WatchingTransaction, watch: ClientWatch | undefined): Promise<void> {
   tx.cancel();
   watch?.cancel();
   await watch?.promise.catch(() => {});

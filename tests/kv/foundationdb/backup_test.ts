@@ -24,8 +24,9 @@ function left(engine: Engine): Promise<number> {
 function mortalNode(database: ReturnType<typeof memoryDatabase>) {
   let isDead = false;
   const own: ClientDatabase = {
-    createTransaction(kind) {
-      const tx = database.createTransaction(kind);
+    ...database,
+    createTransaction() {
+      const tx = database.createTransaction();
       return {
         ...tx,
         commit: () => isDead ? Promise.reject(new ClientError(1510)) : tx.commit(),

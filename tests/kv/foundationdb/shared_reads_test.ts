@@ -19,7 +19,7 @@ async function withEngine(
   const database = Object.assign(Object.create(memory), {
     createTransaction: (): ClientTransaction => {
       opened++;
-      return memory.createTransaction("attempt");
+      return memory.createTransaction();
     },
   });
   const engine = new FoundationdbEngine({ database, host: HOST });
@@ -92,8 +92,8 @@ Deno.test("only the last user of a shared transaction cancels or releases it", a
   const calls: string[] = [];
   const client = { cancel: () => calls.push("cancel"), release: () => calls.push("release") };
   const sharing = openSharedReads({
+    ...memoryDatabase(),
     createTransaction: () => client as unknown as ClientTransaction,
-    close() {},
   });
   assert.equal(sharing.join(), undefined, "no snapshot is beginning");
   const users = await Promise.all(

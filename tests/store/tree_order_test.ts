@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { pack } from "../../../src/kv/tuple.ts";
-import { fromTreeOrder, inTreeOrder } from "../../../src/store/audit/tree_order.ts";
+import { pack } from "../../src/kv/tuple.ts";
+import { fromTreeOrder, inTreeOrder } from "../../src/store/keys.ts";
 
 const NAMES = ["", "a", "zz", "é", "\ud7ff", "\ue000", "\uffff", "\u{10000}", "\u{10ffff}"];
 const name = fc.string({

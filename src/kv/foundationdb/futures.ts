@@ -1,0 +1,67 @@
+/**
+ * Waits for what FoundationDB's client will answer. The answers to all calls of one turn are
+ * waited for together, on another thread, so this one is woken about once for all of them.
+ */
+
+import type { Address, Futures, Library } from "./native.ts";
+
+/** Threads that wait at the same time. Files are read by threads of the same pool, of 512. */
+const WAITS_MAX = 32;
+
+interface Pending {
+  readonly future: Address;
+  /** To be called when it is ready. */
+  readonly end: () => void;
+}
+
+export function openFutures({ calls, check }: Library): Futures {
+  /** Of this turn. */
+  let fresh: Pending[] = [];
+  /** What is waited for, a list for each wait. */
+  const lists = new Set<Pending[]>();
+
+  function settle<T>(future: Address, read: (future: Address) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const end = () => {
+        try {
+          check(calls.fdb_future_get_error(future));
+          resolve(read(future));
+        } catch (error) {
+          reject(error);
+        } finally {
+          calls.fdb_future_destroy(future);
+        }
+      };
+      if (fresh.length === 0) queueMicrotask(begin);
+      fresh.push({ future, end });
+    });
+  }
+
+  function begin(): void {
+    const list = fresh;
+    fresh = [];
+    if (lists.size < WAITS_MAX) {
+      waitForAll(list);
+      return;
+    }
+    const [longest] = lists;
+    longest!.push(...list);
+  }
+
+  /** Each future belongs to one wait. Only that may end it, because its thread looks at it. */
+  async function waitForAll(list: Pending[]): Promise<void> {
+    lists.add(list);
+    while (list.length > 0) {
+      // Answers come in about the order of the calls.
+      const last = list.at(-1)!.future;
+      if (calls.fdb_future_is_ready(last) === 0) await calls.untilReady(last);
+      for (const pending of list.splice(0)) {
+        if (calls.fdb_future_is_ready(pending.future) === 0) list.push(pending);
+        else pending.end();
+      }
+    }
+    lists.delete(list);
+  }
+
+  return { settle };
+}

@@ -1,0 +1,158 @@
+/**
+ * Transactions that read at the version of the last own commit instead of asking for the newest:
+ * what they save, and that nobody can tell otherwise.
+ */
+
+import assert from "node:assert/strict";
+import type { Transaction } from "../../../src/kv/engine.ts";
+import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
+import { bytes, read } from "../../contract/engine_fixture.ts";
+import { fakeHost } from "../../support/fake_host.ts";
+import { type MemoryDatabase, memoryDatabase } from "../../support/memory_foundationdb.ts";
+
+const EXPECTED = { expectsWrites: true };
+
+interface World {
+  readonly engine: FoundationdbEngine;
+  /** Another process on the same cluster. */
+  readonly other: FoundationdbEngine;
+  readonly database: MemoryDatabase;
+  readonly clock: { ms: number };
+  /** How often a version was asked for while `body` ran. */
+  asked(body: () => Promise<unknown>): Promise<number>;
+}
+
+async function withProcesses(body: (world: World) => Promise<void>): Promise<void> {
+  const database = memoryDatabase();
+  const clock = { ms: 0 };
+  const open = (seed: string) =>
+    new FoundationdbEngine({
+      database,
+      host: fakeHost(seed),
+      nowMs: () => clock.ms,
+      stallLimits: { turnMs: 5, turnsMax: 4 },
+    });
+  const [engine, other] = [open("a"), open("b")];
+  async function asked(act: () => Promise<unknown>): Promise<number> {
+    const before = database.counts.version;
+    await act();
+    return database.counts.version - before;
+  }
+  try {
+    await body({ engine, other, database, clock, asked });
+  } finally {
+    await engine.close();
+    await other.close();
+  }
+}
+
+function put(engine: FoundationdbEngine, key: string, value: string): Promise<void> {
+  return engine.transact((tx) => Promise.resolve(tx.set(bytes(key), bytes(value))));
+}
+
+/** Adds a character to a text that it reads. */
+function append(key: string, character: string): (tx: Transaction) => Promise<string> {
+  return async (tx) => {
+    const before = await tx.get(bytes(key));
+    const after = new TextDecoder().decode(before) + character;
+    tx.set(bytes(key), bytes(after));
+    return after;
+  };
+}
+
+Deno.test("a write soon after another of this process asks for no version", async () => {
+  await withProcesses(async ({ engine, clock, asked }) => {
+    await put(engine, "a", "1");
+    assert.equal(await asked(() => engine.transact(append("a", "2"), EXPECTED)), 0);
+    clock.ms += 99;
+    assert.equal(await asked(() => engine.transact(append("a", "3"), EXPECTED)), 0);
+    clock.ms += 100;
+    assert.equal(await asked(() => engine.transact(append("a", "4"), EXPECTED)), 1);
+    assert.equal(await asked(() => engine.transact(append("a", "5"))), 1, "unless it says so");
+    assert.equal(await read(engine, "a"), "12345");
+  });
+});
+
+Deno.test("the first write of a process asks for a version", async () => {
+  await withProcesses(async ({ engine, asked }) => {
+    assert.equal(await asked(() => engine.transact(append("a", "1"), EXPECTED)), 1);
+  });
+});
+
+Deno.test("what another process wrote meanwhile is read by the run that counts", async () => {
+  await withProcesses(async ({ engine, other }) => {
+    await put(engine, "a", "1");
+    await put(other, "a", "2");
+    assert.equal(await engine.transact(append("a", "3"), EXPECTED), "23");
+    assert.equal(await read(engine, "a"), "23");
+    assert.deepEqual(await engine.measure(), { conflicts: 0 }, "nobody lost against anybody");
+  });
+});
+
+Deno.test("a run that writes nothing, throws, or reads without guard is repeated at the newest", async () => {
+  await withProcesses(async ({ engine, other }) => {
+    await put(engine, "a", "old");
+    await put(other, "a", "new");
+    const seen: string[] = [];
+    const look = async (get: Transaction["get"]) => {
+      const value = new TextDecoder().decode(await get(bytes("a")));
+      seen.push(value);
+      return value;
+    };
+    assert.equal(await engine.transact((tx) => look(tx.get.bind(tx)), EXPECTED), "new");
+    await assert.rejects(
+      engine.transact(async (tx) => {
+        tx.set(bytes("b"), bytes("never"));
+        throw new Error(await look(tx.get.bind(tx)));
+      }, EXPECTED),
+      { message: "new" },
+    );
+    const unguarded = await engine.transact(async (tx) => {
+      tx.set(bytes("b"), bytes("x"));
+      return await look(tx.unguarded.get);
+    }, EXPECTED);
+    assert.equal(unguarded, "new");
+    assert.deepEqual(seen, ["old", "new", "old", "new", "old", "new"]);
+    assert.equal(await read(engine, "b"), "x");
+  });
+});
+
+Deno.test("a version that the cluster has lost is no failure", async () => {
+  await withProcesses(async ({ engine, database, clock }) => {
+    await put(engine, "a", "1");
+    let reads = 0;
+    database.plan = (call) => call === "read" && reads++ === 0 ? { code: 1007 } : undefined;
+    assert.equal(await engine.transact(append("a", "2"), EXPECTED), "12");
+    let commits = 0;
+    database.plan = (call) => call === "commit" && commits++ === 0 ? { code: 1007 } : undefined;
+    assert.equal(await engine.transact(append("a", "3"), EXPECTED), "123");
+    assert.equal(clock.ms, 0);
+  });
+});
+
+// A second run would wait as long again.
+Deno.test("a cluster that does not answer is told of after one run", async () => {
+  for (const kind of ["read", "commit"] as const) {
+    await withProcesses(async ({ engine, database }) => {
+      await put(engine, "a", "1");
+      database.plan = (call) => call === kind ? { hangs: true } : undefined;
+      let runs = 0;
+      const transacted = engine.transact((tx) => (runs++, append("a", "2")(tx)), EXPECTED);
+      await assert.rejects(transacted, { name: "EngineUnavailable" });
+      assert.equal(runs, 1);
+    });
+  }
+});
+
+for (const landed of [true, false]) {
+  Deno.test(`a commit whose reply is lost counts once (landed: ${landed})`, async () => {
+    await withProcesses(async ({ engine, database }) => {
+      await put(engine, "a", "1");
+      let commits = 0;
+      database.plan = (call) =>
+        call === "commit" && commits++ === 0 ? { code: 1021, landed } : undefined;
+      assert.equal(await engine.transact(append("a", "2"), EXPECTED), "12");
+      assert.equal(await read(engine, "a"), "12");
+    });
+  });
+}

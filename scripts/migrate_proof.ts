@@ -124,23 +124,38 @@ interface Timed {
   readonly code: number;
   readonly stdout: string;
   readonly seconds: number;
+  readonly peakMib: number;
 }
+
+const LOOK_MS = 100;
 
 async function daybook(args: readonly string[], env: Record<string, string>): Promise<Timed> {
   const beganMs = performance.now();
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+  const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "-q", "main.ts", ...args],
     cwd: ROOT,
     env: { NO_COLOR: "1", ...env },
-  }).output();
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  let peakMib = 0;
+  const timer = setInterval(() => peakMib = peakMemory(child.pid) ?? peakMib, LOOK_MS);
+  const { code, stdout, stderr } = await child.output();
+  clearInterval(timer);
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   if (code !== 0) throw new Error(`${args.join(" ")}: ${text(stdout)}${text(stderr)}`);
-  return { code, stdout: text(stdout), seconds: (performance.now() - beganMs) / 1000 };
+  const seconds = (performance.now() - beganMs) / 1000;
+  return { code, stdout: text(stdout), seconds, peakMib };
 }
 
-function peakMemory(pid: number): number {
-  const found = /VmHWM:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`));
-  return Math.round(Number(found?.[1] ?? 0) / 1024);
+/** MiB; undefined if the process has ended. */
+function peakMemory(pid: number): number | undefined {
+  try {
+    const [, size] = /VmHWM:\s+(\d+)/.exec(Deno.readTextFileSync(`/proc/${pid}/status`)) ?? [];
+    return size === undefined ? undefined : Math.round(Number(size) / 1024);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Seconds of processor time that a process and its threads have taken. */
@@ -220,7 +235,7 @@ async function prove({ peer: name, events, cache }: Options, folder: string): Pr
       env,
     );
     const { counts } = JSON.parse(planned.stdout);
-    tell({ plan_s: planned.seconds, counts });
+    tell({ plan_s: planned.seconds, peak_mib: planned.peakMib, counts });
     await daybook(["deploy", `${folder}/spec.json`], env);
     const map = ["--map", `${folder}/map.json`, "--json"];
     const before = processorSeconds(server.pid);
@@ -230,6 +245,7 @@ async function prove({ peer: name, events, cache }: Options, folder: string): Pr
     const isEqual = JSON.stringify(result.counts) === JSON.stringify(counts);
     const perSecond = Math.round(result.stored / result.ms * 1000);
     tell({ run_ms: result.ms, events_per_second: perSecond, stored: result.stored, isEqual });
+    tell({ run_peak_mib: ran.peakMib });
     const server_peak_mib = peakMemory(server.pid);
     tell({ server_cpu_s, server_peak_mib, load: Deno.loadavg()[0] });
     lap();

@@ -31,6 +31,33 @@ function textsOf({ data }: any): string[] {
   return data.map(({ event, raw }: any) => (event ?? JSON.parse(raw)).data.text);
 }
 
+Deno.test("a page may have CloudEvents, each of the event with the same cursor, id and hash", () =>
+  withFeedServer(async (world) => {
+    const { tenants: { test } } = world;
+    await world.note("a", "bb");
+    const page = await bodyOf(world, "");
+    const { data, ...rest } = await bodyOf(world, "?format=cloudevents");
+    assert.deepEqual(rest, { ok: true, next: page.next, up_to_date: true });
+    for (const [index, { cursor, id, hash, event }] of page.data.entries()) {
+      const { cloudevent, ...entry } = data[index];
+      assert.deepEqual(entry, { cursor, id, hash });
+      assert.deepEqual(cloudevent, {
+        specversion: "1.0",
+        id: `${event.key}/${Number(id)}`,
+        source: `/instances/${test.instanceId}/test`,
+        type: `order.${event.type}`,
+        subject: event.key,
+        time: new Date(event.metadata.timestamp * 1000).toISOString(),
+        datacontenttype: "application/json",
+        streamindex: Number(id),
+        chainhash: hash,
+        actor: `${event.metadata.actor.type}:${event.metadata.actor.id}`,
+        data: event.data,
+      });
+    }
+    assert.deepEqual(await bodyOf(world, "?format=daybook"), page);
+  }));
+
 Deno.test("a page has the events of the listing, cursors that sort, and where to go on", () =>
   withFeedServer(async (world) => {
     const { service, tenants: { test } } = world;
@@ -115,7 +142,8 @@ Deno.test("what is out of range, unknown or malformed is 400 and says where", ()
       limit: ["limit=0", "limit=1001", "limit=x", "limit=-1", "limit=1.5", "limit="],
       wait: ["wait=0", "wait=31", "wait=x", "live=long-poll&wait=31"],
       live: ["live=yes", "live=", "live=SSE"],
-      raw: ["raw=maybe"],
+      raw: ["raw=maybe", "raw=true&format=cloudevents"],
+      format: ["format=xml", "format="],
       types: [
         "types=nothing",
         "types=order.nothing",

@@ -5,6 +5,9 @@ import { changesOf, type Mutation } from "./mutation.ts";
 const CONTRACT = "tests/contract/sqlite_test.ts";
 const CONFLICTS = "tests/kv/transaction/conflict_log_test.ts";
 const EXACTLY_ONCE = "tests/kv/foundationdb/exactly_once_test.ts";
+const BEHIND = "tests/kv/foundationdb/behind_test.ts";
+const FUTURES = "tests/kv/foundationdb/futures_test.ts";
+const LEASES = "tests/features/base/share_work_test.ts";
 const RECENT = "tests/kv/sqlite/recent_values_test.ts";
 const WATCHES = "tests/kv/watches_test.ts";
 const UPGRADE = "tests/kv/sqlite/upgrade_store_test.ts";
@@ -110,6 +113,79 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "a value of any size may be set at a stamp",
       "checkValue(value);\n    this.buffer.stamped",
       "this.buffer.stamped",
+    ],
+  ]),
+  ...changesOf("src/kv/foundationdb/engine.ts", BEHIND, [
+    [
+      "what a body wrote at an old version before it threw is committed",
+      'if (tx.behind !== undefined && tx.failure === undefined) return { kind: "behind" };',
+      "if (tx.behind !== undefined) { tx.end(); value = undefined!; } else",
+    ],
+    [
+      "a run that wrote nothing at an old version counts",
+      'if (tx.behind !== undefined && !tx.isProvenByCommit) return { kind: "behind" };\n',
+      "",
+    ],
+    [
+      "a version of any age is read at",
+      "return this.#home.nowMs() - atMs < behindMsMax ? version : undefined;",
+      "return atMs > 0 - Infinity ? version : undefined;",
+    ],
+    [
+      "every run of a call may read at an old version",
+      "      call.mayBeBehind = false;\n",
+      "",
+    ],
+  ]),
+  ...changesOf("src/kv/foundationdb/transaction.ts", BEHIND, [
+    [
+      "a commit proves reads without a guard",
+      "return this.hasWrites && !this.#hasLooked;",
+      "return this.hasWrites;",
+    ],
+  ]),
+  ...changesOf("src/kv/foundationdb/futures.ts", FUTURES, [
+    [
+      "a thread waits for each turn, however many there are",
+      "if (lists.size < WAITS_MAX) {",
+      "if (lists.size < Infinity) {",
+    ],
+    [
+      "a future is destroyed when another of its turn is ready",
+      "if (calls.fdb_future_is_ready(pending.future) === 0) list.push(pending);",
+      "if (pending === undefined) list.push(pending);",
+    ],
+    ["a future that was read stays in memory", "calls.fdb_future_destroy(future);", ""],
+  ]),
+  ...changesOf("src/domain/fairness/lease.ts", "tests/domain/fairness/lease_test.ts", [
+    [
+      "time without a look counts as silence of the others",
+      "const lookMs = Math.min(passedMs, LOOK_MS_MAX);",
+      "const lookMs = passedMs;",
+    ],
+  ]),
+  ...changesOf("src/features/base/share_work.ts", LEASES, [
+    [
+      "a lease is used for as long as nobody takes it",
+      "return !isReleased && host.monotonicMs() < renewedMs + LEASE_LIFETIME_MS;",
+      "return !isReleased && renewedMs > -Infinity;",
+    ],
+    [
+      "leases are kept that were read without a guard",
+      "const leases = await readLeases(tx, queue);",
+      "const leases = await readLeases(tx.unguarded, queue);",
+    ],
+    [
+      "what was announced counts from the commit, not from before it",
+      "    renewedMs = beganMs;\n",
+      "    renewedMs = host.monotonicMs();\n",
+    ],
+  ]),
+  ...changesOf("src/store/leases.ts", "tests/store/leases_test.ts", [
+    [
+      "a lease is taken although its owner announces itself meanwhile",
+      "await tx.get(deploymentKeys.worker(before.owner));",
+      "await tx.unguarded.get(deploymentKeys.worker(before.owner));",
     ],
   ]),
   ...changesOf("src/kv/foundationdb/exactly_once.ts", EXACTLY_ONCE, [

@@ -1,11 +1,13 @@
 /** What is done to the nodes and to the cluster while clients write. */
 
+import { LEASE_SILENCE_MS } from "../../src/domain/fairness/lease.ts";
 import type { Random } from "../crash/random.ts";
 import type { ClusterProcess } from "../support/cluster_process.ts";
 import { type Node, pause, probe, untilReady } from "./node.ts";
 
 export type FaultKind =
   | "node killed"
+  | "node held still"
   | "cluster killed"
   | "cluster held still briefly"
   | "cluster held still long";
@@ -13,6 +15,7 @@ export type FaultKind =
 export const FAULT_KINDS: readonly FaultKind[] = [
   "cluster held still long",
   "node killed",
+  "node held still",
   "cluster killed",
   "cluster held still briefly",
 ];
@@ -38,6 +41,8 @@ export interface FaultReport {
 const HELD_LONG_MS = 6_000;
 const HELD_BRIEFLY_MS = 1_500;
 const HELD_SPREAD_MS = 2_500;
+/** Others then have its leases before it goes on. */
+const NODE_HELD_MS = LEASE_SILENCE_MS + 1_500;
 /** Nodes must use a recovered cluster again within this time, without a restart. */
 const RECOVERY_MS_MAX = 20_000;
 const PROBE_PAUSE_MS = 300;
@@ -47,6 +52,7 @@ const LIVE_MS_MAX = 2_000;
 
 export async function inject(kind: FaultKind, context: FaultContext): Promise<FaultReport> {
   if (kind === "node killed") return await killNode(context);
+  if (kind === "node held still") return await holdNode(context);
   const { cluster, random, clusterDownMs } = context;
   if (kind === "cluster killed") {
     return await leave(context, () => cluster.kill(), clusterDownMs, () => cluster.restart());
@@ -64,6 +70,15 @@ async function killNode({ nodes, random }: FaultContext): Promise<FaultReport> {
   const downMs = performance.now() - startedAt;
   await node.restart();
   return { awayMs: downMs, recoveryMs: node.server.startMs, faults: [] };
+}
+
+async function holdNode({ nodes, random }: FaultContext): Promise<FaultReport> {
+  const node = random.pick(nodes);
+  const awayMs = NODE_HELD_MS + random.below(HELD_SPREAD_MS);
+  await node.holdStill(awayMs);
+  const waited = await untilReady(node, RECOVERY_MS_MAX);
+  const faults = waited === undefined ? [`${node.name} is not ready again`] : [];
+  return { awayMs, recoveryMs: waited ?? 0, faults };
 }
 
 async function leave(

@@ -22,6 +22,10 @@ export interface Node {
   kill(): Promise<void>;
   /** Starts a new process on the same store; resolves when it is ready. */
   restart(): Promise<void>;
+  /** Sends SIGSTOP, and SIGCONT after so many milliseconds. */
+  holdStill(milliseconds: number): Promise<void>;
+  /** How long it was held still until now, in milliseconds. */
+  heldMs(): number;
 }
 
 export interface Probe {
@@ -43,6 +47,9 @@ export async function startNode(
   let api = connectApi(server);
   let isUp = true;
   let lives = 1;
+  let heldMs = 0;
+  let heldSinceMs: number | undefined;
+  const heldNow = () => heldSinceMs === undefined ? 0 : performance.now() - heldSinceMs;
   return {
     name,
     get isUp() {
@@ -68,6 +75,15 @@ export async function startNode(
       lives++;
       isUp = true;
     },
+    async holdStill(milliseconds) {
+      heldSinceMs = performance.now();
+      Deno.kill(server.pid, "SIGSTOP");
+      await pause(milliseconds);
+      Deno.kill(server.pid, "SIGCONT");
+      heldMs += heldNow();
+      heldSinceMs = undefined;
+    },
+    heldMs: () => heldMs + heldNow(),
   };
 }
 

@@ -1,7 +1,8 @@
 /**
- * Two server processes on one cluster, under load and through faults. Nodes are killed, the
- * cluster is killed and restarted, or suspended. After each fault the load continues, then
- * everything is compared with the journal. One seed fixes what is sent and when faults occur.
+ * Two server processes on one cluster, under load and through faults. Nodes are killed or
+ * suspended, the cluster is killed and restarted, or suspended. After each fault the load
+ * continues, then everything is compared with the journal. One seed fixes what is sent and when
+ * faults occur.
  */
 
 import { FINAL_CHECKS, STANDARD_CHECKS } from "../crash/checks.ts";

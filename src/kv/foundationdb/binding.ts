@@ -9,14 +9,15 @@
  * What is wrong with the cluster file is said plainly before the package reads it.
  */
 
-import type { Bytes, Engine } from "../engine.ts";
+import type { Bytes, Engine, Transaction } from "../engine.ts";
 import type { ClientDatabase } from "./client.ts";
 import type { BackupPace } from "./backup.ts";
-import { restoringKey } from "./changes.ts";
+import { formatKey, restoringKey } from "./changes.ts";
 import { type EngineHost, FoundationdbEngine } from "./engine.ts";
 import { openFutures } from "./futures.ts";
 import { createNativeTransaction, openLibrary } from "./native.ts";
 import { type RestoreParts, restorePieces } from "./pieces.ts";
+import { viewOf } from "../slab.ts";
 
 export interface FoundationdbOptions {
   /** Undefined for FoundationDB's own default. */
@@ -32,6 +33,11 @@ type Database = ReturnType<Package["open"]>;
 
 /** The newest API version that the package knows; any client library from 7.2 on speaks it. */
 const apiVersion = 720;
+/**
+ * What builds store in a cluster. It grows when an earlier build must not write there any more.
+ * 8: leases have no ends; what earlier builds stored is read as it is.
+ */
+const storeFormat = 8;
 const prefixBytesMax = 4;
 /** Long enough for a cluster that is being started at the same time. */
 const openMsMax = 10_000;
@@ -44,11 +50,27 @@ let openDatabases = 0;
  */
 export async function openFoundationdbEngine(options: FoundationdbOptions): Promise<Engine> {
   const engine = await openReached(options);
-  if (await engine.snapshot((tx) => tx.get(restoringKey)) === undefined) return engine;
+  const refusal = await engine.transact(enterStore);
+  if (refusal === undefined) return engine;
   await engine.close();
-  throw new Error(
-    "A restore into this cluster is running, or was cut off: run `daybook restore` again",
-  );
+  throw new Error(refusal);
+}
+
+/** Notes the format. Returns why this build must not use the store, if so. */
+export async function enterStore(tx: Transaction): Promise<string | undefined> {
+  if (await tx.get(restoringKey) !== undefined) {
+    return "A restore into this cluster is running, or was cut off: run `daybook restore` again";
+  }
+  const stored = await tx.get(formatKey);
+  const format = stored === undefined ? 0 : viewOf(stored).getUint32(0, true);
+  if (format > storeFormat) {
+    return `This cluster has format ${format}. This build knows formats up to ${storeFormat}: ` +
+      "install the newer build on this node too";
+  }
+  if (format === storeFormat) return undefined;
+  const bytes = new Uint8Array(4);
+  viewOf(bytes).setUint32(0, storeFormat, true);
+  tx.set(formatKey, bytes);
 }
 
 /**

@@ -60,6 +60,8 @@ export const apartPrefix = ownKey(4);
 export const backupSpace: KeyRange = { begin: flagKey, end: ownKey(5) };
 /** A restore into this store is not complete. */
 export const restoringKey = ownKey(6);
+/** The newest format that a build has brought this store to: 4 bytes, little-endian. */
+export const formatKey = ownKey(7);
 
 /** Below the largest value, with room for what surrounds it. */
 const partBytesMax = 90_000;

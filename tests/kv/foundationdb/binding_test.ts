@@ -12,7 +12,12 @@ import {
   EngineUnavailable,
   type Transaction,
 } from "../../../src/kv/engine.ts";
-import { findClusterFile, openFoundationdbEngine } from "../../../src/kv/foundationdb/binding.ts";
+import {
+  enterStore,
+  findClusterFile,
+  openFoundationdbEngine,
+} from "../../../src/kv/foundationdb/binding.ts";
+import { formatKey, restoringKey } from "../../../src/kv/foundationdb/changes.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
 import { bytes, counter, read, write } from "../../contract/engine_fixture.ts";
 import { fakeHost } from "../../support/fake_host.ts";
@@ -434,4 +439,24 @@ Deno.test("findClusterFile() takes all forms that FoundationDB takes", async () 
 
 Deno.test("findClusterFile() names the places where it looked", async () => {
   await assert.rejects(findClusterFile("/not/there"), /at \/not\/there\. Set FDB_CLUSTER_FILE/);
+});
+
+Deno.test("a store notes the format of the newest build, and refuses earlier ones", async () => {
+  await inWorld(undefined, async ({ engine }) => {
+    const enter = () => engine.transact(enterStore);
+    assert.equal(await enter(), undefined);
+    assert.equal(await enter(), undefined, "again");
+    await engine.transact((tx) => Promise.resolve(tx.set(formatKey, Uint8Array.of(9, 1, 0, 0))));
+    assert.match(
+      (await enter())!,
+      /^This cluster has format 265\. This build knows formats up to 8:/,
+    );
+  });
+});
+
+Deno.test("a store into which a restore was cut off is refused", async () => {
+  await inWorld(undefined, async ({ engine }) => {
+    await engine.transact((tx) => Promise.resolve(tx.set(restoringKey, Uint8Array.of(1))));
+    assert.match((await engine.transact(enterStore))!, /^A restore into this cluster is running/);
+  });
 });

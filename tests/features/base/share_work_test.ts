@@ -14,6 +14,7 @@ import {
   LEASE_SILENCE_MS,
 } from "../../../src/domain/fairness/lease.ts";
 import { QUEUE_NAMES, QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { pack, rangeOf, unpack } from "../../../src/kv/tuple.ts";
 import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
@@ -204,6 +205,59 @@ Deno.test("a process that was stopped for long comes back to what is left for it
     await checkEffects(engine);
     await look(stopped);
     assert.equal(stopped.seen.length, 0, "it takes nothing from one that works");
+  });
+});
+
+/** A sharer; `between` runs once, behind the reads of its next renewal and before its commit. */
+function startInterrupted(engine: Engine, between: () => Promise<void>) {
+  const host = fakeHost("interrupted");
+  let isNext = false;
+  const interrupted = wrapEngine(engine, {
+    transact: (body, options) =>
+      engine.transact(async (tx) => {
+        const value = await body(tx);
+        if (isNext) {
+          isNext = false;
+          await between();
+        }
+        return value;
+      }, options),
+  });
+  const share = shareWork(interrupted, host);
+  return { share, host, interruptNext: () => void (isNext = true) };
+}
+
+Deno.test("what is taken while an owner renews is not the owner's any more", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const other = startSharer(engine, 1, 0);
+    const late = startInterrupted(engine, () => look(other));
+    // So that it gives up nothing, which it would look at again.
+    for (const queue of QUEUE_NAMES) late.share.keepWhileBusy(queue, () => true);
+    await late.share.renew();
+    for (let passedMs = 0; passedMs < LEASE_SILENCE_MS; passedMs += LEASE_RENEWAL_MS) {
+      await look(other);
+      other.host.timeMs += LEASE_RENEWAL_MS;
+    }
+    assert.equal(other.seen.length, 0, "one look more, and it has all");
+    late.host.timeMs += LEASE_SILENCE_MS;
+    late.interruptNext();
+    await late.share.renew();
+    assert.equal(other.seen.length, SHARDS);
+    assert.ok([...late.share.count().values()].every((count) => count === 0));
+  });
+});
+
+Deno.test("an owner's time runs from before its announcement, however long that takes", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const slow = startInterrupted(engine, () => {
+      slow.host.timeMs += LEASE_LIFETIME_MS - 1;
+      return Promise.resolve();
+    });
+    slow.interruptNext();
+    await slow.share.renew();
+    assert.equal(slow.share.count().get("sweep"), 1);
+    slow.host.timeMs += 1;
+    assert.equal(slow.share.count().get("sweep"), 0);
   });
 });
 

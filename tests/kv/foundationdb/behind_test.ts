@@ -117,6 +117,18 @@ Deno.test("a run that writes nothing, throws, or reads without guard is repeated
   });
 });
 
+Deno.test("what a body wrote before it threw is not there", async () => {
+  await withProcesses(async ({ engine }) => {
+    await put(engine, "a", "1");
+    const transacted = engine.transact((tx) => {
+      tx.set(bytes("a"), bytes("2"));
+      return Promise.reject(new Error("no"));
+    }, EXPECTED);
+    await assert.rejects(transacted, { message: "no" });
+    assert.equal(await read(engine, "a"), "1");
+  });
+});
+
 Deno.test("a version that the cluster has lost is no failure", async () => {
   await withProcesses(async ({ engine, database, clock }) => {
     await put(engine, "a", "1");

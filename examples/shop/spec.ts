@@ -44,6 +44,11 @@ export const spec = defineSpec({
             additionalProperties: false,
           },
           handler: { decrement: { target: "stock", by: "$.data.quantity" } },
+          // However many buy at once, no more is sold than there is.
+          guards: [{
+            require: { gte: ["@.stock", "$.data.quantity"] },
+            message: "Not that many are left",
+          }],
         },
       },
     },

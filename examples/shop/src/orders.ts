@@ -8,9 +8,7 @@ import type { Shop } from "../spec.ts";
 
 type Aggregates = Shop["aggregates"];
 export type Order = Aggregates["order"]["state"];
-export type Product = Aggregates["product"]["state"];
 type OrderEvents = NewEvent<Aggregates["order"]["events"]>[];
-type ProductEvents = NewEvent<Aggregates["product"]["events"]>[];
 
 /** Says why something may not be done, in words for a customer. */
 export class ShopError extends Error {
@@ -41,12 +39,6 @@ export function cancel(order: Order, reason: string): OrderEvents {
   if (order.status === "cancelled") return [];
   mustBeOpen(order);
   return [{ type: "was_cancelled", data: { reason } }];
-}
-
-export function sell(product: Product, quantity: number): ProductEvents {
-  const { name = "this product", stock = 0 } = product;
-  if (stock < quantity) throw new ShopError(`Only ${stock} of ${name} are left`);
-  return [{ type: "was_sold", data: { quantity } }];
 }
 
 function mustBeOpen({ status }: Order): void {

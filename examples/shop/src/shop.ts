@@ -1,14 +1,15 @@
 /**
  * What the shop does, each as one write. Whoever comes second in a race decides again on the new
- * state, so nothing is sold twice, and an answer that is lost on the way is asked for again.
+ * state, and the guard of the spec lets nothing be sold twice. An answer that is lost on the way is
+ * asked for again.
  */
 
 import { type Client, createClient } from "@daybook/client";
 import type { Shop } from "../spec.ts";
-import { addLine, cancel, pay, place, sell } from "./orders.ts";
+import { addLine, cancel, pay, place } from "./orders.ts";
 
 const CUSTOMER = { type: "customer", id: "global" } as const;
-/** How often a purchase is tried again when others buy the same at the same time. */
+/** How often a purchase is tried again when its order changes at the same time. */
 const PURCHASE_TRIES = 20;
 
 export function openShop(options: { readonly url: string; readonly key: string }) {
@@ -29,28 +30,25 @@ export function shopOf(db: Client<Shop>) {
     cancel: (order: string, reason: string) =>
       db.order(order).update((state) => cancel(state, reason)).orThrow(),
 
-    /** Pays an order and takes what is in it out of stock: all of it, or nothing. */
+    /**
+     * Pays an order and takes what is in it out of stock: all of it, or nothing. The guard of
+     * `was_sold` sees to it that the stock suffices. Only a change of the order itself, which would
+     * be another purchase, makes it decide again.
+     */
     async buy(order: string, amount: number) {
       for (let tries = 1;; tries++) {
         const { data, metadata } = await db.order(order).get().orThrow();
-        const targets = [{
-          aggregate_type: "order" as const,
-          id: order,
-          events: pay(data, amount),
-          previous_length: metadata.length,
-        }];
-        const sold = await Promise.all(
-          piecesOf(data.lines ?? []).map(async ([id, quantity]) => {
-            const product = await db.product(id).get().orThrow();
-            return {
-              aggregate_type: "product" as const,
-              id,
-              events: sell(product.data, quantity),
-              previous_length: product.metadata.length,
-            };
-          }),
-        );
-        const written = db.$atomic([...targets, ...sold]);
+        const written = db.$atomic([
+          {
+            aggregate_type: "order",
+            id: order,
+            events: pay(data, amount),
+            previous_length: metadata.length,
+          },
+          ...piecesOf(data.lines ?? []).map(([id, quantity]) =>
+            db.product(id).was_sold.event({ quantity })
+          ),
+        ]);
         const answer = await written;
         const isRace = !answer.ok && answer.error_type === "occ_conflict";
         if (!isRace || tries === PURCHASE_TRIES) return await written.orThrow();

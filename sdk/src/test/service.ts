@@ -6,6 +6,7 @@
 import type { PartyReference, StoredEvent } from "../../../src/domain/event.ts";
 import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
+import { guardHolds } from "../../../src/domain/handler/guard.ts";
 import { encodeState } from "../../../src/domain/handler/state_text.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Refusal } from "../../../src/domain/refusal.ts";
@@ -103,11 +104,34 @@ export function openStream(
       const checked = events.map(check);
       const at = checked.findIndex((one) => "kind" in one);
       if (at !== -1) return refusalOf(checked[at] as Refusal, events[at]!);
-      stored.push(...checked as StoredEvent[]);
+      for (const [at, event] of (checked as StoredEvent[]).entries()) {
+        const refusal = failedGuard(type, stored, event);
+        if (refusal !== undefined) {
+          stored.length -= at;
+          return refusalOf(refusal, events[at]!);
+        }
+        stored.push(event);
+      }
       return undefined;
     },
     state: () => stateOf(type, stored),
   };
+}
+
+/** Guards that look at other aggregates are not judged: a scenario has one. */
+function failedGuard(
+  type: CompiledAggregateType,
+  before: readonly StoredEvent[],
+  event: StoredEvent,
+): Refusal | undefined {
+  for (const [number, guard] of (type.guarded?.get(event.type) ?? []).entries()) {
+    if (guard.others.length > 0) continue;
+    const guarded = { state: stateOf(type, before), event };
+    if (guardHolds(guard, guarded, [], newFoldBudget())) continue;
+    const { message } = guard;
+    return { kind: "guard_failed", message, guard: number, eventType: event.type };
+  }
+  return undefined;
 }
 
 function refusalOf(refusal: Refusal, event: PlainEvent): ServiceRefusal {

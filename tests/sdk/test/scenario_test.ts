@@ -229,3 +229,24 @@ Deno.test(`scenarios have the state of each of ${cases.length} golden cases of h
     assert.deepEqual(given.state, expect, name);
   }
 });
+
+Deno.test("guards refuse what is decided, each event on the state with those before it", () => {
+  const guards = [{ require: { gt: ["@.left", 0] }, message: "None is left" }];
+  const { seat } = testSpec({
+    agent_types: ["user"],
+    aggregate_types: {
+      seat: {
+        events: {
+          was_added: { schema: true, handler: { increment: { target: "left" } } },
+          was_taken: { schema: true, handler: { decrement: { target: "left" } }, guards },
+        },
+      },
+    },
+  });
+  const [added, taken] = ["was_added", "was_taken"].map((type) => ({ type, data: {} }));
+  seat!.given([added!]).when(() => [taken!]).thenState({ left: 0 });
+  seat!.given([added!]).when(() => [taken!, taken!]).thenRefused("None is left");
+  seat!.given([]).when(() => [taken!]).thenRefused("guard_failed");
+  const failure = failureOf(() => seat!.given([taken!]));
+  assert.match(failure.message, /would refuse a given event/);
+});

@@ -236,3 +236,15 @@ test("A key sees that the page is for operators", async (console) => {
   await console.go("/workbench");
   await page.getByRole("heading", { name: "For operators" }).waitFor();
 }, { as: "writer" });
+
+test("Edited guards say which of the newest events of a stream they would refuse", async (console) => {
+  const { page } = console;
+  await console.go(`/workbench/order/was_declined?stream=${ORDERS.declined}`);
+  await page.getByText("No guard would fail for the 1 of was_declined").waitFor();
+  const editor = page.getByLabel("Guards of order.was_declined");
+  await editor.fill('[{"require": {"exists": "@.never"}, "message": "It never was"}]');
+  await page.getByText("1 of 1 of was_declined").waitFor();
+  await page.getByText("It never was").last().waitFor();
+  await editor.fill('[{"require": {"exsts": "@.never"}, "message": "It never was"}]');
+  await page.getByText('There is no predicate "exsts"').waitFor();
+});

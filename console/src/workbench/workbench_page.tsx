@@ -7,6 +7,7 @@ import { connection } from "../shell/connection.ts";
 import { useLoaded } from "../shell/loaded.ts";
 import { goTo, hrefOf, place, setQuery } from "../shell/router.ts";
 import { callsOf } from "../shell/settled.ts";
+import { GuardBench } from "./guard_bench.tsx";
 import { HandlerBench } from "./handler_bench.tsx";
 import { keptHandlers } from "./kept_handlers.ts";
 import { SchemaDraft } from "./schema_draft.tsx";
@@ -79,6 +80,15 @@ function Chosen({ spec }: { spec: unknown }) {
         event={event}
         aggregateType={own(types, type)}
         handler={membersOf(events, event).handler}
+        stream={stream}
+        spec={spec}
+      />
+      <GuardBench
+        key={`guards of ${type}.${event}`}
+        type={type}
+        event={event}
+        aggregateType={own(types, type)}
+        guards={membersOf(events, event).guards}
         stream={stream}
         spec={spec}
       />

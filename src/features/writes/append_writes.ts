@@ -99,6 +99,7 @@ export async function appendWrites(
   const isConditional = writes.some(({ conditions }) => conditions !== undefined);
   assert(!isConditional || openConditions !== undefined, "somebody judges what has conditions");
   const conditions = isConditional ? openConditions!(tx, opened) : undefined;
+  if (writes.length > 1) conditions?.begin(writes);
   const long = turns === undefined ? [] : longAppends(writes, streams);
   for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
   const outcomes: Outcome<Written>[] = [];

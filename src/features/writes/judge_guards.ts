@@ -48,6 +48,11 @@ export interface ConditionScene {
    * @throws {StatesNeeded}
    */
   judge(write: PreparedWrite): Promise<Outcome<never> | "later" | undefined>;
+  /**
+   * Begins to read what the guards of these writes will look at, as far as the events tell: on a
+   * networked store each read waits for a round trip.
+   */
+  begin(writes: readonly PreparedWrite[]): void;
   /** Caches the states as the transaction leaves them, once it has committed. */
   keep(): void;
 }
@@ -92,6 +97,30 @@ export function openConditions(
   const pieces = openPieces(start.tools.host);
   let spent = 0;
   let judged = 0;
+
+  function begin(writes: readonly PreparedWrite[]): void {
+    for (const { targets, conditions } of writes) {
+      const [target] = targets;
+      const [event] = target!.events;
+      if (conditions === undefined || !conditions.isGuarded) continue;
+      const { aggregateTypes, singletons } = conditions.spec;
+      const guards = aggregateTypes.get(target!.aggregateType)!.guarded?.get(event!.type) ?? [];
+      if (guards.every(({ others }) => others.length === 0)) continue;
+      const guarded = { state: {}, event: live.decode(target!.key, event!.raw) };
+      // Whatever fails here fails again where it is judged.
+      try {
+        for (const guard of guards) {
+          const others = othersOf(guard, guarded, singletons, newBudget(PIECE_UNITS)) ?? [];
+          for (const { key, aggregateType } of others) {
+            const finding = live.find(key, aggregateTypes.get(aggregateType)!);
+            if (finding instanceof Promise) finding.catch(() => {});
+          }
+        }
+      } catch (error) {
+        if (!(error instanceof BudgetSpent || error instanceof StatesNeeded)) throw error;
+      }
+    }
+  }
 
   async function judge(write: PreparedWrite): Promise<Outcome<never> | "later" | undefined> {
     if (spent > TRANSACTION_UNITS_MAX && judged > 0) return "later";
@@ -243,7 +272,7 @@ export function openConditions(
     return accept(reached.state);
   }
 
-  return { judge, keep: live.keep };
+  return { begin, judge, keep: live.keep };
 }
 
 const NO_OTHERS: Outcome<JsonObject[]> = { ok: true, value: [] };

@@ -96,7 +96,7 @@ export function openLiveStates(
   }
 
   function decode(key: StreamKey, raw: string): StoredEvent {
-    const event = decodeEvent(raw);
+    const event = takeDecoded(key, raw);
     decoded.set(key, { raw, event });
     return event;
   }

@@ -321,11 +321,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "its cases are data, and run through whole writes",
   },
   {
-    place: "src/features/writes/answer_ledger.ts",
-    test: "tests/features/writes/idempotent_write_test.ts",
-    reason: "the answers of keyed writes",
-  },
-  {
     place: "src/features/writes/judge_scene.ts",
     test: "tests/features/writes/judge_writes_test.ts",
     reason: "one verdict; the writes that race for it are what is to be shown",

@@ -72,7 +72,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     name: "a reused key with another body is replayed",
-    path: "src/features/writes/answer_ledger.ts",
+    path: "src/store/streams/idempotency.ts",
     find: `if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });`,
     put: `if (answer.kind === "mismatch") return undefined;`,
     suite: "tests/end_to_end/idempotency_test.ts",

@@ -36,7 +36,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "return (await answerRefused(tenant, request, nowMs), prepared);",
     ],
   ]),
-  ...changesOf("src/features/writes/answer_ledger.ts", IDEMPOTENT, [
+  ...changesOf("src/store/streams/idempotency.ts", IDEMPOTENT, [
     [
       "a replay does not start the day of its key anew",
       "touchLedger(tx, tenant, { key: idempotency.key, entry }, now);\n",

@@ -114,6 +114,17 @@ async function place(server: ServerProcess, number: number): Promise<void> {
   assert.equal(answer.status, 201, JSON.stringify(answer.body));
 }
 
+/** Stores more than the sockets between a server and a client take in that nobody reads. */
+async function storeLargeEvents(server: ServerProcess): Promise<void> {
+  const { aggregate_types, agent_types } = specFor("");
+  await deploy(server, { aggregate_types, agent_types });
+  const body = { data: { text: "x".repeat(95_000) }, metadata: ACTOR };
+  await Promise.all(Array.from({ length: 250 }, async () => {
+    const path = `/order/${crypto.randomUUID()}/was_placed`;
+    assert.equal((await call(server, "POST", path, { body })).status, 201);
+  }));
+}
+
 /** Erases a stream. Returns whether that is done, here and on servers restored from this one. */
 async function erase(server: ServerProcess, key: string) {
   const { operator_token: token } = server.credentials;
@@ -359,6 +370,7 @@ Deno.test("only an operator of the whole deployment takes a backup, and one at a
     assert.equal(refused.status, 403);
     await refused.body?.cancel();
 
+    await storeLargeEvents(server);
     const first = await take(operator_token);
     assert.equal(first.status, 200);
     const second = await take(operator_token);

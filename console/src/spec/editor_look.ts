@@ -38,6 +38,8 @@ export const look = EditorView.theme({
   "&.cm-focused .cm-matchingBracket": { backgroundColor: "var(--changed)" },
   ".cm-specialChar": { color: "var(--danger)" },
   ".cm-tooltip": POPUP,
+  // All keys of a place at once: a list that scrolls cannot be reached with the keyboard alone.
+  ".cm-tooltip.cm-tooltip-autocomplete > ul": { maxHeight: "20em" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": {
     backgroundColor: "var(--accent)",
     color: "var(--accent-ink)",

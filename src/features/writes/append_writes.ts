@@ -17,10 +17,14 @@ import { addToLog, logCommit, type LogEntry, signalCommits } from "../../store/f
 import { noteLogStarts } from "../../store/feed/fill.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { createRoot } from "../../store/reactions/roots.ts";
-import { type LedgerEntry, readLedger, recordInLedger } from "../../store/streams/idempotency.ts";
+import {
+  answerRepeated,
+  type LedgerEntry,
+  readLedger,
+  recordInLedger,
+} from "../../store/streams/idempotency.ts";
 import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypes, WatchedTypesReader } from "../../store/reactions/watched_types.ts";
-import { answerRepeated } from "./answer_ledger.ts";
 import { appendDeliverySteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
 import {
   type AppendedReactions,
@@ -96,7 +100,8 @@ export async function appendWrites(
   for (const stream of implied) direct.set(stream.key, stream);
   const opened = [...own, ...implied];
   const state = { streams, direct, reactions, meter };
-  const isConditional = writes.some(({ conditions }) => conditions !== undefined);
+  let isConditional = false;
+  for (const write of writes) if (write.conditions !== undefined) isConditional = true;
   assert(!isConditional || openConditions !== undefined, "somebody judges what has conditions");
   const conditions = isConditional ? openConditions!(tx, opened) : undefined;
   if (writes.length > 1) conditions?.begin(writes);
@@ -256,7 +261,7 @@ function refuseAppend(
   if (idempotency !== undefined) {
     const entry = typeof reading === "object" ? reading : undefined;
     const now = Math.floor(write.nowMs / MS_PER_SECOND);
-    const recorded = answerRepeated(tx, tenant, idempotency, entry, now);
+    const recorded = answerRepeated(tx, tenant, { idempotency, entry }, now);
     if (recorded !== undefined) return recorded;
   }
   let isMoved = false;

@@ -17,9 +17,9 @@ import type { Engine } from "../../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
 import { appendWrites } from "./append_writes.ts";
-import { directStreamsOf, NO_STREAMS } from "./direct_events.ts";
+import { type DirectRuns, directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import { CHANGE_MS_MAX, NO_GATHERING, openGathering } from "./gather_writes.ts";
-import { transactJudged } from "./judge_guards.ts";
+import { type OpenConditions, transactJudged } from "./judge_guards.ts";
 import type { SceneParts } from "./judge_scene.ts";
 import { createJudge } from "./judge_writes.ts";
 import { StatesNeeded } from "./live_states.ts";
@@ -31,10 +31,7 @@ const GROUP_WRITES_MAX = 500;
 const GROUP_STREAMS_MAX = 64;
 /** Stored bytes of events that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
-/**
- * After a transaction had to run again, implied events go to the outbox for this long. Another
- * process may be writing to the same streams, and then every first run would be wasted.
- */
+/** Implied events go to the outbox for this long after a rerun: another process may write there. */
 const DIRECT_PAUSE_MS = 1_000;
 
 /** Writes that share a transaction; those to one stream are adjacent and in order. */
@@ -84,8 +81,7 @@ export function createCombiner(
   let waiting: Waits = { writes: 0, bytes: 0 };
   /** By tenant: until when (monotonic time) implied events are left to the outbox. */
   const directPauses = new Map<number, number>();
-  const { isShared } = engine.capabilities;
-  const gathering = isShared ? NO_GATHERING : openGathering(host.monotonicMs);
+  const gathering = engine.capabilities.isShared ? NO_GATHERING : openGathering(host.monotonicMs);
   let isScheduled = false;
   /** Whether a timer will look. */
   let isTimed = false;
@@ -117,19 +113,24 @@ export function createCombiner(
   function commit(
     tenant: number,
     writes: readonly PreparedWrite[],
-    directNow: () => ReadonlySet<StreamKey>,
+    direct: DirectRuns,
     isShared = false,
   ): Promise<Outcome<Written>[]> {
-    return transactJudged(judging, tenant, (openConditions) =>
+    const run = (openConditions?: OpenConditions) =>
       engine.transact((tx) => {
-        const options = { directStreams: directNow(), lanes, turns, openConditions };
+        const directStreams = direct.runs++ === 0 ? direct.streams : NO_STREAMS;
+        const options = { directStreams, lanes, turns, openConditions };
         return appendWrites(tx, tenant, writes, watched, options);
-      }, { owner: tenant, expectsWrites: true }), isShared);
+      }, { owner: tenant, expectsWrites: true });
+    for (const { conditions } of writes) {
+      if (conditions !== undefined) return transactJudged(judging, tenant, run, isShared);
+    }
+    return run();
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     const writes = [write];
-    const outcomes = await commit(tenant, writes, () => NO_STREAMS);
+    const outcomes = await commit(tenant, writes, { streams: NO_STREAMS, runs: 0 });
     noteWritten(tenant, writes, outcomes);
     return outcomes[0]!;
   }
@@ -224,13 +225,12 @@ export function createCombiner(
   ): Promise<void> {
     const writes: PreparedWrite[] = [];
     for (const { write } of group.writes) writes.push(write);
-    let runs = 0;
+    const directRuns: DirectRuns = { streams: direct, runs: 0 };
     try {
       let outcomes: Outcome<Written>[];
       gathering.begin(writes.length);
       try {
-        const directNow = () => runs++ === 0 ? direct : NO_STREAMS;
-        outcomes = await commit(tenant, writes, directNow, group.streams.length > 1);
+        outcomes = await commit(tenant, writes, directRuns, group.streams.length > 1);
       } finally {
         gathering.end(writes.length, waiting.writes);
       }
@@ -240,7 +240,7 @@ export function createCombiner(
         waiting = sumWaiting(queues);
       }
       noteWritten(tenant, writes.slice(0, outcomes.length), outcomes);
-      if (direct.size > 0 && runs > 1) {
+      if (direct.size > 0 && directRuns.runs > 1) {
         directPauses.set(tenant, host.monotonicMs() + DIRECT_PAUSE_MS);
       }
       for (const [index, outcome] of outcomes.entries()) group.writes[index]!.resolve(outcome);
@@ -390,10 +390,9 @@ export function countWritten(
       if (cause === undefined) fromClients += events.length;
       else count(counters.eventsWritten, cause.origin, events.length);
     }
-    const { direct } = outcome.value;
+    const { direct, rootErrors } = outcome.value;
     if (direct !== undefined) count(counters.eventsWritten, "implied", direct);
     if (errors.length > 0) countErrors(counters, errors);
-    const { rootErrors } = outcome.value;
     if (rootErrors !== undefined) countErrors(counters, rootErrors);
   }
   if (fromClients > 0) count(counters.eventsWritten, "client", fromClients);

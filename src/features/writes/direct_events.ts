@@ -22,6 +22,12 @@ const MS_PER_SECOND = 1000;
 
 export const NO_STREAMS: ReadonlySet<StreamKey> = new Set();
 
+/** Streams to which implied events may go directly, but only in the first run. */
+export interface DirectRuns {
+  readonly streams: ReadonlySet<StreamKey>;
+  runs: number;
+}
+
 /** Open streams to which a transaction may still append implied events directly. */
 export type DirectStreams = Map<StreamKey, StreamAppender>;
 

@@ -18,7 +18,7 @@ import { validateWriteSteps } from "../../domain/write/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
-import { answerFromLedger } from "./answer_ledger.ts";
+import { answerFromLedger } from "../../store/streams/idempotency.ts";
 import type { ModuleAsker } from "./ask_modules.ts";
 import type { Combiner } from "./combine.ts";
 import { prepareWriteSteps } from "./prepare_write.ts";

@@ -193,8 +193,8 @@ type NodeBuffer = Parameters<ReturnType<Database["rawCreateTransaction"]>["watch
 function nativeFile(): URL {
   const { os, arch } = Deno.build;
   const platform = `${os}-${arch === "aarch64" ? "arm64" : "x64"}`;
-  const place = `../../prebuilds/${platform}/node.napi.node`;
-  return new URL(place, import.meta.resolve("foundationdb"));
+  const place = `prebuilds/${platform}/node.napi.node`;
+  return new URL(place, import.meta.resolve("foundationdb/package.json"));
 }
 
 /** Where FoundationDB's own tools look for the cluster file, in their order. */

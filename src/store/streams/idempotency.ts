@@ -5,6 +5,7 @@
  */
 
 import { limits } from "../../domain/limits.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { IdempotencyClaim, Written } from "../../domain/write/write.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { bytesOfHex } from "../../kv/slab.ts";
@@ -31,6 +32,38 @@ export function readLedger(
   { key }: IdempotencyClaim,
 ): Promise<LedgerEntry | undefined> {
   return tx.get(keys.ledger(tenant, key)).then((value) => value && decodeEntry(value));
+}
+
+/**
+ * The recorded answer for a key, or a mismatch if the body differs. Undefined for an unknown
+ * key.
+ */
+export async function answerFromLedger(
+  tx: Transaction,
+  tenant: number,
+  idempotency: IdempotencyClaim,
+  now: number,
+): Promise<Outcome<Written> | undefined> {
+  const entry = await readLedger(tx, tenant, idempotency);
+  return answerRepeated(tx, tenant, { idempotency, entry }, now);
+}
+
+/** The same for an entry that the transaction has read. */
+export function answerRepeated(
+  tx: Transaction,
+  tenant: number,
+  { idempotency, entry }: {
+    readonly idempotency: IdempotencyClaim;
+    readonly entry: LedgerEntry | undefined;
+  },
+  now: number,
+): Outcome<Written> | undefined {
+  if (entry === undefined) return undefined;
+  const answer = answerFromEntry(entry, idempotency, now);
+  if (answer.kind === "unseen") return undefined;
+  if (answer.kind === "mismatch") return refuse({ kind: "idempotency_mismatch" });
+  touchLedger(tx, tenant, { key: idempotency.key, entry }, now);
+  return accept(answer.written);
 }
 
 /** The answer that `entry` gives to `claim` at `now` (Unix seconds). An expired entry is unseen. */

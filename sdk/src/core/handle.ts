@@ -36,7 +36,7 @@ import { type Decide, updateState } from "./update.ts";
  *   key: "order:7KD2M9QXA",
  *   require: { ne: ["@.status", "shipped"] },
  * };
- * const written = await db.order("7KD2M9QXB").write("was_placed", { customer: "7KD2M9QXD" }, {
+ * const written = await db.order("7KD2M9QZB").write("was_placed", { customer: "7KD2M9QXD" }, {
  *   preconditions: [isOpen, { key: "order:7KD2M9QXC", exists: false }],
  * });
  * if (!written.ok) console.log(written.error_type);

@@ -56,6 +56,7 @@ import {
   type StoredChange,
 } from "./changes.ts";
 import { openPieceWriter, pieceKinds, type PieceWriter, tryPatiently } from "./pieces.ts";
+import type { EngineHost } from "./client.ts";
 
 export interface BackupPace {
   /** Interval of the heartbeat. */
@@ -79,11 +80,6 @@ export interface Backups {
   sweep(): Promise<void>;
 }
 
-interface Host {
-  nowMs(): number;
-  randomBytes(length: number): Bytes;
-}
-
 type Store = Pick<Engine, "transact" | "snapshot">;
 
 /** A backup that runs. */
@@ -104,7 +100,7 @@ const defaultPace: BackupPace = {
 
 export function openClusterBackups(
   engine: Store,
-  host: Host,
+  host: EngineHost,
   pace: BackupPace = defaultPace,
 ): Backups {
   let running: Run | undefined;

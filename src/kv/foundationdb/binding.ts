@@ -10,10 +10,10 @@
  */
 
 import type { Bytes, Engine, Transaction } from "../engine.ts";
-import type { ClientDatabase } from "./client.ts";
+import type { ClientDatabase, EngineHost } from "./client.ts";
 import type { BackupPace } from "./backup.ts";
 import { formatKey, restoringKey } from "./changes.ts";
-import { type EngineHost, FoundationdbEngine } from "./engine.ts";
+import { FoundationdbEngine } from "./engine.ts";
 import { openFutures } from "./futures.ts";
 import { createNativeTransaction, openLibrary } from "./native.ts";
 import { type RestoreParts, restorePieces } from "./pieces.ts";
@@ -43,6 +43,7 @@ const prefixBytesMax = 4;
 const openMsMax = 10_000;
 /** How many databases this process has open. */
 let openDatabases = 0;
+
 /**
  * Opens the store on a cluster.
  * @throws {Error} with a message for people: no cluster file, no client library, or no answer
@@ -71,6 +72,7 @@ export async function enterStore(tx: Transaction): Promise<string | undefined> {
   const bytes = new Uint8Array(4);
   viewOf(bytes).setUint32(0, storeFormat, true);
   tx.set(formatKey, bytes);
+  return undefined;
 }
 
 /**

@@ -13,6 +13,13 @@ import {
   kvLimits,
 } from "../engine.ts";
 
+/** The outside world, as far as the engine needs it. */
+export interface EngineHost {
+  /** Milliseconds since 1970. */
+  nowMs(): number;
+  randomBytes(length: number): Bytes;
+}
+
 export interface ClientDatabase {
   createTransaction(): ClientTransaction;
   createWatching(): WatchingTransaction;

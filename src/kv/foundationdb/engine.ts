@@ -37,6 +37,7 @@ import {
   cannotCommit,
   type ClientDatabase,
   codeOf,
+  type EngineHost,
   errorCodes,
   isLimit,
   isMisuse,
@@ -49,15 +50,6 @@ import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
 import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
 import { conflictsMaxMs, expirationsMax, lostTooOften, openTurns } from "../transaction/turns.ts";
-
-/** The outside world, as far as the engine needs it. */
-export interface EngineHost {
-  /** Milliseconds since 1970. */
-  nowMs(): number;
-  randomBytes(length: number): Bytes;
-  /** Lets the event loop take in what has arrived over the network. */
-  yieldTurn?(): Promise<void>;
-}
 
 export interface FoundationdbEngineOptions {
   readonly database: ClientDatabase;

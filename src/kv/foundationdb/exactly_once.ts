@@ -14,6 +14,7 @@ import {
   type KeyRange,
   type Transaction,
 } from "../engine.ts";
+import type { EngineHost } from "./client.ts";
 
 /** The reply to a commit was lost, so it is unknown whether the commit landed. */
 export class CommitUnknown extends Error {
@@ -69,17 +70,10 @@ export interface Marks {
   close(): void;
 }
 
-/** The outside world, as far as marks need it. */
-interface MarksHost {
-  /** Milliseconds since 1970. */
-  nowMs(): number;
-  randomBytes(length: number): Bytes;
-}
-
 /** @param sweepMore is called once a minute, before old markers are removed. */
 export function openMarks(
   engine: Engine,
-  host: MarksHost,
+  host: EngineHost,
   sweepMore: () => Promise<void>,
 ): Marks {
   const nodeId = host.randomBytes(8);

@@ -10,6 +10,7 @@
 
 import type { Bytes, KeyRange, KeyValue } from "../engine.ts";
 import type { ClientPage, ClientTransaction, PageSize } from "./client.ts";
+import { bytesOf } from "../byte_text.ts";
 import { viewOf } from "../slab.ts";
 import { stampBytes } from "../transaction/buffered_transaction.ts";
 
@@ -113,7 +114,7 @@ export function openLibrary(file: URL): Library {
   return { calls, copy, check };
 }
 
-/** Waits for answers: see `futures.ts`. */
+/** Waits for answers; `futures.ts` makes it. */
 export interface Futures {
   /**
    * What `read` makes of the future once it is ready. Rejects with the future's error. The future
@@ -139,9 +140,9 @@ const pairBytes = 24;
 /** A stamped key is followed by the offset of the stamp in it. */
 const offsetBytes = 4;
 
-const conflictingKeys = specialKey("\xff\xff/transaction/conflicting_keys/");
-const conflictingKeysEnd = specialKey("\xff\xff/transaction/conflicting_keys0");
-const metadataVersionKey = specialKey("\xff/metadataVersion");
+const conflictingKeys = bytesOf("\xff\xff/transaction/conflicting_keys/");
+const conflictingKeysEnd = bytesOf("\xff\xff/transaction/conflicting_keys0");
+const metadataVersionKey = bytesOf("\xff/metadataVersion");
 /** The only value that the client takes: it becomes the stamp of the commit. */
 const metadataVersionOperand = new Uint8Array(14);
 
@@ -314,9 +315,4 @@ class NativeTransaction implements ClientTransaction {
     if (!this.#isReleased) this.#library.calls.fdb_transaction_destroy(this.#tx);
     this.#isReleased = true;
   }
-}
-
-/** Each character is a byte. */
-function specialKey(text: string): Bytes {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }

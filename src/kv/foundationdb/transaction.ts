@@ -80,7 +80,8 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   #hasRead = false;
   #failure: { readonly kind: ReadFailure; readonly error: Error } | undefined;
   #captured: readonly Bytes[] = [];
-  #hasLooked = false;
+  /** Whether it has read something that its commit does not prove. */
+  #hasReadUnguarded = false;
   /** Native transactions that were given up for a fresh one; their answers may still come. */
   readonly #left: ClientTransaction[] = [];
   #isReleased = false;
@@ -93,9 +94,12 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     super(home);
     this.#calls = home.stalls.track(() => this.cancel());
     this.unguarded = {
-      get: (key) => (this.#hasLooked = true, heard(this.#get(key, false))),
+      get: (key) => {
+        this.#hasReadUnguarded = true;
+        return heard(this.#get(key, false));
+      },
       getRange: (range, options) => {
-        this.#hasLooked = true;
+        this.#hasReadUnguarded = true;
         return heard(this.#getRange(range, options, false));
       },
     };
@@ -110,7 +114,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   }
 
   readVersion(): Promise<bigint> {
-    this.#hasLooked = true;
+    this.#hasReadUnguarded = true;
     return heard(this.#read((client) => client.readVersion()));
   }
 
@@ -118,7 +122,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
 
   /** Whether a commit proves that what the body did is right although it read an old version. */
   get isProvenByCommit(): boolean {
-    return this.hasWrites && !this.#hasLooked;
+    return this.hasWrites && !this.#hasReadUnguarded;
   }
 
   /** The version from which on the commit is seen. */

@@ -30,7 +30,7 @@ export async function* writeBackup(
   try {
     // Fails at once if another backup runs.
     let step = await pieces.next();
-    yield* writer.begin({ store: source.store, begun_at: timeOf(host) });
+    yield* writer.begin({ store: source.store, begun_at: timeOf(host.nowMs()) });
     for (const { name, content } of await source.readPrivateFiles()) {
       yield* writer.file(name, content);
     }
@@ -38,7 +38,7 @@ export async function* writeBackup(
       yield* writer.store(step.value.bytes, step.value.sha256);
     }
     const { version, ageMs } = step.value;
-    const completed_at = timeOf({ nowMs: () => host.nowMs() - ageMs });
+    const completed_at = timeOf(host.nowMs() - ageMs);
     yield* writer.end({ version: String(version), completed_at });
   } catch (error) {
     yield* writer.fail(error instanceof Error ? error.message : String(error));
@@ -48,6 +48,6 @@ export async function* writeBackup(
   }
 }
 
-function timeOf({ nowMs }: Pick<Host, "nowMs">): string {
-  return new Date(nowMs()).toISOString();
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
 }

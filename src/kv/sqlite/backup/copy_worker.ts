@@ -122,7 +122,9 @@ function readPages(numbers: Uint32Array): { piece: Bytes; content: Bytes } {
 
 function readWhole(file: Deno.FsFile, place: number, into: Bytes): void {
   const read = readAllAt(file, place, into);
-  if (read < into.length) throw new Error(`The bytes of ${path} from ${place} on are not there`);
+  if (read === into.length) return;
+  const name = file === database ? path : spoolPath(path);
+  throw new Error(`The bytes of ${name} from ${place} on are not there`);
 }
 
 function describe(damaged: readonly number[]): string {

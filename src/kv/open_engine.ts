@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import type { StoreName } from "./capabilities.ts";
 import type { Bytes, DurableListener, Engine } from "./engine.ts";
-import type { EngineHost } from "./foundationdb/client.ts";
+import type { EngineHost } from "./foundationdb/engine.ts";
 import { drawKeyHash } from "./key_map.ts";
 import { checkPages, NO_PAGES, type PageCheck } from "./sqlite/pages/page_check.ts";
 import { checkSqliteFile } from "./sqlite/check_file.ts";

@@ -10,10 +10,10 @@
  */
 
 import type { Bytes, Engine, Transaction } from "../engine.ts";
-import type { ClientDatabase, EngineHost } from "./client.ts";
+import type { ClientDatabase } from "./client.ts";
 import type { BackupPace } from "./backup.ts";
 import { formatKey, restoringKey } from "./changes.ts";
-import { FoundationdbEngine } from "./engine.ts";
+import { type EngineHost, FoundationdbEngine } from "./engine.ts";
 import { openFutures } from "./futures.ts";
 import { createNativeTransaction, openLibrary } from "./native.ts";
 import { type RestoreParts, restorePieces } from "./pieces.ts";

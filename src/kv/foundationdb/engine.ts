@@ -51,6 +51,8 @@ import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts"
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
 import { conflictsMaxMs, expirationsMax, lostTooOften, openTurns } from "../transaction/turns.ts";
 
+export type { EngineHost };
+
 export interface FoundationdbEngineOptions {
   readonly database: ClientDatabase;
   readonly host: EngineHost;

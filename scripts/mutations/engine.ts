@@ -140,7 +140,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/foundationdb/transaction.ts", BEHIND, [
     [
       "a commit proves reads without a guard",
-      "return this.hasWrites && !this.#hasLooked;",
+      "return this.hasWrites && !this.#hasReadUnguarded;",
       "return this.hasWrites;",
     ],
   ]),

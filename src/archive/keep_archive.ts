@@ -63,7 +63,7 @@ interface OpenLog {
 /** @throws {Error} when another server keeps its archive there. */
 export function openArchive(settings: ArchiveSettings, host: Host): Archive {
   const { folder, fullHours, keepDays } = settings;
-  Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeArchiveFolder(folder);
   const lock = lockFolder(folder);
   const waiting = openWaiting();
   /** How often what waited was given up. */
@@ -282,6 +282,15 @@ export function openArchive(settings: ArchiveSettings, host: Host): Archive {
       lock?.close();
     },
   };
+}
+
+function makeArchiveFolder(folder: string): void {
+  try {
+    Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const reason = reasonOf(error);
+    throw new Error(`The folder of the archive (DAYBOOK_ARCHIVE_DIR) cannot be made: ${reason}`);
+  }
 }
 
 /**

@@ -57,11 +57,12 @@ export async function drill(file: string | undefined, options: DrillOptions): Pr
     const told = faults.slice(0, TOLD_MAX).join("\n  ");
     output.fail({ error: `The drill has failed:\n  ${told}`, error_type: "failed", ...result });
   }
+  const heads = compared === 1 ? "1 head is that" : `${compared} heads are those`;
   output.result(
     result,
     () =>
       `The backup can be restored: the deployment as of ${moment}, ${counted(streams, "stream")} ` +
-      `without a fault; ${compared} heads are those of the server`,
+      `without a fault; ${heads} of the server`,
   );
   Deno.exit(0);
 }

@@ -40,7 +40,7 @@ export function savePause(
   tx.add(keys.pauseSignal(), 1n);
 }
 
-/** All pauses by tenant. Operators pause few environments at a time. */
+/** All pauses by tenant. Operators pause few environments at a time, a restore all. */
 export async function listPauses(tx: Reads): Promise<Map<number, ReactionPause>> {
   const pairs = await tx.getRange(keys.pauses());
   return new Map(

@@ -129,3 +129,15 @@ Deno.test("a name that leads out of the data folder is refused", async () => {
     await refuses(new Uint8Array(Buffer.concat(parts)), /cannot read frame 2/, name);
   }
 });
+
+Deno.test("a header that is none is damage, whatever its hash says", async () => {
+  for (const header of ["null", "[]", '"sqlite"', "{}", '{"store":5,"begun_at":"x"}', "{"]) {
+    const body = new TextEncoder().encode(header);
+    const head = new Uint8Array(FRAME_HEAD_BYTES);
+    head[0] = 1;
+    new DataView(head.buffer).setUint32(1, body.length, true);
+    head.set(sha256(body), 5);
+    const file = new Uint8Array(Buffer.concat([MAGIC, head, body]));
+    await refuses(file, /is damaged in frame 1, at byte 17$/, header);
+  }
+});

@@ -1,12 +1,14 @@
 /**
- * Runs the examples of docs/reference/ against a real server: every `sh` block, page by page in the
- * order of the index, after the deploy of the README's first session. Where a `json` block follows,
- * the answer has its shape: the same fields, in the same order, of the same types; lists as long.
+ * Runs the examples of docs/errors/ and docs/reference/ against real servers, after the deploy of
+ * the README's first session. Those of errors are answered as printed, where `…` stands for any
+ * text. Of the reference it runs every `sh` block, page by page in the order of the index. Where a
+ * `json` block follows, the answer has its shape: the same fields, in the same order, of the same
+ * types; lists as long.
  */
 
 import assert from "node:assert/strict";
 import { startServer } from "../support/server_process.ts";
-import { adapt, runInOneShell, stepsOf } from "../support/shell_session.ts";
+import { adapt, runInOneShell, type Step, stepsOf } from "../support/shell_session.ts";
 import { markdownFiles, readText, sectionOf } from "./markdown.ts";
 
 /** Fields in order, with the type of each scalar in the place of its value. */
@@ -15,6 +17,45 @@ function shapeOf(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return typeof value;
   return Object.entries(value).map(([key, inner]) => [key, shapeOf(inner)]);
 }
+
+/** What readers have run before: the keys, the deploy of the first session, and the addresses. */
+function beginning(): Step[] {
+  const session = stepsOf(sectionOf(readText("README.md"), "## First session")).slice(0, 2);
+  assert.ok(session[1]?.command.includes("/spec"), "the first session begins with a deploy");
+  return [...session, stepsOf(readText("docs/reference/basics.md"))[0]!];
+}
+
+/** `…` in a printed text stands for any other. */
+function fits(got: unknown, printed: unknown): boolean {
+  if (typeof printed === "string" && typeof got === "string") {
+    const parts = printed.split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    return new RegExp(`^${parts.join(".*")}$`, "s").test(got);
+  }
+  if (typeof printed !== "object" || printed === null) return got === printed;
+  if (typeof got !== "object" || got === null) return false;
+  const [mine, theirs] = [Object.entries(got), Object.entries(printed)];
+  return mine.length === theirs.length &&
+    theirs.every(([key, value], index) => mine[index]![0] === key && fits(mine[index]![1], value));
+}
+
+Deno.test("the examples of errors are answered as their pages print them", async () => {
+  const steps = markdownFiles("docs/errors").flatMap((path) =>
+    stepsOf(readText(path)).map((step) => ({ ...step, path }))
+  );
+  assert.ok(steps.length >= 20, `the examples are found: ${steps.length}`);
+  const before = beginning();
+  const server = await startServer();
+  try {
+    const commands = [...before, ...steps].map(({ command }) => adapt(command, server));
+    const printed = (await runInOneShell(commands)).slice(before.length);
+    for (const [index, { path, answer }] of steps.entries()) {
+      const about = `${path}: ${printed[index]}`;
+      assert.ok(fits(JSON.parse(printed[index]!), JSON.parse(answer!)), about);
+    }
+  } finally {
+    await server.remove();
+  }
+});
 
 /** In the order in which the index lists them. */
 function pagesOfReference(): string[] {

@@ -1,6 +1,6 @@
 /**
- * Keeps docs/reference/endpoints.md and docs/reference/errors.md true: every path, every refusal,
- * every text.
+ * Keeps docs/reference/endpoints.md, docs/reference/errors.md and the pages of docs/errors true:
+ * every path, every refusal, every text.
  */
 
 import assert from "node:assert/strict";
@@ -10,7 +10,8 @@ import { errorsOf } from "../../src/http/openapi/describe_route.ts";
 import { type ErrorName, ERRORS as REFUSALS } from "../../src/http/openapi/errors.ts";
 import { PATHS } from "../../src/http/paths.ts";
 import { describeRefusal } from "../../src/http/reply.ts";
-import { codeOf, readText, sectionOf, tableRows } from "./markdown.ts";
+import { newCounters } from "../../src/domain/measures/counters.ts";
+import { codeOf, fencedBlocks, markdownFiles, readText, sectionOf, tableRows } from "./markdown.ts";
 
 const ENDPOINTS = readText("docs/reference/endpoints.md");
 const ERRORS = readText("docs/reference/errors.md");
@@ -69,8 +70,8 @@ const SAMPLES: Samples = {
   spec_invalid: { kind: "spec_invalid", violations: [violation] },
   projection_invalid: { kind: "projection_invalid", violations: [violation] },
   spec_incompatible: { kind: "spec_incompatible", violations: [violation] },
-  sql_not_allowed: { kind: "sql_not_allowed", message: "<reason>" },
-  sql_timeout: { kind: "sql_timeout", message: "<reason>" },
+  sql_not_allowed: { kind: "sql_not_allowed", message },
+  sql_timeout: { kind: "sql_timeout", message },
   projection_broken: { kind: "projection_broken", name: "<name>", reason: "<path>: <fault>" },
   sql_unavailable: { kind: "sql_unavailable", message, retryAfterMs: 1_000 },
   operator_input_invalid: { kind: "operator_input_invalid", path, message },
@@ -198,26 +199,87 @@ function statusesOf(names: Iterable<ErrorName>): number[] {
   return Array.from(names, (name) => REFUSALS[name].status);
 }
 
-Deno.test("the API reference has every refusal with its status, error_type and text", () => {
-  const rows = tableRows(sectionOf(ERRORS, "## All errors"));
+/** All values that `error_type` has in answers, with their statuses. */
+function typesOfAnswers(): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, number[]>();
+  for (const { status, schema } of Object.values(REFUSALS)) {
+    const { error_type } = schema.properties as Record<string, { const?: string; enum?: string[] }>;
+    for (const type of error_type!.enum ?? [error_type!.const!]) {
+      found.set(type, [...new Set([...found.get(type) ?? [], status])].sort((a, b) => a - b));
+    }
+  }
+  return found;
+}
+
+/** Those that only error records have, of what events set off. */
+function typesOfRecords(): readonly string[] {
+  const answers = typesOfAnswers();
+  return [...newCounters().errorRecords.keys()].filter((type) => !answers.has(type));
+}
+
+function pageOf(errorType: string): string {
+  return readText(`docs/errors/${errorType}.md`);
+}
+
+/** The rows of a page that tell a text: its status and the text. */
+function causesOn(page: string): { readonly status: string; readonly text: string }[] {
+  return tableRows(sectionOf(page, "## Why")).flatMap(([first = "", second]) =>
+    /^\d{3}$/.test(first)
+      ? [{ status: first, text: codeOf(second) ?? second! }]
+      : codeOf(first) !== undefined
+      ? [{ status: "", text: codeOf(first)! }]
+      : []
+  );
+}
+
+Deno.test("each error_type has a page, and no page is about one that does not exist", () => {
+  const pages = markdownFiles("docs/errors").map((path) => /([^/]+)\.md$/.exec(path)![1]);
+  assert.deepEqual(pages, [...typesOfAnswers().keys(), ...typesOfRecords()].toSorted());
+});
+
+Deno.test("the page of an error_type tells why, what to do, and shows one", () => {
+  for (const type of [...typesOfAnswers().keys(), ...typesOfRecords()]) {
+    const page = pageOf(type);
+    assert.ok(page.startsWith(`# ${type}\n\n`), `${type}: title`);
+    assert.ok(sectionOf(page, "## What to do").includes("\n- "), `${type}: what to do`);
+    assert.ok(causesOn(page).length > 0 || typesOfRecords().includes(type), `${type}: causes`);
+    const shown = fencedBlocks(sectionOf(page, "## Example"))
+      .filter(({ language }) => language === "json").map(({ text }) => JSON.parse(text));
+    assert.ok(shown.length > 0, `${type}: an example`);
+    for (const body of shown) assert.equal(body.error_type, type);
+  }
+});
+
+Deno.test("the index of errors lists each error_type with its statuses, and no other", () => {
+  const answers = [...typesOfAnswers()].map(([type, statuses]) => [type, statuses.join(", ")]);
+  const records = typesOfRecords().map((type) => [type, ""]);
+  const listed = tableRows(sectionOf(ERRORS, "## All errors")).map(([link, second]) => [
+    /^\[`(\w+)`\]\(\.\.\/errors\/\1\.md\)$/.exec(link!)?.[1],
+    /^\d/.test(second!) ? second : "",
+  ]);
+  assert.deepEqual(listed.toSorted(), [...answers, ...records].toSorted());
+});
+
+Deno.test("the page of an error_type has each of its refusals with status, text and fields", () => {
   for (const [kind, refusal] of Object.entries(SAMPLES)) {
-    const row = rows.find(([cell, status]) => codeOf(cell) === kind && /^\d/.test(status!));
-    assert.ok(row !== undefined, `the table of errors has a row for ${kind}`);
     const { status, body } = describeRefusal(refusal);
-    assert.ok(row[1]!.startsWith(String(status)), `${kind}: status ${status}`);
-    assert.equal(codeOf(row[2]) ?? row[2], body.error_type, `${kind}: error_type`);
-    // One has the object of a module there.
-    const error = typeof body.error === "object" ? "the handler's own object" : body.error;
-    assert.equal(codeOf(row[3]) ?? row[3], error, `${kind}: error`);
+    const page = pageOf(body.error_type);
+    const causes = causesOn(page).filter((cause) => cause.status === String(status));
+    // One has the object of a module there, and one the message of a guard.
+    const text = typeof body.error === "object" ? "the handler's own object" : body.error;
+    const isTold = causes.some((cause) => text === "varies" || cause.text === text);
+    assert.ok(isTold, `${body.error_type} of ${kind}: ${status} ${text}`);
     for (const field of ["violations", "details", "limit", "bytes", "current_length", "key"]) {
-      if (field in body) assert.ok(row.join(" ").includes(`\`${field}\``), `${kind}: ${field}`);
+      if (field in body) assert.ok(page.includes(`\`${field}\``), `${kind}: ${field}`);
     }
   }
 });
 
-Deno.test("the API reference has no refusal that does not exist", () => {
-  const kinds = tableRows(sectionOf(ERRORS, "## All errors")).map(([cell]) => codeOf(cell));
-  for (const kind of kinds) assert.ok(kind === undefined || kind in SAMPLES, kind);
+Deno.test("the page of an error_type has no status that it does not have", () => {
+  for (const [type, statuses] of typesOfAnswers()) {
+    const told = new Set(causesOn(pageOf(type)).map(({ status }) => Number(status)));
+    assert.deepEqual([...told].sort((a, b) => a - b), statuses, type);
+  }
 });
 
 const LITERAL = /"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/;
@@ -253,11 +315,15 @@ function readSources(folder: string): string[] {
   });
 }
 
-Deno.test("each text of an error in the API reference is one that the sources have", () => {
+Deno.test("each text of an error on its page is one that the sources have", () => {
   const patterns = textsOfSources();
-  const texts = tableRows(sectionOf(ERRORS, "### Texts")).map(([, text]) => codeOf(text)!);
-  assert.ok(texts.length > 100, "the table of texts is found");
-  for (const text of texts) {
-    assert.ok(patterns.some((pattern) => pattern.test(text)), `no source says: ${text}`);
-  }
+  // Those that are put together of parts have been compared with their samples.
+  const samples = Object.values(SAMPLES).map((refusal) => describeRefusal(refusal).body.error);
+  const texts = markdownFiles("docs/errors").flatMap((path) => causesOn(readText(path)))
+    .map(({ text }) => text).filter((text) => text !== "the handler's own object");
+  assert.ok(texts.length > 200, `the texts are found: ${texts.length}`);
+  const unknown = texts.filter((text) =>
+    !samples.includes(text) && !patterns.some((pattern) => pattern.test(text))
+  );
+  assert.deepEqual(unknown, [], "texts that no source has");
 });

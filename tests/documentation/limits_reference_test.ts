@@ -112,9 +112,9 @@ const REPEATED: readonly (readonly [path: string, text: string])[] = [
   ["docs/reference/writing.md", `More than ${told(limits.batchEventsMax)} events are 422`],
   ["docs/reference/writing.md", `array of 1-${limits.atomicTargetsMax} targets`],
   ["docs/reference/writing.md", `at most ${told(limits.batchEventsMax)} events in all`],
-  ["docs/reference/errors.md", `events must hold at most <${limits.batchEventsMax}> events`],
-  ["docs/reference/errors.md", `must hold at most <${limits.batchEventsMax}> events in all`],
-  ["docs/reference/errors.md", `targets must hold 1 to <${limits.atomicTargetsMax}> targets`],
+  ["docs/errors/bad_request.md", `events must hold at most <${limits.batchEventsMax}> events`],
+  ["docs/errors/bad_request.md", `must hold at most <${limits.batchEventsMax}> events in all`],
+  ["docs/errors/bad_request.md", `targets must hold 1 to <${limits.atomicTargetsMax}> targets`],
   ["docs/reference/feed.md", `up to ${limits.feedTypesMax} names`],
   [
     "docs/reference/feed.md",

@@ -8,6 +8,7 @@ import { limits } from "../domain/limits.ts";
 import type { ExportOptions } from "./export_environment.ts";
 import { createExportFile, STANDARD_STREAM } from "./export_file.ts";
 import { type Page, type PageWriter, writeLines } from "./export_pages.ts";
+import type { Failure } from "./output.ts";
 import { complain, print } from "./print.ts";
 import { openSession, type Session } from "./session.ts";
 import { EXIT_FAILED, EXIT_MISUSED, reasonOf } from "./settings.ts";
@@ -38,8 +39,15 @@ export async function exportEvents(options: ExportOptions): Promise<void> {
   const writer = format === "parquet"
     ? (await import("./export_parquet.ts")).writeParquet(file.write)
     : writeLines(file.write, source);
-  const { next, count } = await writePages(session, format, since, writer);
-  await file.publish();
+  const written = await writePages(session, format, since, writer).then(async (pages) => {
+    if (!("error" in pages)) await file.publish();
+    return pages;
+  }).catch((error) => ({ error: `${out}: ${reasonOf(error)}`, error_type: "not_written" }));
+  if ("error" in written) {
+    await file.discard().catch(() => {});
+    return output.fail(written);
+  }
+  const { next, count } = written;
   const time = seconds(host.monotonicMs() - beganMs);
   complain(
     `Exported ${count} events of ${session.environment} in ${time}. The next time: --since ${next}`,
@@ -58,14 +66,16 @@ async function writePages(
   format: ExportFormat,
   since: string,
   writer: PageWriter,
-): Promise<{ readonly next: string; readonly count: number }> {
+): Promise<{ readonly next: string; readonly count: number } | Failure> {
   const { host, output } = session;
   let next = since;
   let count = 0;
   let saidMs = host.monotonicMs();
   for (;;) {
     const query = { from: next, limit: limits.feedPageMax, ...QUERIES[format] };
-    const page = await session.data({ path: "/_feed", query }) as unknown as Page;
+    const answer = await session.tryData({ path: "/_feed", query });
+    if (!answer.ok) return answer.failure;
+    const page = answer.body as unknown as Page;
     await writer.write(page);
     next = page.next;
     count += page.data.length;

@@ -4,10 +4,11 @@
  */
 
 import { DatabaseSync } from "node:sqlite";
-import type { JsonObject, JsonValue } from "../domain/json.ts";
+import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { type MigrationMap, parseMap } from "../domain/migrate/map.ts";
-import { type EventReader, openEventReader } from "../domain/migrate/read_events.ts";
+import { columnsOf, type EventReader, openEventReader } from "../domain/migrate/read_events.ts";
+import type { Columns } from "../domain/migrate/sources/plain_rows.ts";
 import { SOURCE_NAMES, type SourceName, sourceNamed } from "../domain/migrate/sources.ts";
 import {
   type Cut,
@@ -16,6 +17,7 @@ import {
   type RawRecord,
   splitRecords,
 } from "../domain/migrate/split_records.ts";
+import type { Outcome } from "../domain/refusal.ts";
 import { nameHint } from "../domain/nearest_name.ts";
 import { readChunks } from "../files.ts";
 import { parseJsonObject } from "../http/decode/json_text.ts";
@@ -56,7 +58,9 @@ export async function openSourceOrExit(
     return output.fail({ error, error_type: "misused", hint }, EXIT_MISUSED);
   }
   try {
-    const { size } = await Deno.stat(path);
+    const { size, isFile } = await Deno.stat(path);
+    // It is read twice, and again by each run.
+    if (!isFile) throw new Error("it is no file");
     using file = await Deno.open(path);
     const head = new Uint8Array(HEAD_BYTES);
     const length = await file.read(head) ?? 0;
@@ -112,10 +116,17 @@ function* rowsOf(path: string, source: SourceName): Generator<Cut> {
 }
 
 export function eventReaderOf({ source }: SourceFile, map: MigrationMap): EventReader {
-  return openEventReader(
-    sourceNamed(source, map.columns),
-    (text) => parseJsonObject(text, "The line"),
-  );
+  return openEventReader(sourceNamed(source, map.columns), parseLine);
+}
+
+/** The columns that a row seems to have; undefined if it cannot be read. */
+export function guessColumnsOf(record: RawRecord): Columns | undefined {
+  return columnsOf(record, parseLine);
+}
+
+/** A line has JSON as a request may have it. */
+function parseLine(text: string): Outcome<JsonObject> {
+  return parseJsonObject(text, "The line");
 }
 
 /** Calls `take` with each record. Returns the fault that ended the file, if any. */
@@ -137,19 +148,34 @@ const EMPTY_MAP = parseMap({}) as { readonly map: MigrationMap };
 /** The map in a file, or the empty one without a file; ends the process if it is not valid. */
 export async function readMapOrExit(
   output: Output,
+  { source }: SourceFile,
   path: string | undefined,
 ): Promise<MigrationMap> {
   if (path === undefined) return EMPTY_MAP.map;
-  let document: JsonValue;
+  const refuse = (error: string) => output.fail({ error, error_type: "map_invalid" }, EXIT_MISUSED);
+  let text: string;
   try {
-    document = JSON.parse(await Deno.readTextFile(path));
+    text = await Deno.readTextFile(path);
   } catch (error) {
     const isMissing = error instanceof Deno.errors.NotFound;
-    const reason = isMissing ? `There is no file ${path}.` : `${path}: ${reasonOf(error)}`;
-    return output.fail({ error: reason, error_type: "map_invalid" }, EXIT_MISUSED);
+    return refuse(isMissing ? `There is no file ${path}.` : `${path}: ${reasonOf(error)}`);
   }
-  const parsed = parseMap(document);
-  if (parsed.ok) return parsed.map;
-  const error = `${path}: ${parsed.path === "" ? "" : `${parsed.path}: `}${parsed.message}`;
-  return output.fail({ error, error_type: "map_invalid" }, EXIT_MISUSED);
+  const document = parseJsonObject(text, "The map");
+  if (!document.ok) {
+    const { refusal } = document;
+    return refuse(`${path}: ${"message" in refusal ? refusal.message : refusal.kind}`);
+  }
+  const parsed = parseMap(document.value);
+  if (!parsed.ok) {
+    return refuse(`${path}: ${parsed.path === "" ? "" : `${parsed.path}: `}${parsed.message}`);
+  }
+  if (parsed.map.columns !== undefined && !isOfRows(source)) {
+    return refuse(`${path}: columns: is of csv and ndjson only, not of ${source}`);
+  }
+  return parsed.map;
+}
+
+/** Whether files of the source are plain rows, of which a map says what their columns are. */
+export function isOfRows(source: SourceName): boolean {
+  return source === "csv" || source === "ndjson";
 }

@@ -28,8 +28,11 @@ import { compileSpec } from "../domain/spec/compile.ts";
 import { describeRefusal } from "../http/reply.ts";
 import {
   eventReaderOf,
+  guessColumnsOf,
+  isOfRows,
   openSourceOrExit,
   readMapOrExit,
+  recordsOf,
   type SourceFile,
   walkRecords,
 } from "./migrate_file.ts";
@@ -49,7 +52,7 @@ export interface PlanOptions {
 export async function planMigration(path: string, options: PlanOptions): Promise<void> {
   const output = openOutput(options);
   const file = await openSourceOrExit(output, path, options.from);
-  const given = await readMapOrExit(output, options.map);
+  const given = await withColumns(file, await readMapOrExit(output, file, options.map));
   const progress = output.progress(`Reading ${path}`);
   const survey = await surveyFile(output, file, given);
   const map = given.streams.size > 0 ? given : draftMap(survey, given, options.map !== undefined);
@@ -77,6 +80,18 @@ interface Plan {
   readonly spec: JsonObject;
   readonly counts: Counts;
   readonly fault: CutFault | undefined;
+}
+
+/** The map with the columns of plain rows, so that the draft says how they were read. */
+async function withColumns(file: SourceFile, map: MigrationMap): Promise<MigrationMap> {
+  if (!isOfRows(file.source) || map.columns !== undefined) return map;
+  for await (const { records } of recordsOf(file)) {
+    for (const record of records) {
+      const columns = guessColumnsOf(record);
+      if (columns !== undefined) return { ...map, columns };
+    }
+  }
+  return map;
 }
 
 async function surveyFile(
@@ -133,8 +148,10 @@ async function checkFile(file: SourceFile, map: MigrationMap, spec: CompiledSpec
   const fault = await walkRecords(file, (record) => {
     const found = read(record);
     if (!found.ok) tally.refused(found.fault.rule, { line: record.line, ...found.fault });
-    else if (found.skipped !== undefined) tally.skipped(found.skipped);
-    else for (const event of found.events) convert(event, record.line);
+    else {
+      for (const reason of found.skipped ?? []) tally.skipped(reason);
+      for (const event of found.events) convert(event, record.line);
+    }
   });
   return { counts: tally.counts(), fault };
 }
@@ -215,11 +232,23 @@ async function writeDrafts(
       // A map or a spec that somebody has changed is not written over.
       const isKept = name !== "plan" && await isThere(`${folder}/${name}.json`);
       const path = isKept ? `${folder}/${name}.draft.json` : `${folder}/${name}.json`;
-      await Deno.writeTextFile(path, text(value));
+      await writeWhole(path, text(value));
       output.note(`Wrote ${path}`);
     }
   } catch (error) {
     output.fail({ error: `${folder}: ${reasonOf(error)}`, error_type: "misused" }, EXIT_MISUSED);
+  }
+}
+
+/** The file gets its name once it is there as a whole. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const part = `${path}.part`;
+  try {
+    await Deno.writeTextFile(part, text);
+    await Deno.rename(part, path);
+  } catch (error) {
+    await Deno.remove(part).catch(() => {});
+    throw error;
   }
 }
 

@@ -48,7 +48,7 @@ export async function runMigration(path: string, options: RunMigrationOptions): 
     const hint = "Make one with: daybook migrate plan --from <source> --out <folder> <file>";
     output.fail({ error: "A run needs a map: --map.", error_type: "misused", hint }, EXIT_MISUSED);
   }
-  const map = await readMapOrExit(output, options.map);
+  const map = await readMapOrExit(output, file, options.map);
   const spec = await deployedSpecOrExit(session);
   // Not of the map: one that is changed for what comes later goes on, and the server refuses one
   // that would change what is stored.
@@ -119,8 +119,8 @@ async function move(
   function take(record: RawRecord): Promise<void> | undefined {
     const found = read(record);
     if (!found.ok) refusals.tally.refused(found.fault.rule, { line: record.line, ...found.fault });
-    else if (found.skipped !== undefined) tally.skipped(found.skipped);
     else {
+      for (const reason of found.skipped ?? []) tally.skipped(reason);
       for (const event of found.events) {
         const line = convert(event, record.line);
         if (line !== undefined) sender.add(JSON.stringify(line), record.line);
@@ -138,7 +138,8 @@ async function move(
     await sender.settle();
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
-    // What was read before it is stored, as an import stores the lines before a refused one.
+    // Parts that were sent before it are stored. The one that is not full yet is not sent: it would
+    // end at another line than in the next run.
     await sender.settle().catch(() => {});
     return error.failure;
   } finally {
@@ -280,7 +281,7 @@ async function post(
     const { failure } = answer;
     const isPassing = failure.error_type === "unreachable" || failure.status === 503;
     if (!isPassing || attempt >= TRIES_MAX) {
-      const hint = failure.status === 409
+      const hint = failure.reason === "other_file"
         ? "The file was begun with another map, or is another one. Take the earlier map, or move " +
           "it into an environment that is empty."
         : failure.hint ?? "Run the same command again: it goes on where it was.";

@@ -8,6 +8,8 @@ import { assertMoved, feedOf, linesOf, messageRows } from "../support/migrate_fi
 import { type Ran, runCli } from "../support/run_cli.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 
+const ROOT = new URL("../../", import.meta.url).pathname;
+
 interface Scene {
   readonly server: ServerProcess;
   readonly folder: string;
@@ -182,10 +184,15 @@ Deno.test("a server that refuses an event tells its line in the file, and a mend
 Deno.test("migrate explains a source, a file, a map and a spec that are not there", async () => {
   const dump = await Deno.makeTempFile();
   await Deno.writeTextFile(dump, '{"a":1}\n');
+  const map = `${dump}.map.json`;
+  await Deno.writeTextFile(map, '{"columns":{"id":"a"}}');
   const cases: readonly [args: readonly string[], text: RegExp, code: number][] = [
     [["plan", dump], /Say where the file is from/, 2],
     [["plan", "--from", "mesage-db", dump], /message-db/, 2],
     [["plan", "--from", "csv", "/nowhere"], /There is no file/, 2],
+    [["plan", "--from", "csv", "/dev/null"], /it is no file/, 2],
+    [["plan", "--from", "csv", ROOT], /it is no file/, 2],
+    [["plan", "--from", "emmett", "--map", map, dump], /columns: is of csv and ndjson only/, 2],
     [["plan", "--from", "csv", "--map", "/nowhere", dump], /There is no file/, 2],
     [["plan", "--from", "csv", "--map", dump, dump], /a: there is no such field/, 2],
     [["plan", "--from", "message-db", dump], /field_missing/, 4],
@@ -195,7 +202,7 @@ Deno.test("migrate explains a source, a file, a map and a spec that are not ther
     assert.match(ran.stdout + ran.stderr, text);
     assert.equal(ran.code, code, args.join(" "));
   }
-  await Deno.remove(dump);
+  await Promise.all([dump, map].map((path) => Deno.remove(path)));
 });
 
 /** As Emmett 0.42 makes it: src/packages/emmett-sqlite/src/eventStore/schema/tables.ts. */
@@ -208,6 +215,8 @@ const EMMETT_TABLE = `CREATE TABLE emt_messages(
   created DATETIME DEFAULT CURRENT_TIMESTAMP,
   UNIQUE (stream_id, stream_position, partition, is_archived))`;
 
+const NOT_JSON = { rule: "not_json" };
+
 Deno.test("a file of Emmett's SQLite store is read as it is, in the order of its positions", async () => {
   const folder = await Deno.makeTempDir({ prefix: "daybook_emmett_" });
   const path = `${folder}/emmett.db`;
@@ -219,16 +228,29 @@ Deno.test("a file of Emmett's SQLite store is read as it is, in the order of its
     const data = JSON.stringify({ at });
     insert.run("cart-7", at, at === 9 ? "C" : "E", data, "ItemAdded", `m${at}`, at);
   }
+  // What SQLite lets a program write, and no event is.
+  insert.run("cart-7", 1_201, "E", "{", "ItemAdded", "m1201", 1_201);
+  insert.run("cart-7", 1_202, "E", new TextEncoder().encode("{}"), "ItemAdded", "m1202", 1_202);
+  insert.run("cart-7", 1_203, "E", '"x"', "ItemAdded", "m1203", 1_203);
   database.close();
   const ran = await runCli(["migrate", "plan", "--from", "emmett", "--json", path]);
-  assert.equal(ran.code, 0, ran.stdout);
+  assert.equal(ran.code, 4, ran.stdout);
   const { streams, counts } = JSON.parse(ran.stdout);
   assert.deepEqual([streams, counts], [1, {
     events: 1_199,
     moved: { "cart.item_added": 1_199 },
     left_out: {},
     skipped: { commands: 1 },
-    refused: {},
+    refused: {
+      not_json: {
+        count: 3,
+        examples: [
+          { line: 1_201, ...NOT_JSON, message: "message_data is no object or list of JSON" },
+          { line: 1_202, ...NOT_JSON, message: "message_data has bytes instead of text" },
+          { line: 1_203, ...NOT_JSON, message: "message_data is no object or list of JSON" },
+        ],
+      },
+    },
   }]);
   const other = await runCli(["migrate", "plan", "--from", "marten", path]);
   assert.match(other.stdout, /a file of SQLite is none of marten/);

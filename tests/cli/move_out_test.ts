@@ -187,7 +187,11 @@ Deno.test("an export of events has them as they are stored, and says what cannot
     await writeOrders(server, 0, 2);
     const env = ["--environment", "test"];
     const printed = await daybook(server, "export", ...env, "--format", "events", "--out", "-");
-    const page = await call(server, "/_feed?raw=true") as unknown as { data: { raw: string }[] };
+    const page = await call(server, "/_feed?raw=true") as unknown as {
+      data: { raw: string }[];
+      next: string;
+    };
+    const { next } = page;
     assert.deepEqual(printed.trim().split("\n"), page.data.map(({ raw }) => raw));
     const misused: readonly [args: readonly string[], text: RegExp][] = [
       [["--format", "xml", "--out", "-"], /There is no format 'xml'/],
@@ -199,6 +203,15 @@ Deno.test("an export of events has them as they are stored, and says what cannot
       assert.notEqual(ran.code, 0);
       assert.match(ran.stderr, text);
     }
+    const cursors = ["nonsense", next.replace(/.{4}$/, "ffff"), `${next}00`, "9".repeat(44)];
+    for (const since of cursors) {
+      const args = ["export", ...env, "--since", since, "--out", `${folder}/part.ndjson`];
+      const ran = await runCli(args, { env: environmentOf(server) });
+      assert.equal(ran.code, 1, since);
+      assert.match(ran.stderr, /cursor/);
+    }
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    assert.deepEqual(names, ["spec.json"], "a refused export leaves nothing behind");
   } finally {
     await server.remove();
     await Deno.remove(folder, { recursive: true });

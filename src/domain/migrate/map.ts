@@ -100,6 +100,10 @@ function parseStreams(
     if (!isJsonObject(rule) || typeof rule.type !== "string" || !isJsonObject(rule.events)) {
       return wrong(path, 'must be null, or {"type": <aggregate type>, "events": {...}}');
     }
+    const other = Object.keys(rule).find((field) => field !== "type" && field !== "events");
+    if (other !== undefined) {
+      return wrong(`${path}.${other}`, "there is no such field; there are type and events");
+    }
     const events = Object.entries(rule.events);
     const bad = events.find(([, name]) => name !== null && typeof name !== "string");
     if (bad !== undefined) {

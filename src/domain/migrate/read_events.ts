@@ -1,53 +1,102 @@
 /**
  * Reads the records of a file to events of its source, one by one, and holds that they are in
- * order: positions rise, and so do indexes of events that follow each other in one stream.
+ * order: positions rise, and so do indexes of events that follow each other in one stream. No two
+ * of them have the same id, where the source says so.
  */
 
-import type { JsonObject } from "../json.ts";
-import type { Outcome } from "../refusal.ts";
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { Outcome, Refusal } from "../refusal.ts";
 import type { RawRecord } from "./split_records.ts";
-import type { Source, SourceEvent, SourceFault } from "./source_event.ts";
+import {
+  CellFault,
+  faulty,
+  type ReadOutcome,
+  type ReadRecord,
+  type Source,
+  type SourceEvent,
+  type SourceFault,
+} from "./source_event.ts";
+import { type Columns, guessColumns } from "./sources/plain_rows.ts";
+import { createTextCounter } from "./text_counter.ts";
 
-/** What is in a record. `skipped` says why it is nothing to move. */
-export type ReadEvents =
-  | { readonly ok: true; readonly events: readonly SourceEvent[]; readonly skipped?: string }
-  | { readonly ok: false; readonly fault: SourceFault };
+export type EventReader = (record: RawRecord) => ReadOutcome;
 
-export type EventReader = (record: RawRecord) => ReadEvents;
+/** Decides which JSON is taken, as for requests. */
+type ParseObject = (text: string) => Outcome<JsonObject>;
 
-/** `parse` decides which JSON is taken, as for requests. */
-export function openEventReader(
-  source: Source,
-  parse: (text: string) => Outcome<JsonObject>,
-): EventReader {
-  const read = source.open();
-  const check = createOrderCheck();
+export function openEventReader(source: Source, parse: ParseObject): EventReader {
+  const read = catchFaults(source.open());
+  const checks = [createOrderCheck(), ...(source.hasUniqueIds ? [createIdCheck()] : [])];
+  const parseCell = (text: string) => parseValue(text, parse);
   return (record) => {
     let row: JsonObject;
     if ("row" in record) row = record.row;
     else {
       const parsed = parse(record.text);
-      if (!parsed.ok) {
-        const { refusal } = parsed;
-        const message = "message" in refusal ? refusal.message : refusal.kind;
-        return { ok: false, fault: { rule: "not_json", message } };
-      }
+      if (!parsed.ok) return faulty("not_json", messageOf(parsed.refusal));
       row = parsed.value;
     }
-    const found = read(row, "text" in record ? record.text : undefined);
+    const text = "text" in record ? record.text : undefined;
+    const found = read(row, { text, parse: parseCell });
     if (!found.ok) return found;
     for (const event of found.events) {
-      const fault = check(event);
-      if (fault !== undefined) return { ok: false, fault };
+      for (const check of checks) {
+        const fault = check(event);
+        if (fault !== undefined) return { ok: false, fault };
+      }
     }
     return found;
   };
 }
 
+/** The columns that a record of plain rows seems to have; undefined if it cannot be read. */
+export function columnsOf(record: RawRecord, parse: ParseObject): Columns | undefined {
+  let columns: Columns | undefined;
+  const source: Source = {
+    name: "columns",
+    hasUniqueIds: false,
+    open: () => (row, reading) => {
+      columns = guessColumns(row, reading.parse);
+      return { ok: true, events: [] };
+    },
+  };
+  openEventReader(source, parse)(record);
+  return columns;
+}
+
+function catchFaults(read: ReadRecord): ReadRecord {
+  return (row, reading): ReadOutcome => {
+    try {
+      return read(row, reading);
+    } catch (error) {
+      if (error instanceof CellFault) return faulty("not_json", error.message);
+      throw error;
+    }
+  };
+}
+
+function messageOf(refusal: Refusal): string {
+  return "message" in refusal ? refusal.message : refusal.kind;
+}
+
+/** @throws {CellFault} if the text is JSON, but not such as is taken. */
+function parseValue(text: string, parse: ParseObject): JsonValue | undefined {
+  const parsed = parse(`{"value":${text}}`);
+  if (parsed.ok) return Object.keys(parsed.value).length === 1 ? parsed.value.value : undefined;
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  throw new CellFault(messageOf(parsed.refusal));
+}
+
+type CheckEvent = (event: SourceEvent) => SourceFault | undefined;
+
 const DIGITS = /^\d+$/;
 
 /** Looks at each event and the one before it. */
-function createOrderCheck(): (event: SourceEvent) => SourceFault | undefined {
+function createOrderCheck(): CheckEvent {
   let last: SourceEvent | undefined;
   return (event) => {
     const before = last;
@@ -71,5 +120,18 @@ function isBefore(event: SourceEvent, before: SourceEvent): boolean {
   if (own === undefined || other === undefined || !DIGITS.test(own) || !DIGITS.test(other)) {
     return false;
   }
-  return own.length === other.length ? own <= other : own.length < other.length;
+  if (own.length !== other.length) return own.length < other.length;
+  // A transaction may have one position for the events that it writes into several streams.
+  return isSameStream ? own <= other : own < other;
+}
+
+/** Knows the first `COUNTED_MAX` ids of a file; those behind them are not compared. */
+function createIdCheck(): CheckEvent {
+  const ids = createTextCounter();
+  return ({ id, origin }) => {
+    if (id === undefined || ids.add(origin === undefined ? id : `${origin} ${id}`)) {
+      return undefined;
+    }
+    return { rule: "id_repeated", message: `an earlier event has the id ${id} already` };
+  };
 }

@@ -41,18 +41,39 @@ export interface SourceFault {
 }
 
 export type ReadOutcome =
-  | { readonly ok: true; readonly events: readonly SourceEvent[] }
-  /** Nothing to move: a record of the source's own system. */
-  | { readonly ok: true; readonly events: readonly []; readonly skipped: string }
+  | {
+    readonly ok: true;
+    readonly events: readonly SourceEvent[];
+    /** A reason for each part of the record that is nothing to move, such as the system's own. */
+    readonly skipped?: readonly string[];
+  }
   | { readonly ok: false; readonly fault: SourceFault };
 
-/** Reads one record, also by its own text; may keep what it needs to verify the next one. */
-export type ReadRecord = (record: JsonObject, text: string | undefined) => ReadOutcome;
+/** The value that a text of JSON is; undefined if it is none. */
+export type ParseCell = (text: string) => JsonValue | undefined;
+
+/** What a reader may use besides the record. */
+export interface Reading {
+  /** The text of the record; undefined if it is a row of a database or of CSV. */
+  readonly text: string | undefined;
+  /** @throws {CellFault} for JSON that cannot be kept as it is. */
+  readonly parse: ParseCell;
+}
+
+/** Reads one record; may keep what it needs to verify the next one. */
+export type ReadRecord = (record: JsonObject, reading: Reading) => ReadOutcome;
+
+/** Thrown for a cell that cannot be kept as it is; it refuses the record. */
+export class CellFault extends Error {
+  override readonly name = "CellFault";
+}
 
 /** A source by its name on the command line. */
 export interface Source {
   /** As `metadata.origin.source` has it, unless an event names another place. */
   readonly name: string;
+  /** Whether no two events of a file have the same id. */
+  readonly hasUniqueIds: boolean;
   /** Opens a reader for one file. */
   readonly open: () => ReadRecord;
 }
@@ -62,7 +83,7 @@ export function one(event: SourceEvent): ReadOutcome {
 }
 
 export function skip(reason: string): ReadOutcome {
-  return { ok: true, events: [], skipped: reason };
+  return { ok: true, events: [], skipped: [reason] };
 }
 
 export function faulty(rule: string, message: string): ReadOutcome {
@@ -85,20 +106,30 @@ export function indexCell(value: JsonValue | undefined): number | undefined {
   return Number.isSafeInteger(number) ? number as number : undefined;
 }
 
-/** JSON in a column: as it is, or as text that holds JSON. */
-export function columnOf(value: JsonValue | undefined): JsonValue | undefined {
-  if (typeof value !== "string") return value;
-  if (!/^\s*[[{"\d\-tfn]/.test(value)) return value;
-  try {
-    return JSON.parse(value);
-  } catch {
+const BEGINS_LIST_OR_OBJECT = /^\s*[[{]/;
+
+/** A column with JSON: as it is, or the list or object that its text is. Other text stays text. */
+export function columnOf(
+  record: JsonObject,
+  name: string,
+  parse: ParseCell,
+): JsonValue | undefined {
+  const value = record[name];
+  if (typeof value !== "string") {
+    if (ArrayBuffer.isView(value)) throw new CellFault(`${name} has bytes instead of text`);
     return value;
+  }
+  if (!BEGINS_LIST_OR_OBJECT.test(value)) return value;
+  try {
+    return parse(value) ?? value;
+  } catch (error) {
+    throw error instanceof CellFault ? new CellFault(`${name}: ${error.message}`) : error;
   }
 }
 
 /** An object in a column; empty for everything else. */
-export function objectColumn(value: JsonValue | undefined): JsonObject {
-  const found = columnOf(value);
+export function objectColumn(record: JsonObject, name: string, parse: ParseCell): JsonObject {
+  const found = columnOf(record, name, parse);
   return isJsonObject(found) ? found : {};
 }
 
@@ -114,26 +145,38 @@ export function splitName(name: string, separators: RegExp): { category: string;
   return { category: name.slice(0, at), entity: name.slice(at + 1) };
 }
 
+const DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]|$)/;
+const DATE_LENGTH = "2026-01-31".length;
 const LOCAL_TIME = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?$/;
 const SHORT_ZONE = /([+-]\d{2})(?::?(\d{2}))?$/;
 
 /**
  * Milliseconds since 1970 of a time as databases and documents write it: ISO 8601 with a zone or,
- * as UTC, without one; or a number of seconds, milliseconds, microseconds or nanoseconds.
+ * as UTC, without one; a date alone, which is its first moment; or a number of seconds,
+ * milliseconds, microseconds or nanoseconds.
  */
 export function parseTime(value: JsonValue | undefined): number | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? ofNumber(value) : undefined;
   if (typeof value !== "string") return undefined;
   const text = value.trim();
   if (/^\d{9,19}(?:\.\d+)?$/.test(text)) return ofNumber(Number(text));
-  // Most times, and the form that the runtime reads itself.
   const ms = Date.parse(LOCAL_TIME.test(text) ? `${text.replace(" ", "T")}Z` : zoned(text));
-  return Number.isNaN(ms) ? undefined : ms;
+  return Number.isNaN(ms) || !isDay(text) ? undefined : ms;
+}
+
+/** Whether there is such a day: the runtime takes February 30 for March 1. */
+function isDay(text: string): boolean {
+  const day = Number(text.slice(8, 10));
+  if (day <= 28) return true;
+  const [year, month] = [Number(text.slice(0, 4)), Number(text.slice(5, 7))];
+  return day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
 }
 
 /** `2026-01-31 12:00:00+00` as the runtime reads it. */
 function zoned(text: string): string {
-  if (!/^\d{4}-\d{2}-\d{2}[T ]/.test(text)) return "";
+  if (!DATE.test(text)) return "";
+  // A date alone, which the runtime takes as UTC.
+  if (text.length === DATE_LENGTH) return text;
   if (text.endsWith("Z")) return text.replace(" ", "T");
   return text.replace(" ", "T").replace(
     SHORT_ZONE,

@@ -24,9 +24,18 @@ export const SOURCE_NAMES = [
 
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
+/** Emmett and KurrentDB do not hold ids apart; EventSourcingDB numbers events. */
+const UNIQUE_IDS: ReadonlySet<SourceName> = new Set([
+  "cloudevents",
+  "message-db",
+  "marten",
+  "ndjson",
+  "csv",
+]);
+
 /** The source of that name; the columns are those of a map, for plain rows. */
 export function sourceNamed(name: SourceName, columns: Columns | undefined): Source {
-  return { name, open: () => readerOf(name, columns) };
+  return { name, hasUniqueIds: UNIQUE_IDS.has(name), open: () => readerOf(name, columns) };
 }
 
 function readerOf(name: SourceName, columns: Columns | undefined): ReturnType<Source["open"]> {

@@ -31,6 +31,7 @@ export interface RecordSplitter {
 }
 
 const NEWLINE = 0x0a;
+const NOT_UTF8 = "the line is not valid UTF-8: convert the file to UTF-8, for example with iconv";
 const UTF8 = { fatal: true, ignoreBOM: true } as const;
 
 /** The form of a file by its first bytes, of which there should be some thousand. */
@@ -38,13 +39,18 @@ export function detectForm(head: Uint8Array, isCsv: boolean): FileForm {
   if (isCsv) return "csv";
   const text = new TextDecoder().decode(head).replace(/^\uFEFF/, "").trimStart();
   if (text.startsWith("[")) return "values";
-  const end = text.indexOf("\n");
+  const [first, second] = text.split("\n", 2);
+  // An object that goes on in the next line; a long line may go on beyond what is here.
+  if (!text.startsWith("{") || second === undefined || isJson(first!)) return "lines";
+  return second.startsWith("{") && isJson(second) ? "lines" : "values";
+}
+
+function isJson(text: string): boolean {
   try {
-    JSON.parse(end < 0 ? text : text.slice(0, end));
-    return "lines";
+    JSON.parse(text);
+    return true;
   } catch {
-    // An object that goes on in the next line; a long line may go on beyond what is here.
-    return text.startsWith("{") && end >= 0 ? "values" : "lines";
+    return false;
   }
 }
 
@@ -58,28 +64,31 @@ function tooLong(line: number, bytesMax: number): CutFault {
 }
 
 function notUtf8(line: number): CutFault {
-  return { line, rule: "not_utf8", message: "the line is not valid UTF-8" };
+  return { line, rule: "not_utf8", message: NOT_UTF8 };
 }
 
 /** Bytes that have arrived and are not cut yet. */
 function createPending() {
-  let bytes = new Uint8Array(0);
+  let memory = new Uint8Array(0);
+  let [begin, end] = [0, 0];
   return {
+    /** Valid until the next call of `add`. */
     get bytes() {
-      return bytes;
+      return memory.subarray(begin, end);
     },
     add(piece: Uint8Array) {
-      if (bytes.length === 0) {
-        bytes = Uint8Array.from(piece);
-        return;
+      const length = end - begin + piece.length;
+      if (end + piece.length > memory.length) {
+        // Twice as much, so that a long record is not copied with each of its pieces.
+        const larger = length > memory.length / 2 ? new Uint8Array(2 * length) : memory;
+        larger.set(memory.subarray(begin, end));
+        [memory, begin, end] = [larger, 0, end - begin];
       }
-      const joined = new Uint8Array(bytes.length + piece.length);
-      joined.set(bytes);
-      joined.set(piece, bytes.length);
-      bytes = joined;
+      memory.set(piece, end);
+      end += piece.length;
     },
     drop(count: number) {
-      bytes = bytes.subarray(count);
+      begin += count;
     },
   };
 }
@@ -253,7 +262,12 @@ function splitRows(bytesMax: number): RecordSplitter {
   ): RawRecord | CutFault | undefined {
     if (columns === undefined) {
       columns = cells.map((cell) => cell ?? "");
-      return undefined;
+      const seen = new Set<string>();
+      const twice = columns.find((name) => seen.size === seen.add(name).size);
+      if (twice === undefined) return undefined;
+      const what = twice === "" ? "a column without a name" : `the column ${twice}`;
+      const message = `the header has ${what} more than once`;
+      return { line: at, rule: "header", message };
     }
     if (cells.length === 1 && cells[0] === undefined) return undefined;
     if (cells.length !== columns.length) {
@@ -273,6 +287,10 @@ function splitRows(bytesMax: number): RecordSplitter {
     for (;;) {
       const row = cutRow(text, from, separator, isLast);
       if (row === undefined) break;
+      if (row === "text_after_quotes") {
+        const message = "a cell goes on behind its closing quotation mark";
+        return { records, fault: { line, rule: "row_cells", message } };
+      }
       const began = line;
       line += row.lines;
       const made = row.end - from > bytesMax ? tooLong(began, bytesMax) : rowOf(row.cells, began);
@@ -331,7 +349,7 @@ function cutRow(
   from: number,
   separator: string,
   isLast: boolean,
-): CutRow | undefined {
+): CutRow | "text_after_quotes" | undefined {
   if (from >= text.length) return undefined;
   const cells: (string | undefined)[] = [];
   let lines = 0;
@@ -349,7 +367,8 @@ function cutRow(
     if (stop < 0 && !isLast) return undefined;
     const end = stop < 0 ? text.length : stop;
     const plain = text.slice(at, text[end - 1] === "\r" && text[end] !== separator ? end - 1 : end);
-    cells.push(cell === undefined ? plain || undefined : cell + plain);
+    if (cell !== undefined && plain !== "") return "text_after_quotes";
+    cells.push(cell ?? (plain || undefined));
     if (text[end] === separator) at = end + 1;
     else return { cells, end: Math.min(end + 1, text.length), lines: lines + 1 };
   }

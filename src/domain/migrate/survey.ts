@@ -16,7 +16,7 @@ import {
   streamPlace,
 } from "./map.ts";
 import type { SourceEvent, SourceFault } from "./source_event.ts";
-import { createStreamCounter } from "./stream_counter.ts";
+import { createTextCounter } from "./text_counter.ts";
 
 /** Different kinds of streams, types of events, and fields of a file; more is a wrong reading. */
 export const CATEGORIES_MAX = 1_000;
@@ -65,7 +65,7 @@ interface SeenType {
 export function createSurveyor(map: MigrationMap): Surveyor {
   const room = { places: PLACES_MAX };
   const categories = new Map<string, Map<string, SeenType>>();
-  const streams = createStreamCounter();
+  const streams = createTextCounter();
   const fields = new Map<string, number>();
   const parties = { actor: createPartyTypes(), target: createPartyTypes() };
   let events = 0;

@@ -28,6 +28,7 @@ const FAULTS: readonly [document: JsonValue, path: string][] = [
   [{ streams: { a: "b" } }, "streams.a"],
   [{ streams: { a: { type: "a" } } }, "streams.a"],
   [{ streams: { a: { type: "a", events: { B: 1 } } } }, "streams.a.events.B"],
+  [{ streams: { a: { type: "a", events: {}, event: {} } } }, "streams.a.event"],
   [{ actor: { type: "user" } }, "actor"],
   [{ actor: { type: "user", id: 7 } }, "actor"],
   [{ target: "user" }, "target"],

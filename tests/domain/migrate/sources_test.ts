@@ -66,8 +66,10 @@ function migrate(source: SourceName, { map: document = {} }: Case, bytes: Uint8A
     for (const record of cuts.flatMap(({ records }) => records)) {
       const found = read(record);
       if (!found.ok) rules.push(found.fault.rule);
-      else if (found.skipped !== undefined) skipped++;
-      else found.events.forEach((event) => take(event));
+      else {
+        skipped += found.skipped?.length ?? 0;
+        found.events.forEach((event) => take(event));
+      }
     }
   }
   eachEvent((event) => assert.equal(surveyor.add(event), undefined));

@@ -39,6 +39,7 @@ Deno.test("detectForm() tells lines, values and CSV by the first bytes", () => {
     ['{ "a": 1,\n  "b": 2 }', "values"],
     ['{"a":"a long line that does not end here', "lines"],
     ["no JSON\n", "lines"],
+    ['{"a":1,\n{"a":2}\n', "lines"],
   ];
   for (const [text, form] of forms) assert.equal(detectForm(bytes(text), false), form, text);
   assert.equal(detectForm(bytes("a,b\n"), true), "csv");
@@ -123,6 +124,8 @@ const FAULTS: readonly [
   ["a list that is cut off", "values", bytes("[{},\n"), "cut_off", 2],
   ["a value that is no object", "values", bytes("[\n7]"), "not_json", 2],
   ["a row with another number of cells", "csv", bytes("a,b\n1,2\n3\n"), "row_cells", 3],
+  ["a header that names a column twice", "csv", bytes("a,b,a\n1,2,3\n"), "header", 1],
+  ["a cell behind its quotation marks", "csv", bytes('a,b\n1,"2"3\n'), "row_cells", 2],
   ["a row that is too long", "csv", bytes(`a\n${"x".repeat(40)}\n`), "line_too_long", 2],
   ["a cell that is cut off", "csv", bytes('a\n"x\n'), "cut_off", 2],
   ["a row that is not UTF-8", "csv", Uint8Array.of(0x61, 0x0a, 0xff, 0x0a), "not_utf8", 2],

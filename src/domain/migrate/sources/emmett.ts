@@ -6,11 +6,13 @@
 import type { JsonObject } from "../../json.ts";
 import {
   columnOf,
+  faulty,
   indexCell,
   missingField,
   objectColumn,
   one,
   parseTime,
+  type Reading,
   type ReadOutcome,
   skip,
   splitName,
@@ -28,13 +30,17 @@ const REPEATED = [
 ];
 const DEFAULT_PARTITIONS = ["emt:default", "global"];
 
-export function readEmmettMessage(record: JsonObject): ReadOutcome {
+export function readEmmettMessage(record: JsonObject, { text, parse }: Reading): ReadOutcome {
   const stream = textCell(record.stream_id);
   const type = textCell(record.message_type);
   if (stream === undefined) return missingField("stream_id");
   if (type === undefined) return missingField("message_type");
   if ((record.message_kind ?? "E") !== "E") return skip("commands");
-  const all = objectColumn(record.message_metadata);
+  const data = columnOf(record, "message_data", parse);
+  if (text === undefined && typeof data === "string") {
+    return faulty("not_json", "message_data is no object or list of JSON");
+  }
+  const all = objectColumn(record, "message_metadata", parse);
   const metadata = Object.fromEntries(
     Object.entries(all).filter(([name]) => !REPEATED.includes(name)),
   );
@@ -44,7 +50,7 @@ export function readEmmettMessage(record: JsonObject): ReadOutcome {
     stream,
     ...splitName(stream, /[:-]/),
     type,
-    data: columnOf(record.message_data),
+    data,
     id: textCell(record.message_id),
     time: textCell(record.created),
     timeMs: parseTime(record.created),

@@ -21,7 +21,7 @@ interface Last {
 export function openEventSourcingDb(): ReadRecord {
   let last: Last | undefined;
 
-  return (record, text) => {
+  return (record, { text }) => {
     const { type, payload } = record;
     const isLine = isJsonObject(payload) && typeof type === "string";
     if (isLine && type !== "event") return skip(type as string);

@@ -10,7 +10,9 @@ import {
   indexCell,
   missingField,
   objectColumn,
+  type ParseCell,
   parseTime,
+  type Reading,
   type ReadOutcome,
   skip,
   type SourceEvent,
@@ -18,18 +20,20 @@ import {
   textCell,
 } from "../source_event.ts";
 
-export function readKurrentRecord(record: JsonObject): ReadOutcome {
-  if (!Array.isArray(record.entries)) return readEntry(record);
+export function readKurrentRecord(record: JsonObject, { parse }: Reading): ReadOutcome {
+  if (!Array.isArray(record.entries)) return readEntry(record, parse);
   const events: SourceEvent[] = [];
+  const skipped: string[] = [];
   // Pages list the newest event first.
   const entries = isNewestFirst(record.entries) ? record.entries.toReversed() : record.entries;
   for (const entry of entries) {
     if (!isJsonObject(entry)) return faulty("not_json", "an entry is no object");
-    const found = readEntry(entry);
+    const found = readEntry(entry, parse);
     if (!found.ok) return found;
     events.push(...found.events);
+    skipped.push(...found.skipped ?? []);
   }
-  return { ok: true, events };
+  return { ok: true, events, skipped };
 }
 
 function isNewestFirst(entries: readonly JsonValue[]): boolean {
@@ -39,7 +43,7 @@ function isNewestFirst(entries: readonly JsonValue[]): boolean {
   return numbers.length > 1 && numbers[0]! > numbers.at(-1)!;
 }
 
-function readEntry(record: JsonObject): ReadOutcome {
+function readEntry(record: JsonObject, parse: ParseCell): ReadOutcome {
   // A resolved event of the client has the event beside the link that led to it.
   const event = isJsonObject(record.event) ? record.event : record;
   const stream = textCell(event.streamId);
@@ -49,7 +53,9 @@ function readEntry(record: JsonObject): ReadOutcome {
   if (stream.startsWith("$")) return skip("streams of the database itself");
   if (type.startsWith("$")) return skip("types of the database itself");
   const { $correlationId, $causationId, ...metadata } = objectColumn(
-    event.metaData ?? event.metadata,
+    event,
+    event.metaData === undefined ? "metadata" : "metaData",
+    parse,
   );
   const time = event.updated ?? event.created;
   return {
@@ -58,7 +64,7 @@ function readEntry(record: JsonObject): ReadOutcome {
       stream,
       ...splitName(stream, /-/),
       type,
-      data: dataOf(event),
+      data: dataOf(event, parse),
       id: textCell(event.eventId ?? event.id),
       time: textCell(time),
       timeMs: parseTime(time),
@@ -71,9 +77,10 @@ function readEntry(record: JsonObject): ReadOutcome {
   };
 }
 
-function dataOf({ data, isJson }: JsonObject): JsonValue | undefined {
+function dataOf(event: JsonObject, parse: ParseCell): JsonValue | undefined {
+  const { data, isJson } = event;
   if (isJson === false && typeof data === "string") return { base64: data };
-  return columnOf(data);
+  return columnOf(event, "data", parse);
 }
 
 /** A place in the log, or the pair of them that the client gives. */

@@ -10,6 +10,7 @@ import {
   missingField,
   one,
   parseTime,
+  type Reading,
   type ReadOutcome,
   splitName,
   textCell,
@@ -30,7 +31,7 @@ const TAKEN = [
 ];
 const DEFAULT_TENANT = "*DEFAULT*";
 
-export function readMartenEvent(record: JsonObject): ReadOutcome {
+export function readMartenEvent(record: JsonObject, { parse }: Reading): ReadOutcome {
   const stream = textCell(record.stream_id);
   const type = textCell(record.type);
   if (stream === undefined) return missingField("stream_id");
@@ -43,7 +44,7 @@ export function readMartenEvent(record: JsonObject): ReadOutcome {
     stream,
     ...(category === undefined ? splitName(stream, /[/:-]/) : { category, entity: stream }),
     type,
-    data: columnOf(record.data),
+    data: columnOf(record, "data", parse),
     id: textCell(record.id),
     time: textCell(record.timestamp),
     timeMs: parseTime(record.timestamp),

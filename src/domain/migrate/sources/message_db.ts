@@ -11,17 +11,18 @@ import {
   objectColumn,
   one,
   parseTime,
+  type Reading,
   type ReadOutcome,
   splitName,
   textCell,
 } from "../source_event.ts";
 
-export function readMessage(record: JsonObject): ReadOutcome {
+export function readMessage(record: JsonObject, { parse }: Reading): ReadOutcome {
   const stream = textCell(record.stream_name);
   const type = textCell(record.type);
   if (stream === undefined) return missingField("stream_name");
   if (type === undefined) return missingField("type");
-  const metadata = objectColumn(record.metadata);
+  const metadata = objectColumn(record, "metadata", parse);
   const { correlationStreamName, causationMessageStreamName, causationMessagePosition } = metadata;
   const cause = textCell(causationMessageStreamName);
   const rest = { ...metadata };
@@ -34,7 +35,7 @@ export function readMessage(record: JsonObject): ReadOutcome {
     stream,
     ...splitName(stream, /-/),
     type,
-    data: columnOf(record.data),
+    data: columnOf(record, "data", parse),
     id: textCell(record.id),
     time: textCell(record.time),
     timeMs: parseTime(record.time),

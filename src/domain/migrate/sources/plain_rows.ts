@@ -3,15 +3,17 @@
  * are found by the names that such files usually have.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { findNumberFault, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import {
   columnOf,
   indexCell,
   missingField,
   NO_CATEGORY,
   one,
+  type ParseCell,
   parseTime,
   type ReadOutcome,
+  type ReadRecord,
   splitName,
   textCell,
 } from "../source_event.ts";
@@ -59,7 +61,7 @@ const USUAL: Readonly<Record<Exclude<keyof Columns, "data" | "json">, readonly s
 const USUAL_DATA = ["data", "payload", "body", "event_data"];
 
 /** The columns that a first row seems to have. */
-export function guessColumns(row: JsonObject): Columns {
+export function guessColumns(row: JsonObject, parse: ParseCell): Columns {
   const names = Object.keys(row);
   const found = Object.fromEntries(
     Object.entries(USUAL).flatMap(([role, usual]) => {
@@ -67,32 +69,50 @@ export function guessColumns(row: JsonObject): Columns {
       return name === undefined ? [] : [[role, name]];
     }),
   ) as Columns;
-  const data = USUAL_DATA.find((name) => names.includes(name) && isJsonObject(columnOf(row[name])));
-  const isNamed = found.stream !== undefined && found.id === undefined;
-  const { stream: _, ...others } = found;
+  const data = USUAL_DATA.find((name) => isJsonObject(columnOf(row, name, parse)));
   const taken = new Set<string>(Object.values(found));
-  const json = names.filter((name) => !taken.has(name) && typeof cellOf(row[name]!) !== "string");
+  const isJson = (name: string) => typeof cellOf(row, name, parse) !== "string";
+  const json = names.filter((name) => !taken.has(name) && isJson(name));
   const isText = names.every((name) => typeof row[name] === "string");
   return {
-    ...(isNamed ? found : others),
+    ...rolesOf(found),
     ...(data !== undefined && { data }),
     ...(isText && json.length > 0 && { json }),
   };
 }
 
+function rolesOf(found: Columns): Columns {
+  const { stream, ...others } = found;
+  if (found.id !== undefined) return others;
+  if (stream !== undefined) return found;
+  // Beside a column for the kind, `id` says of which thing the event is.
+  if (found.kind === undefined || found.event_id !== "id") return others;
+  const { event_id: id, ...rest } = others;
+  return { ...rest, id };
+}
+
+const LITERAL = /^(?:true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|".*")$/s;
+
 /** A cell of JSON; as text if it is none, or a number that a double would change. */
-function cellOf(value: JsonValue): JsonValue {
-  const cell = columnOf(value);
-  return typeof cell === "number" && String(cell) !== value ? value : cell!;
+function cellOf(row: JsonObject, name: string, parse: ParseCell): JsonValue | undefined {
+  const value = columnOf(row, name, parse);
+  if (typeof value !== "string" || !LITERAL.test(value)) return value;
+  let cell: JsonValue;
+  try {
+    cell = JSON.parse(value);
+  } catch {
+    return value;
+  }
+  return typeof cell === "number" && findNumberFault(value) !== undefined ? value : cell;
 }
 
 /** A reader for rows; without columns it guesses them from the first row. */
-export function readRows(given: Columns | undefined): (row: JsonObject) => ReadOutcome {
+export function readRows(given: Columns | undefined): ReadRecord {
   let columns = given;
-  return (row) => readRow(row, columns ??= guessColumns(row));
+  return (row, { parse }) => readRow(row, columns ??= guessColumns(row, parse), parse);
 }
 
-function readRow(row: JsonObject, columns: Columns): ReadOutcome {
+function readRow(row: JsonObject, columns: Columns, parse: ParseCell): ReadOutcome {
   const cell = (name: string | undefined): JsonValue | undefined => {
     if (name === undefined) return undefined;
     return name.startsWith("=") ? name.slice(1) : row[name];
@@ -109,7 +129,7 @@ function readRow(row: JsonObject, columns: Columns): ReadOutcome {
   const name = named === undefined
     ? { category: kind ?? NO_CATEGORY, entity: entity ?? "" }
     : splitName(named, /[/:-]/);
-  const { data, rest } = splitRow(row, columns);
+  const { data, rest } = splitRow(row, columns, parse);
   return one({
     stream,
     ...name,
@@ -125,11 +145,11 @@ function readRow(row: JsonObject, columns: Columns): ReadOutcome {
 }
 
 /** The data, and the columns that nothing has taken. */
-function splitRow(row: JsonObject, columns: Columns) {
+function splitRow(row: JsonObject, columns: Columns, parse: ParseCell) {
   const { data, json = [], ...others } = columns;
   const taken = new Set<string>(Object.values(others));
   if (json.length > 0) row = { ...row };
-  for (const name of json) if (row[name] !== undefined) row[name] = cellOf(row[name]);
+  for (const name of json) if (row[name] !== undefined) row[name] = cellOf(row, name, parse)!;
   const isData = (name: string) => {
     if (typeof data === "string") return name === data;
     return data === undefined ? !taken.has(name) : data.includes(name);
@@ -139,7 +159,7 @@ function splitRow(row: JsonObject, columns: Columns) {
   const rest = cells.filter(([name]) => !isData(name) && !taken.has(name));
   return {
     data: typeof data === "string"
-      ? columnOf(row[data])
+      ? columnOf(row, data, parse)
       : Object.fromEntries(cells.filter(([name]) => isData(name))),
     rest: Object.fromEntries(rest),
   };

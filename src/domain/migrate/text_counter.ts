@@ -1,10 +1,12 @@
 /**
- * Counts different texts, exactly but for a chance of about one in a million: each text is held as
- * 64 bits of a hash, in a table that is open addressed and has a limit.
+ * Knows texts again and counts the different ones, exactly but for a chance of about one in a
+ * million: each text is held as 64 bits of a hash, in a table that is open addressed and has a
+ * limit.
  */
 
-export interface StreamCounter {
-  add(text: string): void;
+export interface TextCounter {
+  /** False if the text was added before. Beyond the limit all texts are taken for new ones. */
+  add(text: string): boolean;
   /** Undefined if there were more than the limit. */
   count(): number | undefined;
 }
@@ -13,11 +15,11 @@ export interface StreamCounter {
 export const COUNTED_MAX = 8_000_000;
 const SLOTS_MIN = 1 << 12;
 
-export function createStreamCounter(max = COUNTED_MAX): StreamCounter {
+export function createTextCounter(max = COUNTED_MAX): TextCounter {
   let table = new Uint32Array(SLOTS_MIN * 2);
   let size = 0;
   let isOver = false;
-  let last = "";
+  let last: string | undefined;
 
   function insert(into: Uint32Array, high: number, low: number): boolean {
     const mask = into.length / 2 - 1;
@@ -42,12 +44,14 @@ export function createStreamCounter(max = COUNTED_MAX): StreamCounter {
 
   return {
     add(text) {
-      if (isOver || text === last) return;
+      if (isOver) return true;
+      if (text === last) return false;
       last = text;
       const [high, low] = hash64(text);
-      if (!insert(table, high, low)) return;
+      if (!insert(table, high, low)) return false;
       if (++size > max) isOver = true;
       else if (size * 4 > table.length) grow();
+      return true;
     },
     count: () => isOver ? undefined : size,
   };

@@ -19,10 +19,19 @@ COPY deno.json deno.lock main.ts ./
 COPY src/ src/
 COPY sdk/ sdk/
 COPY console/ console/
-COPY scripts/start_permissions.ts scripts/build_console.ts scripts/
+COPY scripts/start_permissions.ts scripts/build_console.ts scripts/build_docs.ts scripts/
 COPY scripts/console/ scripts/console/
+COPY scripts/docs/ scripts/docs/
+COPY scripts/sites/ scripts/sites/
+# The documentation, and the documents outside of its folder that it leads to.
+COPY README.md CHANGELOG.md SECURITY.md ARCHITECTURE.md CONTRIBUTING.md ./
+COPY docs/ docs/
+COPY tests/README.md tests/
+COPY scripts/peers/README.md scripts/peers/
+COPY examples/shop/README.md examples/shop/
 RUN deno cache --frozen main.ts \
   && deno run --allow-all scripts/build_console.ts \
+  && deno run --allow-all scripts/build_docs.ts \
   && mkdir /data \
   && chown -R deno:deno /data /deno-dir
 

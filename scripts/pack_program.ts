@@ -9,9 +9,11 @@ import { cp } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildConsole, isConsoleCurrent } from "./console/build_files.ts";
+import { areDocsCurrent, buildDocs } from "./docs/build_site.ts";
 
 const ROOT = new URL("../", import.meta.url);
 const CONSOLE = "dist/console";
+const DOCS = "dist/docs";
 /** Sources of the program, and what `deno.json` and the start of a server need. */
 const PARTS = [
   "main.ts",
@@ -22,6 +24,7 @@ const PARTS = [
   // A member of the workspace must be there; its sources need not, for it is built.
   "console/deno.json",
   CONSOLE,
+  DOCS,
   "scripts/start_permissions.ts",
 ];
 /** Beside the package's own package.json, which would change what the lock file has to say. */
@@ -33,6 +36,7 @@ export async function writeProgramPackage(folder: string): Promise<void> {
     copyTree(new URL(part, ROOT), `${folder}/${to}`, LEFT_OUT);
   await Deno.remove(folder, { recursive: true }).catch(() => undefined);
   if (!await isConsoleCurrent(CONSOLE)) await buildConsole(CONSOLE);
+  if (!await areDocsCurrent(DOCS)) await buildDocs(DOCS);
   for (const part of PARTS) await copyPart(part, `${APP}/${part}`);
   await copyPart("scripts/pack/program_bin.js", "bin/daybook.js");
   await copyPart("LICENSE", "LICENSE");

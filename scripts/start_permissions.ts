@@ -43,6 +43,7 @@ export function startPermission(asked: Asked, around: Surroundings): string {
       const paths = [
         join(root, "src"),
         join(root, "dist/console"),
+        join(root, "dist/docs"),
         ...folders,
         ...tls as string[],
         ...client,

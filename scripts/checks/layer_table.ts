@@ -105,13 +105,18 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "src/workers": { imports: ["src/domain"], types: ["src/features/service.ts", "src/host.ts"] },
   "src/http": {
     imports: ["src/domain"],
-    types: ["src/features", "src/host.ts", "src/console_files.ts"],
+    types: ["src/features", "src/host.ts", "src/built_files.ts"],
     packages: {
       "ipaddr.js": ["src/http"],
       "jsonc-parser": ["src/http/decode/json_fault.ts"],
       "prom-client": ["src/http/metrics"],
       "node:buffer": ["src/http"],
-      "node:zlib": ["src/http/answer.ts", "src/http/conditional.ts"],
+      "node:util": ["src/http/platform/built_sites.ts"],
+      "node:zlib": [
+        "src/http/answer.ts",
+        "src/http/conditional.ts",
+        "src/http/platform/built_sites.ts",
+      ],
     },
   },
   // The client. It knows the server by its API alone; the subpaths build on the core.
@@ -141,7 +146,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   // The console, in a browser. It knows the server by the client, and folds as the server does.
-  "src/console_files.ts": { imports: [] },
+  "src/built_files.ts": { imports: [] },
   "console/src/parts": {
     imports: [
       "console/src/shell/loaded.ts",
@@ -159,6 +164,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "preact": ["console/src"],
       "@preact/signals": ["console/src"],
       "@daybook/client": ["console/src"],
+      "minisearch": ["console/src/docs/search.ts"],
       "uplot": ["console/src/projections/chart.tsx"],
       "@codemirror/autocomplete": ["console/src/spec/code_editor.ts"],
       "@codemirror/commands": ["console/src/spec/code_editor.ts"],

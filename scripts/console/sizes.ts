@@ -1,6 +1,6 @@
 /** What a browser loads of a built console, in bytes with brotli. */
 
-import { CONSOLE_MANIFEST, type ConsoleManifest } from "../../src/console_files.ts";
+import { BUILT_MANIFEST, type BuiltManifest } from "../../src/built_files.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
@@ -21,8 +21,8 @@ export async function measureConsole(
 ): Promise<Record<keyof typeof BUDGETS, number>> {
   const at = new URL(`${folder}/`, ROOT);
   const { files } = JSON.parse(
-    await Deno.readTextFile(new URL(CONSOLE_MANIFEST, at)),
-  ) as ConsoleManifest;
+    await Deno.readTextFile(new URL(BUILT_MANIFEST, at)),
+  ) as BuiltManifest;
   const sizeOf = async (name: string) => (await Deno.stat(new URL(`${name}.br`, at))).size;
   const first = new Set<string>(FIRST);
   for (const name of first) {

@@ -28,7 +28,7 @@ import {
 } from "../http/serve.ts";
 import { type Archive, openArchive } from "../archive/keep_archive.ts";
 import { describeRefusal } from "../http/reply.ts";
-import { consoleReader } from "../console_files.ts";
+import { builtReader } from "../built_files.ts";
 import { CAPABILITIES } from "../kv/capabilities.ts";
 import type { Bytes, Engine } from "../kv/engine.ts";
 import { measureEngine } from "../kv/calls.ts";
@@ -69,6 +69,8 @@ const SQL_RUNNERS = Math.max(2, Math.ceil(navigator.hardwareConcurrency / 2));
 const COMPUTE_RUNNERS = 2;
 /** Where `deno task console` puts the built console. */
 const CONSOLE_FOLDER = `${import.meta.dirname}/../../dist/console`;
+/** Where `deno task docs` puts the built documentation. */
+const DOCS_FOLDER = `${import.meta.dirname}/../../dist/docs`;
 /** How long requests and worker runs that are under way may take to end once the stop begins. */
 const STOP_GRACE_MS = 4_000;
 /** How long a server with a broken store keeps answering that it is broken. */
@@ -295,7 +297,8 @@ function listen(
     headerPrefix: config.headerPrefix,
     ipLimitPerMinute: config.ipLimitPerMinute,
     corsOrigins: config.corsOrigins,
-    readConsole: consoleReader(CONSOLE_FOLDER),
+    readConsole: builtReader(CONSOLE_FOLDER),
+    readDocs: builtReader(DOCS_FOLDER),
     opensMetricsLocally: opensMetricsLocally(config),
     clientAddress: (peer, forwardedFor) => clientAddress(peer, forwardedFor, trusted),
   });

@@ -1,6 +1,6 @@
 /** One request under way, and what all requests share. `app.ts` makes it; every route reads it. */
 
-import type { ReadConsole } from "../console_files.ts";
+import type { ReadBuilt } from "../built_files.ts";
 import type { Host } from "../host.ts";
 import type { Operator, Tier } from "../domain/access/access.ts";
 import type { Service } from "../features/service.ts";
@@ -34,7 +34,9 @@ export interface AppOptions {
   /** Origins whose pages may use every method and header of the API. Absent: none. */
   readonly corsOrigins?: readonly string[];
   /** The built console. Absent: this server has none. */
-  readonly readConsole?: ReadConsole;
+  readonly readConsole?: ReadBuilt;
+  /** The built documentation. Absent: this server has none. */
+  readonly readDocs?: ReadBuilt;
   /** Whether programs on this machine may read `/metrics` without a token. Absent: no. */
   readonly opensMetricsLocally?: boolean;
   /** Absent: nothing is traced. */

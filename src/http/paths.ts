@@ -49,7 +49,17 @@ import { readDebug, setDebug } from "./operators/debug.ts";
 import { changeTier, createInstance, listInstances, readInstance } from "./operators/instances.ts";
 import { deploySpec, listSpecs, readSpec } from "./operators/specs.ts";
 import { readUsage } from "./operators/usage.ts";
-import { redirectConsole, sendConsole, sendConsoleFile } from "./platform/console.ts";
+import {
+  redirectConsole,
+  redirectDocs,
+  sendConsole,
+  sendConsoleFile,
+  sendDocs,
+  sendDocsFile,
+  sendDocsFolder,
+  sendDocsPage,
+  sendDocsPart,
+} from "./platform/built_sites.ts";
 import { answerLive, answerReady } from "./platform/health.ts";
 import { answerMetrics } from "./platform/metrics.ts";
 import { answerOpenApi } from "./platform/openapi.ts";
@@ -98,6 +108,12 @@ export const PATHS: readonly PathRoutes[] = [
     "/_console": { GET: redirectConsole },
     "/_console/": { GET: sendConsole },
     "/_console/{file}": { GET: sendConsoleFile },
+    "/_docs": { GET: redirectDocs },
+    "/_docs/": { GET: sendDocs },
+    "/_docs/{file}": { GET: sendDocsFile },
+    "/_docs/{part}/": { GET: sendDocsFolder },
+    "/_docs/{part}/{file}": { GET: sendDocsPage },
+    "/_docs/{part}/{folder}/{file}": { GET: sendDocsPart },
   }),
   ...paths("data", {
     "/_atomic-write": { POST: writeAtomic },

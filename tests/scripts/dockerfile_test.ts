@@ -1,6 +1,7 @@
 /** The container image runs the server as the `start` task does, and not as root. */
 
 import assert from "node:assert/strict";
+import { DOCUMENTS } from "../../scripts/docs/pages.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const dockerfile = await Deno.readTextFile(new URL("Dockerfile", ROOT));
@@ -14,9 +15,22 @@ Deno.test("the image starts the server with the permissions of `deno task start`
     "exec deno run --cached-only ",
   );
   assert.deepEqual(command, ["sh", "-c", started]);
-  assert.ok(
-    dockerfile.includes("COPY scripts/start_permissions.ts scripts/build_console.ts scripts/"),
-  );
+  assert.match(dockerfile, /^COPY scripts\/start_permissions\.ts .*scripts\/$/m);
+});
+
+Deno.test("the image is built with every document that the documentation is made of", async () => {
+  const ignored = (await Deno.readTextFile(new URL(".dockerignore", ROOT))).split("\n");
+  const copied = [...dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm)]
+    .flatMap(([, paths]) => paths!.split(" ").map((path) => path.replace(/\/$/, "")));
+  const isAmong = (path: string, folders: readonly string[]) =>
+    folders.some((folder) => path === folder || path.startsWith(`${folder}/`));
+  const sent = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+  const roots = (await Array.fromAsync(Deno.readDir(ROOT))).map(({ name }) => name)
+    .filter((name) => sent.includes("*.md") && name.endsWith(".md"));
+  for (const path of DOCUMENTS) {
+    assert.ok(isAmong(path, copied), `${path} is copied`);
+    assert.ok(isAmong(path, [...sent, ...roots]), `${path} is sent to the builder`);
+  }
 });
 
 Deno.test("the image runs without root, keeps data in /data and listens on three ports", () => {

@@ -23,25 +23,31 @@ function allowed(asked: Asked, env: Record<string, string>, change: Partial<Surr
 }
 
 Deno.test("the embedded store: its folder and the sources are read, its folder is written", () => {
-  assert.equal(allowed("read", {}), "--allow-read=/app/src,/app/dist/console,/app/data");
+  assert.equal(
+    allowed("read", {}),
+    "--allow-read=/app/src,/app/dist/console,/app/dist/docs,/app/data",
+  );
   assert.equal(allowed("write", {}), "--allow-write=/app/data");
   const elsewhere = { DAYBOOK_DATA_DIR: "/var/lib/daybook" };
   assert.equal(
     allowed("read", elsewhere),
-    "--allow-read=/app/src,/app/dist/console,/var/lib/daybook",
+    "--allow-read=/app/src,/app/dist/console,/app/dist/docs,/var/lib/daybook",
   );
   assert.equal(allowed("write", elsewhere), "--allow-write=/var/lib/daybook");
 });
 
 Deno.test("an empty setting is none, as for the server itself", () => {
   const empty = { DAYBOOK_DATA_DIR: "", DAYBOOK_TLS_CERT: "", DAYBOOK_STORE: "" };
-  assert.equal(allowed("read", empty), "--allow-read=/app/src,/app/dist/console,/app/data");
+  assert.equal(
+    allowed("read", empty),
+    "--allow-read=/app/src,/app/dist/console,/app/dist/docs,/app/data",
+  );
 });
 
 Deno.test("certificate and key are read, and nothing beside them", () => {
   const tls = { DAYBOOK_TLS_CERT: "/etc/tls/cert.pem", DAYBOOK_TLS_KEY: "key.pem" };
   const expected =
-    "--allow-read=/app/src,/app/dist/console,/app/data,/etc/tls/cert.pem,/app/key.pem";
+    "--allow-read=/app/src,/app/dist/console,/app/dist/docs,/app/data,/etc/tls/cert.pem,/app/key.pem";
   assert.equal(allowed("read", tls), expected);
 });
 

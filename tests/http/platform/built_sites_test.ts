@@ -1,16 +1,15 @@
-/** How the files of the console are sent: types, policy, compression, and what may be kept. */
+/** How files of the console and the documentation are sent: types, policy, compression, copies. */
 
 import assert from "node:assert/strict";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
-import type { ConsoleFile } from "../../../src/console_files.ts";
+import type { BuiltFile } from "../../../src/built_files.ts";
 import { scriptApp, TEST_LISTENER } from "../scripted_service.ts";
 
 const BASE = "http://127.0.0.1:8002";
 
-function fileOf(type: string, text: string): ConsoleFile {
-  const bytes = new TextEncoder().encode(text);
-  const brotli = new Uint8Array(brotliCompressSync(bytes));
-  return { type, hash: "ab".repeat(32), bytes, brotli };
+function fileOf(type: string, text: string): BuiltFile {
+  const brotli = new Uint8Array(brotliCompressSync(new TextEncoder().encode(text)));
+  return { type, hash: "ab".repeat(32), brotli };
 }
 
 const FILES = new Map([
@@ -20,9 +19,20 @@ const FILES = new Map([
   ["chunk-4LPG2FXC.js", fileOf("text/javascript; charset=utf-8", "chunk()")],
 ]);
 
+const HTML = "text/html; charset=utf-8";
+const PAGES = new Map([
+  ["index.html", fileOf(HTML, "first")],
+  ["docs.css", fileOf("text/css; charset=utf-8", "body {}")],
+  ["errors/index.html", fileOf(HTML, "errors")],
+  ["errors/not_found.html", fileOf(HTML, "not found")],
+  ["errors/not_found.md", fileOf("text/markdown; charset=utf-8", "# not found")],
+  ["operate/console/home.png", fileOf("image/png", "picture")],
+]);
+
 const { app } = scriptApp({}, {
   ...TEST_LISTENER,
   readConsole: () => Promise.resolve(FILES),
+  readDocs: () => Promise.resolve(PAGES),
 });
 
 function ask(path: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -34,7 +44,10 @@ Deno.test("the console is sent without a credential, as the type of its file", a
     const response = await ask(`/_console/${path}`);
     assert.equal(response.status, 200);
     assert.equal(response.headers.get("content-type"), FILES.get(name)!.type);
-    assert.equal(await response.text(), new TextDecoder().decode(FILES.get(name)!.bytes));
+    assert.equal(
+      await response.text(),
+      new TextDecoder().decode(brotliDecompressSync(FILES.get(name)!.brotli)),
+    );
   }
 });
 
@@ -96,6 +109,50 @@ Deno.test("a file that the console does not have is 404", async () => {
     assert.equal(response.status, 404, name);
     assert.equal((await response.json()).error, "The console has no such file");
   }
+});
+
+Deno.test("the documentation has its pages in folders; an address may leave out their ending", async () => {
+  const rows = [
+    ["", "first"],
+    ["docs.css", "body {}"],
+    ["errors/", "errors"],
+    ["errors/not_found", "not found"],
+    ["errors/not_found.html", "not found"],
+    ["errors/not_found.md", "# not found"],
+    ["operate/console/home.png", "picture"],
+  ] as const;
+  for (const [path, text] of rows) {
+    const response = await ask(`/_docs/${path}`);
+    assert.equal(response.status, 200, path);
+    assert.equal(await response.text(), text, path);
+    assert.match(response.headers.get("content-security-policy")!, /^default-src 'none';/);
+  }
+  assert.equal((await ask("/_docs")).headers.get("location"), "/_docs/");
+  const tag = (await ask("/_docs/errors/not_found")).headers.get("etag")!;
+  const again = await ask("/_docs/errors/not_found", { "if-none-match": tag });
+  assert.equal(again.status, 304);
+});
+
+Deno.test("nothing but the pages is sent of the documentation's folder", async () => {
+  const names = [
+    "manifest.json",
+    "index.html.br",
+    "..%2fmain.ts",
+    "errors",
+    "errors/..%2findex.html",
+    "errors/..%2f..%2fmain.ts",
+    "operate/..%2f..%2f/passwd",
+    "%00",
+    "a/b/c/d",
+  ];
+  for (const name of names) assert.equal((await ask(`/_docs/${name}`)).status, 404, name);
+});
+
+Deno.test("a server without the built documentation says how to build it", async () => {
+  const { app } = scriptApp({}, TEST_LISTENER);
+  const response = await app.fetch(new Request(`${BASE}/_docs/errors/not_found`));
+  assert.equal(response.status, 404);
+  assert.match((await response.json()).error, /not built.*deno task docs/);
 });
 
 Deno.test("a server without the built console says how to build it", async () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { brotliDecompressSync } from "node:zlib";
 import { buildConsole, isConsoleCurrent } from "../scripts/console/build_files.ts";
-import { consoleReader } from "../src/console_files.ts";
+import { builtReader } from "../src/built_files.ts";
 
 const BUILT = "dist/console_test";
 
@@ -18,15 +18,16 @@ async function withBuilt(body: (folder: string) => Promise<void>): Promise<void>
   }
 }
 
-Deno.test("consoleReader() reads every file of the manifest, and its compressed form", () =>
+Deno.test("builtReader() reads every file of the manifest, and its compressed form", () =>
   withBuilt(async (folder) => {
-    const files = (await consoleReader(folder)())!;
+    const files = (await builtReader(folder)())!;
     for (const name of ["index.html", "console.css", "main.js", "icon.svg", "verify.html"]) {
       const file = files.get(name)!;
-      assert.equal(createHash("sha256").update(file.bytes).digest("hex"), file.hash, name);
-      assert.deepEqual(new Uint8Array(brotliDecompressSync(file.brotli)), file.bytes, name);
+      const bytes = await Deno.readFile(`${folder}/${name}`);
+      assert.equal(createHash("sha256").update(bytes).digest("hex"), file.hash, name);
+      assert.deepEqual(new Uint8Array(brotliDecompressSync(file.brotli)), bytes, name);
     }
-    const index = new TextDecoder().decode(files.get("index.html")!.bytes);
+    const index = await Deno.readTextFile(`${folder}/index.html`);
     for (const [, name] of index.matchAll(/(?:src|href)="([^"]+)"/g)) {
       assert.ok(files.has(name!), `index.html names ${name}`);
     }
@@ -55,9 +56,9 @@ Deno.test("isConsoleCurrent() tells whether the sources have changed since the b
     assert.equal(await isConsoleCurrent(`${folder}_absent`), false);
   }));
 
-Deno.test("consoleReader() finds a console that is built after the server has started", async () => {
+Deno.test("builtReader() finds a console that is built after the server has started", async () => {
   const folder = `${BUILT}_${crypto.randomUUID()}`;
-  const read = consoleReader(folder);
+  const read = builtReader(folder);
   assert.equal(await read(), undefined);
   try {
     await buildConsole(folder);

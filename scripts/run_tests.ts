@@ -1,20 +1,22 @@
 /**
- * `deno task test`: all tests, in lanes that run at once. Three lanes have the tests that start
- * servers and those that only compute; one has the same product on FoundationDB, suite by suite,
- * each in a process of its own. Most of the time each of them waits. Messages of failures are short
- * (`tests/short_failures.ts`). The last lines name what failed and count everything. `deno task ok`
- * has checked the types before. Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or
+ * `deno task test`: all tests, several processes at once. Two at a time have the tests that start
+ * servers, two those that only compute, and others the same product on FoundationDB, suite by
+ * suite. Most of the time each of them waits. Messages of failures are short
+ * (`tests/short_failures.ts`), and tests that draw their cases draw fewer than alone
+ * (`ORDINARY_SIZES`). The last lines name what failed and count everything. `deno task ok` has
+ * checked the types before. Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or
  * FDB_CLUSTER_FILE names a cluster, that is a real cluster; else it says which suites were skipped
  * and why. With arguments it is `deno test` with them.
  */
 
 import { missingForCluster, startCluster } from "../tests/support/cluster_process.ts";
 import { shortenFailures } from "./tests/short_failures.ts";
+import { showInTurn, type Shown, type Write } from "./tests/show_in_turn.ts";
 import {
   CLUSTER_SUITES,
   MEMORY_SUITES,
+  ORDINARY_SIZES,
   ordinaryTests,
-  type Stage,
   type Suite,
 } from "./tests/suites.ts";
 import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/summary.ts";
@@ -26,12 +28,12 @@ const SUITE_SECONDS_MAX = 1_660;
 
 /** What waits for nobody leaves the processor to what does. */
 const PATIENT = ["nice", "-n", "10"];
+const MEMORY_FOLDER_BYTES_MIN = 4 * 1024 ** 3;
 
 async function runTests(
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-  write: Write = writeAll,
-  before: readonly string[] = [],
+  env: Readonly<Record<string, string>>,
+  { write, before = [] }: { write: Write; before?: readonly string[] },
 ): Promise<Summary> {
   const colours: Record<string, string> = Deno.stdout.isTerminal() ? { FORCE_COLOR: "1" } : {};
   const command = [...before, Deno.execPath(), "test", "--allow-all", "--no-check", ...args];
@@ -59,23 +61,23 @@ async function runTests(
   return readSummary(output, success);
 }
 
-type Write = (bytes: Uint8Array) => Promise<void>;
+type Job = (write: Write) => Promise<Summary>;
 
-/** A lane shows its output as it comes, or all at once in its turn. */
-type Lane = (write: Write) => Promise<Summary[]>;
-
-/** Runs all at once; the first is seen at work, the others when those before them have ended. */
-async function runLanes(write: Write, lanes: readonly Lane[]): Promise<Summary[]> {
-  const running = lanes.map((lane, at) => {
-    const output: Uint8Array[] = [];
-    const keep = (bytes: Uint8Array) => Promise.resolve(void output.push(bytes));
-    return { output, summaries: lane(at === 0 ? write : keep) };
-  });
+/** Does the jobs in their order, so many at a time. */
+async function runJobs(
+  jobs: readonly Job[],
+  { atOnce, open }: { readonly atOnce: number; readonly open: () => Shown },
+): Promise<Summary[]> {
+  const left = [...jobs];
   const summaries: Summary[] = [];
-  for (const lane of running) {
-    summaries.push(...await lane.summaries);
-    for (const bytes of lane.output) await write(bytes);
-  }
+  const work = async () => {
+    for (let job = left.shift(); job !== undefined; job = left.shift()) {
+      const shown = open();
+      summaries.push(await job(shown.write));
+      await shown.end();
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
   return summaries;
 }
 
@@ -85,6 +87,12 @@ function writeLine(write: Write, line: string): Promise<void> {
 
 async function writeAll(bytes: Uint8Array): Promise<void> {
   for (let sent = 0; sent < bytes.length;) sent += await Deno.stdout.write(bytes.subarray(sent));
+}
+
+/** Sizes for whoever runs the tests has not set them. */
+function unset(sizes: Readonly<Record<string, string>>): Record<string, string> {
+  const given = Deno.env.toObject();
+  return Object.fromEntries(Object.entries(sizes).filter(([name]) => given[name] === undefined));
 }
 
 async function runSuite(
@@ -97,39 +105,39 @@ async function runSuite(
   const place: Record<string, string> = clusterFile === undefined
     ? {}
     : { FDB_CLUSTER_FILE: clusterFile };
-  const given = Deno.env.toObject();
-  const unset = Object.entries(sizes).filter(([variable]) => given[variable] === undefined);
   const args = [ONE_ISOLATE, "--", ...paths];
-  const summary = await runTests(args, { ...place, ...env, ...Object.fromEntries(unset) }, write);
+  const all = { ...ORDINARY_SIZES, ...sizes };
+  const summary = await runTests(args, { ...place, ...env, ...unset(all) }, { write });
   const seconds = (performance.now() - startedAt) / 1000;
   await writeLine(write, `--- FoundationDB: ${name}: ${formatSummary(summary, seconds)}`);
   return summary;
 }
 
-async function runOnCluster(write: Write): Promise<Summary[]> {
+async function runOnCluster(open: () => Shown): Promise<Summary[]> {
   const given = Deno.env.get("FDB_CLUSTER_FILE");
   const cannotStart = missingForCluster(true);
   const missing = given === undefined ? cannotStart : missingForCluster(false);
   const isSkipped = ({ startsCluster }: Suite) =>
     missing !== undefined || (startsCluster === true && cannotStart !== undefined);
-  const suites = missing === undefined
+  const lists = missing === undefined
     ? CLUSTER_SUITES.map((list) => list.filter((suite) => !isSkipped(suite)))
     : MEMORY_SUITES;
   const isOwn = missing === undefined && given === undefined;
   const cluster = isOwn ? await startCluster() : undefined;
   const clusterFile = missing === undefined ? given ?? cluster?.clusterFile : undefined;
-  const lanes = suites.map((list) => async (write: Write) => {
-    const summaries: Summary[] = [];
-    for (const suite of list) summaries.push(await runSuite(suite, clusterFile, write));
-    return summaries;
-  });
   try {
-    return await runLanes(write, lanes);
+    const summaries = await Promise.all(lists.map((list) => {
+      const jobs = list.map((suite): Job => (write) => runSuite(suite, clusterFile, write));
+      return runJobs(jobs, { atOnce: 1, open });
+    }));
+    return summaries.flat();
   } finally {
     await cluster?.stop();
     const skipped = CLUSTER_SUITES.flat().filter(isSkipped);
     if (skipped.length > 0) {
-      await writeLine(write, describeSkipped(skipped, (missing ?? cannotStart)!, given));
+      const shown = open();
+      await writeLine(shown.write, describeSkipped(skipped, (missing ?? cannotStart)!, given));
+      await shown.end();
     }
   }
 }
@@ -149,26 +157,47 @@ function describeSkipped(
   ].join("\n");
 }
 
-/** What starts processes has the processor before what computes, and an isolate for each file. */
-function ordinaryLane(stages: readonly Stage[], at: number): Lane {
-  return async (write) => {
-    const summaries: Summary[] = [];
-    for (const { files, serves } of stages) {
-      if (at > 0) await writeLine(write, "\n--- beside the others");
-      const isolates = serves ? [] : [ONE_ISOLATE, "--"];
-      const before = serves ? [] : PATIENT;
-      summaries.push(await runTests([...isolates, ...files], {}, write, before));
-    }
-    return summaries;
-  };
+/** They have an isolate for each file. */
+function servingJob(files: readonly string[]): Job {
+  return (write) => runTests(files, unset(ORDINARY_SIZES), { write });
+}
+
+/** They share an isolate, keep their stores in memory, and have what the others leave. */
+function computingJob(files: readonly string[], folder: string | undefined): Job {
+  const place: Record<string, string> = folder === undefined ? {} : { TMPDIR: folder };
+  const env = { ...place, ...unset(ORDINARY_SIZES) };
+  return (write) => runTests([ONE_ISOLATE, "--", ...files], env, { write, before: PATIENT });
+}
+
+/** A folder in memory for stores of tests that do not ask whether a disk has kept them. */
+async function memoryFolder(): Promise<string | undefined> {
+  const command = new Deno.Command("df", { args: ["--output=avail", "-B1", "/dev/shm"] });
+  try {
+    const { success, stdout } = await command.output();
+    const free = Number(new TextDecoder().decode(stdout).split("\n")[1]);
+    return success && free > MEMORY_FOLDER_BYTES_MIN ? "/dev/shm" : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function runEverything(): Promise<Summary[]> {
+  const open = showInTurn(writeAll);
+  const [{ serving, computing }, folder] = await Promise.all([ordinaryTests(), memoryFolder()]);
+  const summaries = await Promise.all([
+    runJobs(serving.map(servingJob), { atOnce: 2, open }),
+    runJobs(computing.map((files) => computingJob(files, folder)), { atOnce: 2, open }),
+    runOnCluster(open),
+  ]);
+  return summaries.flat();
 }
 
 if (import.meta.main) {
   const startedAt = performance.now();
   const args = Deno.args.filter((argument) => argument !== "--");
   const summaries = args.length > 0
-    ? [await runTests(args)]
-    : await runLanes(writeAll, [...(await ordinaryTests()).map(ordinaryLane), runOnCluster]);
+    ? [await runTests(args, {}, { write: writeAll })]
+    : await runEverything();
   const total = addSummaries(summaries);
   for (const failure of total.failures) console.log(`failed: ${failure}`);
   console.log(`\n${formatSummary(total, (performance.now() - startedAt) / 1000)}`);

@@ -76,52 +76,79 @@ const COMPUTING_TESTS: readonly (readonly string[])[] = [
   ],
 ];
 
-/**
- * Tests that start servers, and need no more of the processor than is left. They run beside those
- * that start servers and count on most of it.
- */
-const SERVING_TESTS: readonly string[] = [
-  "tests/console",
-  "tests/documentation",
-  "tests/durable_streams",
-  "tests/examples",
-  "tests/http/openapi",
-  "tests/readme_test.ts",
-  "tests/scripts",
-  "tests/sdk",
+/** Tests that start servers or other processes. Each list runs in its own process. */
+const SERVING_TESTS: readonly (readonly string[])[] = [
+  [
+    "tests/archive",
+    "tests/crash",
+    "tests/kv",
+    "tests/power_cut",
+    "tests/siege",
+  ],
+  ["tests/console"],
+  [
+    "tests/documentation",
+    "tests/durable_streams",
+    "tests/examples",
+    "tests/http/openapi",
+    "tests/readme_test.ts",
+    "tests/scripts",
+    "tests/sdk",
+  ],
 ];
 
 function leftOut(paths: readonly string[]): string[] {
   return paths.map((path) => `!${path}`);
 }
 
-/** Test files that run in one process, after those of the process before it. */
-export interface Stage {
-  readonly files: readonly string[];
-  /** Whether it starts servers or other processes; else it only computes. */
-  readonly serves: boolean;
+/**
+ * Sizes of the ordinary run, by environment variable. Without them, tests that draw their cases
+ * try as many as a run of their own can afford.
+ */
+export const ORDINARY_SIZES: Readonly<Record<string, string>> = {
+  AUDIT_MUTATIONS: "10000",
+  CRASH_ROUNDS: "10",
+  DIFFERENTIAL_OPERATIONS: "1200",
+  FEED_SEEDS: "10",
+  FILE_BIT_STRIDE: "5",
+  MIGRATE_KILLS: "6",
+  NEARBY_QUERIES: "2500",
+  PAGE_KILLS: "10",
+  ORACLE_RUNS: "300",
+  PAGE_LOSSES: "80",
+  POWER_CUTS: "80",
+  SDK_MUTATIONS: "3000",
+  SHAPE_RUNS: "100",
+  SIMULATION_SEEDS: "300",
+  UPDATE_EFFECTS: "400",
+  VIEW_RUNS: "25",
+};
+
+/** The tests of every kind but those on a cluster, each once. */
+export interface OrdinaryTests {
+  /** They start servers or other processes, and have an isolate for each file. */
+  readonly serving: readonly (readonly string[])[];
+  /** They compute, and leave the processor to the others. */
+  readonly computing: readonly (readonly string[])[];
 }
 
-/**
- * The files of every test but those on a cluster, each once, in lanes that run at the same time.
- * The longest lane comes first.
- */
-export async function ordinaryTests(): Promise<readonly (readonly Stage[])[]> {
+/** Each list runs in its own process; the longest come first. */
+export async function ordinaryTests(): Promise<OrdinaryTests> {
   const withoutCluster = leftOut(CLUSTER_TESTS);
-  const [many, few] = await Promise.all(
-    COMPUTING_TESTS.map((paths) => testFilesOf([...paths, ...withoutCluster])),
-  ) as [string[], string[]];
-  const computing = new Set([...many, ...few]);
-  const beside = new Set(await testFilesOf([...SERVING_TESTS, ...withoutCluster]))
-    .difference(computing);
-  const rest = new Set(await testFilesOf(["tests", ...withoutCluster]))
-    .difference(computing)
-    .difference(beside);
-  return [
-    [{ files: [...rest], serves: true }],
-    [{ files: many, serves: false }],
-    [{ files: few, serves: false }, { files: [...beside], serves: true }],
-  ];
+  const taken = new Set<string>();
+  const take = async (paths: readonly string[]) => {
+    const files = new Set(await testFilesOf([...paths, ...withoutCluster])).difference(taken);
+    for (const file of files) taken.add(file);
+    return [...files];
+  };
+  const takeAll = async (lists: readonly (readonly string[])[]) => {
+    const taken: string[][] = [];
+    for (const paths of lists) taken.push(await take(paths));
+    return taken;
+  };
+  const computing = await takeAll(COMPUTING_TESTS);
+  const named = await takeAll(SERVING_TESTS);
+  return { serving: [await take(["tests"]), ...named], computing };
 }
 
 /**

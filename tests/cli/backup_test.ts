@@ -119,9 +119,12 @@ async function storeLargeEvents(server: ServerProcess): Promise<void> {
   const { aggregate_types, agent_types } = specFor("");
   await deploy(server, { aggregate_types, agent_types });
   const body = { data: { text: "x".repeat(95_000) }, metadata: ACTOR };
-  await Promise.all(Array.from({ length: 250 }, async () => {
-    const path = `/order/${crypto.randomUUID()}/was_placed`;
-    assert.equal((await call(server, "POST", path, { body })).status, 201);
+  // A few at a time: a server on a busy machine answers 503 to a flood.
+  await Promise.all(Array.from({ length: 5 }, async () => {
+    for (let written = 0; written < 50; written++) {
+      const path = `/order/${crypto.randomUUID()}/was_placed`;
+      assert.equal((await call(server, "POST", path, { body })).status, 201);
+    }
   }));
 }
 

@@ -76,7 +76,7 @@ function search(
   }
 }
 
-const QUERIES = 10_000;
+const QUERIES = Number(Deno.env.get("NEARBY_QUERIES") ?? 10_000);
 const WORLDS = 100;
 
 /** Spots around one place; some coincide, some are on both sides of the antimeridian. */

@@ -114,6 +114,8 @@ function smallFile(): string {
     `"sha256":"${hash("sha256", before, "hex")}"}\n`;
 }
 
+/** A stride without a common divisor with 8 comes to each bit of a byte. */
+const BIT_STRIDE = Number(Deno.env.get("FILE_BIT_STRIDE") ?? 1);
 const FILE = new TextEncoder().encode(smallFile());
 const LINES = smallFile().split("\n").slice(0, -1);
 
@@ -190,12 +192,10 @@ Deno.test("createFileCheck() reads files of the first version, which had no pend
 });
 
 Deno.test("createFileCheck() refuses the file with any one bit of it changed", () => {
-  for (let at = 0; at < FILE.length; at++) {
-    for (let bit = 0; bit < 8; bit++) {
-      const altered = FILE.slice();
-      altered[at]! ^= 1 << bit;
-      assert.notEqual(checkBytes(altered).fault, undefined, `bit ${bit} of byte ${at}`);
-    }
+  for (let bit = 0; bit < 8 * FILE.length; bit += BIT_STRIDE) {
+    const altered = FILE.slice();
+    altered[bit >> 3]! ^= 1 << (bit & 7);
+    assert.notEqual(checkBytes(altered).fault, undefined, `bit ${bit & 7} of byte ${bit >> 3}`);
   }
 });
 

@@ -16,7 +16,7 @@ import {
 } from "../../support/service_fixture.ts";
 
 /** Fewer on a cluster, where each query waits for replies. */
-const QUERIES = Deno.env.get("TEST_STORE") === "foundationdb" ? 1_000 : 10_000;
+const QUERIES = Number(Deno.env.get("NEARBY_QUERIES") ?? 10_000);
 const WORLDS = 10;
 const VANS = 150;
 

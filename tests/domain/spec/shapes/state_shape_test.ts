@@ -95,6 +95,8 @@ interface Typed {
   readonly data: fc.Arbitrary<JsonValue>;
 }
 
+const RUNS = Number(Deno.env.get("SHAPE_RUNS") ?? 300);
+
 const text = fc.constantFrom("", "a", "b", "1", "id");
 const leaves: readonly Typed[] = [
   { schema: true, data: json },
@@ -192,7 +194,7 @@ const typedStory = fc.record({
 Deno.test("every state that random handlers make of typed events fits the derived schema", () => {
   fc.assert(
     fc.property(typedStory, ({ events, story }) => checkStates(events, story)),
-    { numRuns: 300 },
+    { numRuns: RUNS },
   );
 });
 
@@ -208,7 +210,7 @@ Deno.test("every state that random handlers make of any events fits the derived 
         each,
       );
     }),
-    { numRuns: 300 },
+    { numRuns: RUNS },
   );
 });
 

@@ -3,7 +3,7 @@
  *
  * A statement may read the tables it was granted, and call functions that depend only on their
  * arguments and the current time. Everything else is refused. See
- * docs/reference/projections.md.
+ * docs/reference/queries.md.
  */
 
 import { ACTION, type Authorizer, VERDICT } from "./sqlite.ts";

@@ -3,7 +3,7 @@
  *
  * A running SQLite statement cannot be interrupted from outside; only its process can be
  * killed. A few processes run at once, shared fairly between instances, with a bounded queue.
- * See docs/reference/projections.md.
+ * See docs/reference/queries.md.
  */
 
 import { limits } from "../domain/limits.ts";

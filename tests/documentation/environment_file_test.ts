@@ -1,4 +1,4 @@
-/** Keeps docs/reference/transfer.md true: every record with its fields, and every rule. */
+/** Keeps docs/reference/transfer-file.md true: every record with its fields, and every rule. */
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/domain/json.ts";
@@ -10,7 +10,7 @@ import { exportText } from "../support/transfer_fixtures.ts";
 import { digest } from "../support/wasm/module_world.ts";
 import { fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
 
-const REFERENCE = readText("docs/reference/transfer.md");
+const REFERENCE = readText("docs/reference/transfer-file.md");
 const FOLDERS = ["src/domain/transfer", "src/features/transfer"];
 
 /** The names in code within a text, e.g. of a cell. */

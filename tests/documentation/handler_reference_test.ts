@@ -1,6 +1,6 @@
 /**
- * Keeps docs/reference/handlers.md true: every operation, predicate and rule is there, and every
- * `json` block is an example of one fixed shape that is executed.
+ * Keeps docs/reference/handlers.md, expressions.md and recipes.md true: every operation, predicate
+ * and rule is there, and every `json` block is an example of one fixed shape that is executed.
  */
 
 import assert from "node:assert/strict";
@@ -30,8 +30,12 @@ interface Refused {
 
 const SHAPES = ["handler,before,event,after", "handler,before,events,after", "handler,refused"];
 const REFERENCE = readText("docs/reference/handlers.md");
+const EXPRESSIONS = readText("docs/reference/expressions.md");
 const BLOCKS = fencedBlocks(REFERENCE);
-const EXAMPLES = BLOCKS.filter(({ language }) => language === "json");
+const EXAMPLES = ["handlers", "expressions", "recipes"].flatMap((page) =>
+  fencedBlocks(readText(`docs/reference/${page}.md`)).filter(({ language }) => language === "json")
+    .map((block) => ({ ...block, page }))
+);
 /** What the reference says an event has where an example leaves it out. */
 const DEFAULT_EVENT: StoredEvent = JSON.parse(
   BLOCKS.find(({ language }) => language === "text")!.text,
@@ -61,7 +65,7 @@ function runRefused({ handler, refused }: Refused): void {
 }
 
 for (const block of EXAMPLES) {
-  Deno.test(`the handler reference's example on line ${block.line} gives what it states`, () => {
+  Deno.test(`the example on line ${block.line} of ${block.page}.md gives what it states`, () => {
     const example = parseExample(block);
     if ("refused" in example) runRefused(example);
     else runExample(example);
@@ -92,9 +96,8 @@ Deno.test("the handler reference has an example of every operation and every pre
 });
 
 Deno.test("the handler reference explains every operation and predicate in its tables", () => {
-  const tables = ["## Operations", "## Predicates"].map((title) =>
-    tableRows(sectionOf(REFERENCE, title)).map(([name]) => name).join(" ")
-  );
+  const tables = [sectionOf(REFERENCE, "## Operations"), sectionOf(EXPRESSIONS, "## Predicates")]
+    .map((section) => tableRows(section).map(([name]) => name).join(" "));
   for (const name of OPERATION_NAMES) assert.ok(tables[0]!.includes(`\`${name}\``), name);
   for (const name of PREDICATE_NAMES) assert.ok(tables[1]!.includes(`\`${name}\``), name);
 });

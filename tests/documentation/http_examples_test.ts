@@ -60,7 +60,7 @@ Deno.test("the examples of errors are answered as their pages print them", async
 /** In the order in which the index lists them. */
 function pagesOfReference(): string[] {
   const index = sectionOf(readText("docs/README.md"), "## Reference");
-  return [...index.matchAll(/^\| \[[^\]]+\]\((reference\/[a-z]+\.md)\)/gm)]
+  return [...index.matchAll(/^\| \[[^\]]+\]\((reference\/[a-z-]+\.md)\)/gm)]
     .map(([, path]) => `docs/${path}`);
 }
 

@@ -1,7 +1,6 @@
 /**
  * Keeps docs/reference/reactions.md true: every kind of entry and every rule is there, the limits
- * are the limits, and before the description of the calls every `json` block is an example of one
- * fixed shape that is executed.
+ * are the limits, and every `json` block is an example of one fixed shape that is executed.
  */
 
 import assert from "node:assert/strict";
@@ -15,14 +14,7 @@ import {
   showActions,
   TERMS,
 } from "../domain/reaction/worked_example.ts";
-import {
-  type FencedBlock,
-  fencedBlocks,
-  partBefore,
-  readText,
-  sectionOf,
-  tableRows,
-} from "./markdown.ts";
+import { type FencedBlock, fencedBlocks, readText, sectionOf, tableRows } from "./markdown.ts";
 
 interface Computed {
   readonly implications: JsonValue;
@@ -44,7 +36,7 @@ const SHAPES = [
   "implications,refused",
 ];
 const REFERENCE = readText("docs/reference/reactions.md");
-const BLOCKS = fencedBlocks(partBefore(REFERENCE, "## Scheduled events"));
+const BLOCKS = fencedBlocks(REFERENCE);
 const EXAMPLES = BLOCKS.filter(({ language }) => language === "json");
 
 function parseExample({ text, line }: FencedBlock): Computed | Refused {

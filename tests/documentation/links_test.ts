@@ -51,6 +51,20 @@ for (const path of DOCUMENTS) {
   });
 }
 
+const WORDS_MAX = 2_000;
+/** What scripts write: tables between marks, and a page that is the output of a task. */
+const WRITTEN_BY_SCRIPTS = /<!-- figures of [\s\S]*?<!-- end of the figures[^>]*-->/g;
+const OUTPUT_OF_TASKS = ["docs/siege-figures.md"];
+
+Deno.test("no page that people write has more than 2,000 words", () => {
+  const pages = markdownFiles("docs").filter((path) => !OUTPUT_OF_TASKS.includes(path));
+  const long = pages.filter((path) => {
+    const words = readText(path).replaceAll(WRITTEN_BY_SCRIPTS, "").match(/\S+/g) ?? [];
+    return words.length > WORDS_MAX;
+  });
+  assert.deepEqual(long, []);
+});
+
 Deno.test("the index of the documents leads to each of them that is for users", () => {
   const index = proseOf("docs/README.md");
   for (const path of markdownFiles("docs")) {

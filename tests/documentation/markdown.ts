@@ -26,13 +26,6 @@ export function markdownFiles(folder: string): string[] {
   return found.sort();
 }
 
-/** What stands before the heading `title`, with lines where they were. */
-export function partBefore(markdown: string, title: string): string {
-  const begin = markdown.indexOf(`\n${title}\n`);
-  if (begin === -1) throw new Error(`there is no section "${title}"`);
-  return markdown.slice(0, begin + 1);
-}
-
 /** All fenced blocks, in order. */
 export function fencedBlocks(markdown: string): FencedBlock[] {
   return [...markdown.matchAll(FENCE)].map(({ 1: language = "", 2: text = "", index }) => ({

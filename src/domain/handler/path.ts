@@ -1,7 +1,7 @@
 /**
  * Value paths: strings that read from the event, the state or a bound name.
  *
- * See docs/reference/handlers.md.
+ * See docs/reference/expressions.md.
  *
  * - `$.data...`, `$.metadata...`, `$.key`, `$.id`, `$.type` read the event; `$.id` is the part
  *   of the key after the first `:`. `@` is the whole state, `@.x` and `@["x"]` are parts of it.

@@ -2,7 +2,7 @@
  * The one key or element an operation writes: a static target, or a key that a template gives.
  *
  * `set` writes to a static target, `set_at` to a key of its target. See
- * docs/reference/handlers.md.
+ * docs/reference/expressions.md.
  *
  * If `key` does not evaluate to a string, the operation does nothing. If the target of a keyed
  * operation is an array, a key of digits is an index.

@@ -2,7 +2,7 @@
  * Compiles predicates: comparisons, `in`, `not_in`, `exists`, `and`, `or`, `not`.
  *
  * The comparisons are `eq`/`equals`, `ne`/`not_equals`, `gt`, `gte`, `lt` and `lte`. See
- * docs/reference/handlers.md.
+ * docs/reference/expressions.md.
  *
  * - Equality is deep and never converts: 1 is not "1". The order of keys does not matter.
  * - Ordering compares two numbers, or two strings by UTF-16 code units; for other pairs it is

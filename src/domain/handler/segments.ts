@@ -1,7 +1,7 @@
 /**
  * The grammar of paths below their root: `.field`, `["odd key"]`, `[0]`, `[*]`, a trailing `?`.
  *
- * Odd keys may also be quoted as `['odd key']`. See docs/reference/handlers.md. Details:
+ * Odd keys may also be quoted as `['odd key']`. See docs/reference/expressions.md. Details:
  * - A plain field name is any run of characters except `. [ ] " ' ? *` and white space.
  * - `.0` is a key of an object or an index of an array; `[0]` is an index only. Indices count
  *   from 0 and have no sign.

@@ -2,7 +2,7 @@
  * Targets: dotted paths to the location in the state that an operation writes.
  *
  * If a target has the wrong type, the operation does nothing; operations that write create
- * missing parents. See docs/reference/handlers.md.
+ * missing parents. See docs/reference/expressions.md.
  *
  * - Steps are as in value paths (`items.0.name`, `items[0]`, `totals["odd key"]`), but without
  *   a root, `[*]` or `?`. The first key has no leading dot. `""` is the whole state.

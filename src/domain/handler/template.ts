@@ -1,7 +1,7 @@
 /**
  * Templates: any JSON in which strings that are paths are resolved, at every depth.
  *
- * See docs/reference/handlers.md.
+ * See docs/reference/expressions.md.
  *
  * - Keys are never paths. A string that starts with `$` or `@` must be a path (see `path.ts`).
  * - An object with a key that starts with `$` is an operator and has no other key: `{"$":

@@ -2,7 +2,7 @@
  * Compiles `where`: the fields or the predicate that select elements of an array.
  *
  * `{field: template, ...}` requires all fields to be equal; in a predicate the element is
- * `$item`. See docs/reference/handlers.md.
+ * `$item`. See docs/reference/expressions.md.
  *
  * - An object whose only key is the name of a predicate is a predicate. To compare a field of
  *   that name, write `{"eq": ["$item.in", ...]}`.

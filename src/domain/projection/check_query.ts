@@ -4,7 +4,7 @@
  *
  * An array holds the values of `?` and `?7`, an object those of `:name`, `@name` and `$name`.
  * Each parameter needs a value and each value a parameter: a forgotten value would be NULL and
- * give wrong answers. See docs/reference/projections.md.
+ * give wrong answers. See docs/reference/queries.md.
  *
  * Bounded: `limits.sqlParametersMax` parameters.
  */

@@ -2,7 +2,7 @@
  * Converts JSON to SQL values, for the tables of projections and for query parameters.
  *
  * The result is what SQLite's own JSON functions would return. See
- * docs/reference/projections.md.
+ * docs/reference/queries.md.
  */
 
 import type { JsonValue } from "../json.ts";

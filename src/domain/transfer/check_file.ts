@@ -4,7 +4,7 @@
  * It checks the form and order of the records, the hash chain of every stream, and at the end
  * the counts and the SHA-256 of everything before the last line. Items are trustworthy only
  * once the last line was accepted, so nothing may become visible before that. See
- * docs/reference/transfer.md.
+ * docs/reference/transfer-file.md.
  */
 
 import { Buffer } from "node:buffer";

@@ -3,7 +3,7 @@
  *
  * It is JSON Lines in UTF-8. A line is either a record, whose first field is `record`, or a
  * stored event, byte for byte. Nothing in it depends on an engine: no tenant numbers, no
- * segments. See docs/reference/transfer.md.
+ * segments. See docs/reference/transfer-file.md.
  */
 
 import type { Scope, Tier } from "../access/access.ts";

@@ -1,7 +1,7 @@
 /**
  * Reads one row of a projection, stored or computed on request, and pages of rows.
  *
- * See docs/reference/projections.md.
+ * See docs/reference/queries.md.
  */
 
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";

@@ -1,6 +1,6 @@
 /**
  * Lets operators list, pause and resume all pending reactions of an environment, and discard
- * some. An error record says what was discarded and by whom. See docs/reference/reactions.md.
+ * some. An error record says what was discarded and by whom. See docs/reference/pending.md.
  */
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";

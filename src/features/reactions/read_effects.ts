@@ -1,7 +1,7 @@
 /**
  * What an event has set off: implied events, scheduled events, sagas and deliveries. It follows
  * implied events, breadth first, and ends early when it has read or found much. See
- * docs/reference/reactions.md, "What an event has set off".
+ * docs/reference/pending.md, "What an event has set off".
  */
 
 import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";

@@ -1,6 +1,6 @@
 /**
  * Lists, reads and cancels scheduled events that have not fired: `/_scheduled`. See
- * docs/reference/reactions.md.
+ * docs/reference/pending.md.
  */
 
 import { limits } from "../../domain/limits.ts";

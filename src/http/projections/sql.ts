@@ -1,4 +1,4 @@
-/** SQL over projections. See docs/reference/projections.md. */
+/** SQL over projections. See docs/reference/queries.md. */
 
 import { describeKind, isJsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";

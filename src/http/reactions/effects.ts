@@ -1,4 +1,4 @@
-/** What an event has set off. See docs/reference/reactions.md, "What an event has set off". */
+/** What an event has set off. See docs/reference/pending.md, "What an event has set off". */
 
 import { DELIVERY_STATES } from "../../domain/listener/delivery.ts";
 import { SAGA_STATES } from "../../domain/saga/instance.ts";

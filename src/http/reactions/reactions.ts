@@ -1,4 +1,4 @@
-/** Pending reactions of one environment, for operators. See docs/reference/reactions.md. */
+/** Pending reactions of one environment, for operators. See docs/reference/pending.md. */
 
 import { isJsonObject, type JsonValue } from "../../domain/json.ts";
 import { PENDING_KINDS, type PendingFilter } from "../../domain/reaction/pending.ts";

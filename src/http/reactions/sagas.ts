@@ -1,4 +1,4 @@
-/** Sagas and their progress. See docs/reference/sagas.md. */
+/** Sagas and their progress. See docs/reference/pending.md. */
 
 import { SAGA_STATES } from "../../domain/saga/instance.ts";
 import { sendOk } from "../answer.ts";

@@ -1,4 +1,4 @@
-/** Scheduled events that have not fired. See docs/reference/reactions.md. */
+/** Scheduled events that have not fired. See docs/reference/pending.md. */
 
 import { sendOk } from "../answer.ts";
 import { read, write } from "../endpoint.ts";

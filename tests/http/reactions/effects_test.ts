@@ -1,4 +1,4 @@
-/** `GET /{type}/{id}/events/{index}/effects`. See docs/reference/reactions.md. */
+/** `GET /{type}/{id}/events/{index}/effects`. See docs/reference/pending.md. */
 
 import { testGoldenCases } from "../golden_cases.ts";
 

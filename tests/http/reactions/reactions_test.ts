@@ -1,6 +1,6 @@
 /**
  * `/_admin/reactions`: what operators may request, and what is refused. See
- * docs/reference/reactions.md.
+ * docs/reference/pending.md.
  */
 
 import assert from "node:assert/strict";

@@ -2,7 +2,7 @@
  * SQL over projections: runs one reading statement on this process's copy of the named
  * projections.
  *
- * See docs/reference/projections.md.
+ * See docs/reference/queries.md.
  */
 
 import { count, type Counters } from "../../../domain/measures/counters.ts";

@@ -23,8 +23,13 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "states that take long are judged as if they were empty",
-      "if (state === undefined) throw new StatesNeeded(key, type);",
-      "if (state === undefined) state = {};",
+      "if (read === undefined) return Promise.reject(new StatesNeeded(key, type));",
+      "if (read === undefined) read = { state: {}, characters: 0 };",
+    ],
+    [
+      "of two states that take long, one ends the process",
+      "if (read === undefined) return Promise.reject(new StatesNeeded(key, type));",
+      "if (read === undefined) throw new StatesNeeded(key, type);",
     ],
     [
       "guards look at states of any length",
@@ -57,6 +62,11 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "a write may look at any number of others",
       "if (others.size > limits.guardOthersMax)",
       "if (others.size > 10 * limits.guardOthersMax)",
+    ],
+    [
+      "writes to one aggregate wait together for the states of each",
+      "if (error instanceof StatesNeeded && judged > 1)",
+      "if (error instanceof StatesNeeded && judged > 1_000)",
     ],
     [
       "guards come before preconditions",

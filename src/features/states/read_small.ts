@@ -48,16 +48,22 @@ export interface SmallHead {
   readonly charactersMax?: number;
 }
 
+/** A state that the caller owns, and the length of its JSON text. */
+export interface SmallState {
+  readonly state: JsonObject;
+  readonly characters: number;
+}
+
 /**
- * The state at a head with events that the caller has read; at once if it is in memory. The caller
- * owns it. Undefined if the fold would take long or fail.
+ * The state at a head with events that the caller has read; at once if it is in memory. Undefined
+ * if the fold would take long or fail.
  */
 export type SmallHeadReader = (
   tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
   request: SmallReadRequest,
   at: SmallHead,
-) => JsonObject | undefined | Promise<JsonObject | undefined>;
+) => SmallState | undefined | Promise<SmallState | undefined>;
 
 /** The stored bytes of events folded here; as many as other folds take at a time. */
 const EVENT_BYTES_MAX = 64 * 1024;
@@ -77,8 +83,8 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
   ): Promise<SmallRead | undefined> {
     const head = await readHead(tx, tenant, request.stream);
     if (head.length === 0) return { head, state: null };
-    const state = await readSmallAt(tx, tenant, request, { head });
-    return state && { head, state };
+    const read = await readSmallAt(tx, tenant, request, { head });
+    return read && { head, state: read.state };
   }
 
   function readSmallAt(
@@ -90,7 +96,8 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     if (isLong(type, head, base, charactersMax)) return undefined;
     if (base?.length !== head.length) return foldRest(tx, tenant, request, { head, base });
     count(counters.stateReads, "memory");
-    return JSON.parse(base.stateJson);
+    const { stateJson } = base;
+    return { state: JSON.parse(stateJson), characters: stateJson.length };
   }
 
   /** Folds the events behind `base`. */
@@ -99,7 +106,7 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     tenant: number,
     { stream, type, remembers }: SmallReadRequest,
     { head, base }: { readonly head: StreamHead; readonly base: FoldedState | undefined },
-  ): Promise<JsonObject | undefined> {
+  ): Promise<SmallState | undefined> {
     const from = base?.length ?? 0;
     const { length: to, generation } = head;
     const window = { from, to, bytesMax: READ_BYTES_MAX, generation };
@@ -113,7 +120,7 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
       const { length, bytes } = head;
       cache.set(tenant, stream, type.foldHash, { length, bytes, generation, stateJson });
     }
-    return state;
+    return { state, characters: stateJson.length };
   }
 
   function findBase(

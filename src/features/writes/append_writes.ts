@@ -116,7 +116,10 @@ export async function appendWrites(
     const judged = early === undefined && write.conditions !== undefined
       ? await conditions!.judge(write)
       : undefined;
-    if (judged === "later") break;
+    if (judged === "later") {
+      assert(index > 0, "the first write of a transaction is judged at once");
+      break;
+    }
     const refused = early ?? judged ?? meter.refuse(write);
     if (refused !== undefined) {
       outcomes.push(refused);

@@ -7,7 +7,7 @@
  * before it leave. `live_states.ts` has those.
  */
 
-import { type Budget, BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { type Budget, BudgetSpent, newBudget, PIECE_UNITS, spend } from "../../domain/budget.ts";
 import { decodeEvent } from "../../domain/event.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import {
@@ -23,7 +23,11 @@ import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import { needsState, refusePrecondition } from "../../domain/write/precondition.ts";
+import {
+  needsState,
+  type Precondition,
+  refusePrecondition,
+} from "../../domain/write/precondition.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { StreamAppender } from "../../store/streams/streams.ts";
 import {
@@ -64,6 +68,11 @@ export type OpenConditions = (
 
 /** Units after which a transaction judges no further write: about a third of a second. */
 const TRANSACTION_UNITS_MAX = 64 * PIECE_UNITS;
+/** Units for one character of a state, which is read and held, and may be kept. */
+const STATE_UNITS = 4;
+/** What a transaction does and reads ahead, before it judges its writes. */
+const AHEAD_UNITS_MAX = PIECE_UNITS;
+const AHEAD_STATES_MAX = 64;
 /** Runs of one transaction that need states, while others keep writing to their streams. */
 const RUNS_MAX = 40;
 /** A write that is being judged. */
@@ -74,6 +83,13 @@ interface Judging {
   readonly moved: Map<StreamKey, Moved>;
   /** Aggregates that guards have looked at beside the targets. */
   readonly others: Set<StreamKey>;
+  /** Of each target, the state that was looked at last, if modules have computed it. */
+  readonly parsed: Map<StreamKey, Parsed>;
+}
+
+interface Parsed {
+  readonly before: number;
+  readonly state: Outcome<JsonObject>;
 }
 
 interface Moved {
@@ -99,39 +115,57 @@ export function openConditions(
   let judged = 0;
 
   function begin(writes: readonly PreparedWrite[]): void {
-    for (const { targets, conditions } of writes) {
-      const [target] = targets;
-      const [event] = target!.events;
-      if (conditions === undefined || !conditions.isGuarded) continue;
-      const { aggregateTypes, singletons } = conditions.spec;
-      const guards = aggregateTypes.get(target!.aggregateType)!.guarded?.get(event!.type) ?? [];
-      if (guards.every(({ others }) => others.length === 0)) continue;
-      const guarded = { state: {}, event: live.decode(target!.key, event!.raw) };
-      // Whatever fails here fails again where it is judged.
-      try {
-        for (const guard of guards) {
-          const others = othersOf(guard, guarded, singletons, newBudget(PIECE_UNITS)) ?? [];
-          for (const { key, aggregateType } of others) {
-            const finding = live.find(key, aggregateTypes.get(aggregateType)!);
-            if (finding instanceof Promise) finding.catch(() => {});
-          }
+    const budget = newBudget(AHEAD_UNITS_MAX);
+    const spec = writes.find(({ conditions }) => conditions !== undefined)?.conditions?.spec;
+    let begun = 0;
+    // Whatever fails here fails again where it is judged.
+    try {
+      for (const write of writes) {
+        // Those of another spec may need other states, and those of the first write come first.
+        if (!write.conditions?.isGuarded || write.conditions.spec !== spec) continue;
+        for (const { key, aggregateType } of othersAhead(write, budget)) {
+          const finding = live.find(key, spec.aggregateTypes.get(aggregateType)!);
+          if (finding instanceof Promise) finding.catch(() => {});
+          if (++begun >= AHEAD_STATES_MAX) return;
         }
-      } catch (error) {
-        if (!(error instanceof BudgetSpent || error instanceof StatesNeeded)) throw error;
       }
+    } catch (error) {
+      if (!(error instanceof BudgetSpent)) throw error;
     }
   }
 
+  /** The aggregates that guards of the first event look at, as far as the event tells. */
+  function othersAhead({ targets, conditions }: PreparedWrite, budget: Budget) {
+    const { aggregateTypes, singletons } = conditions!.spec;
+    const [{ aggregateType, key, events }] = targets as [PreparedTarget];
+    const { type, raw } = events[0]!;
+    const guards = (aggregateTypes.get(aggregateType)!.guarded?.get(type) ?? [])
+      .filter(({ others }) => others.length > 0);
+    if (guards.length === 0) return [];
+    spend(budget, raw.length);
+    const guarded = { state: {}, event: live.decode(key, raw) };
+    return guards.flatMap((guard) => othersOf(guard, guarded, singletons, budget) ?? []);
+  }
+
   async function judge(write: PreparedWrite): Promise<Outcome<never> | "later" | undefined> {
-    if (spent > TRANSACTION_UNITS_MAX && judged > 0) return "later";
+    const units = spent + STATE_UNITS * live.characters();
+    if (units > TRANSACTION_UNITS_MAX && judged > 0) return "later";
     judged++;
     const budget = newBudget(limits.guardUnitsMax);
-    const judging: Judging = { write, budget, moved: new Map(), others: new Set() };
+    const judging: Judging = {
+      write,
+      budget,
+      moved: new Map(),
+      others: new Set(),
+      parsed: new Map(),
+    };
     try {
       const { preconditions } = write.conditions!;
       const failed = preconditions.length > 0 ? await judgePreconditions(judging) : undefined;
       return failed ?? await judgeEvents(judging);
     } catch (error) {
+      // The next transaction begins with it, and has only its states to wait for.
+      if (error instanceof StatesNeeded && judged > 1) return "later";
       if (error instanceof BudgetSpent) return refuseGuardWork(error, limits.guardUnitsMax);
       throw error;
     } finally {
@@ -140,18 +174,26 @@ export function openConditions(
   }
 
   async function judgePreconditions({ write, budget }: Judging) {
-    for (const [index, precondition] of write.conditions!.preconditions.entries()) {
-      const { key, type } = precondition;
-      let at: { length: number; state?: JsonObject };
-      if (needsState(precondition)) {
-        const found = await live.at(key, type);
-        if (found === "later" || !found.ok) return found;
-        at = found.value;
-      } else at = { length: await live.lengthOf(key) };
-      const refusal = refusePrecondition(precondition, index, at, budget);
+    const { preconditions } = write.conditions!;
+    // Reads are issued at once, because on a networked store each one waits for a round trip.
+    const looks = await Promise.all(preconditions.map(lookAt));
+    for (const [index, precondition] of preconditions.entries()) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      const look = looks[index]!;
+      if (look === "later" || !look.ok) return look;
+      const refusal = refusePrecondition(precondition, index, look.value, budget);
       if (refusal !== undefined) return refuse(refusal);
     }
     return undefined;
+  }
+
+  async function lookAt(
+    precondition: Precondition,
+  ): Promise<Judged<{ readonly length: number; readonly state?: JsonObject }>> {
+    const { key, type } = precondition;
+    if (needsState(precondition)) return await live.at(key, type);
+    return accept({ length: await live.lengthOf(key) });
   }
 
   async function judgeEvents(judging: Judging) {
@@ -170,8 +212,6 @@ export function openConditions(
         const guarded = { state: state.value, event: live.decode(key, raw) };
         const failed = await judgeEvent(judging, place, guards, guarded);
         if (failed !== undefined) return failed;
-        const rest = pieces.rest();
-        if (rest !== undefined) await rest;
       }
     }
     return undefined;
@@ -184,6 +224,9 @@ export function openConditions(
     guarded: GuardedEvent,
   ): Promise<Outcome<never> | "later" | undefined> {
     for (const [number, guard] of guards.entries()) {
+      // Before each one, also where the one before it has refused its write.
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
       const others = guard.others.length === 0
         ? NO_OTHERS
         : await statesOf(judging, place, guard, guarded);
@@ -243,7 +286,7 @@ export function openConditions(
       ? target.events.length
       : place.event;
     const text = target?.judgedStates?.get(before);
-    if (text !== undefined) return parseState(text);
+    if (text !== undefined) return parsedOnce(judging, key, before, text);
     if (before > 0) return stateBehind(judging, target!, before, type);
     const begun = live.at(key, type);
     return begun instanceof Promise ? begun.then(stateOf) : stateOf(begun);
@@ -273,6 +316,20 @@ export function openConditions(
   }
 
   return { begin, judge, keep: live.keep };
+}
+
+/** Guards look at one state many times, and a long one takes milliseconds to parse. */
+function parsedOnce(
+  { parsed }: Judging,
+  key: StreamKey,
+  before: number,
+  text: string,
+): Outcome<JsonObject> {
+  const last = parsed.get(key);
+  if (last?.before === before) return last.state;
+  const state = parseState(text);
+  parsed.set(key, { before, state });
+  return state;
 }
 
 const NO_OTHERS: Outcome<JsonObject[]> = { ok: true, value: [] };

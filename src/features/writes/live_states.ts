@@ -21,6 +21,7 @@ import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
 import type { FoldedState } from "../states/fold_stream.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
+import type { SmallState } from "../states/read_small.ts";
 
 export interface ConditionTools {
   readonly reader: Pick<AggregateReader, "readSmallAt" | "readFolded" | "keepState">;
@@ -39,6 +40,8 @@ export class StatesNeeded extends Error {
 }
 
 const RETRY_AFTER_MS = 1_000;
+/** What a transaction folds and writes as text to keep its states: it does so in one turn. */
+const KEPT_UNITS_MAX = PIECE_UNITS;
 
 /** A stream that is looked at, with its state after `length` events. */
 export interface Live {
@@ -75,7 +78,9 @@ export interface LiveStates {
   lengthOf(key: StreamKey): Promise<number>;
   /** The event in `raw`, of that stream. It is known when the state moves on with it. */
   decode(key: StreamKey, raw: string): StoredEvent;
-  /** Caches the states as the transaction leaves them, once it has committed. */
+  /** Characters of the states that are held. */
+  characters(): number;
+  /** Caches the states as the transaction leaves them, once it has committed; not too many. */
   keep(): void;
 }
 
@@ -88,6 +93,7 @@ export function openLiveStates(
   for (const appender of appenders) opened.set(appender.key, appender);
   const lives = new Map<StreamKey, Soon<Outcome<Live>>>();
   const known: Live[] = [];
+  let held = 0;
   /** The event of each stream that was judged last: its state moves on with it next. */
   const decoded = new Map<StreamKey, { readonly raw: string; readonly event: StoredEvent }>();
 
@@ -135,7 +141,7 @@ export function openLiveStates(
     head: StreamHead,
   ): Soon<Outcome<Live>> {
     const start = { key, type, head };
-    if (head.length === 0) return begin(start, {});
+    if (head.length === 0) return begin(start, { state: {}, characters: 0 });
     const outer = outside.get(nameOf(key, type));
     if (outer !== undefined && !outer.ok) return outer;
     const charactersMax = limits.guardStateCharactersMax;
@@ -153,9 +159,12 @@ export function openLiveStates(
 
   function begin(
     { key, type, head }: Pick<Live, "key" | "type" | "head">,
-    state: JsonObject | undefined,
-  ): Outcome<Live> {
-    if (state === undefined) throw new StatesNeeded(key, type);
+    read: SmallState | undefined,
+  ): Soon<Outcome<Live>> {
+    // Never thrown at once: who asks for several states waits for all of them.
+    if (read === undefined) return Promise.reject(new StatesNeeded(key, type));
+    const { state, characters } = read;
+    held += characters;
     const appender = opened.get(key);
     const live: Live = { key, type, head, appender, state, length: head.length, isLost: false };
     known.push(live);
@@ -163,12 +172,15 @@ export function openLiveStates(
   }
 
   function keep(): void {
+    const budget = newBudget(KEPT_UNITS_MAX);
     for (const live of known) {
       const { key, type, head, appender } = live;
       if (!type.cached || appender?.added === undefined) continue;
-      if (!forward(live, takeDecoded)) continue;
+      if (budget.left <= 0) break;
+      if (!forward(live, takeDecoded, budget)) continue;
       const text = encodeState(live.state);
       if (!text.ok) continue;
+      budget.left -= text.value.length;
       const { length, bytes, generation } = appender.head;
       const before = { ...head, stateJson: "" };
       const after = { length, bytes, generation, stateJson: text.value };
@@ -176,11 +188,15 @@ export function openLiveStates(
     }
   }
 
-  return { at, find, lengthOf, decode, keep };
+  return { at, find, lengthOf, decode, characters: () => held, keep };
 }
 
-/** False if that takes more than one time slice, or if modules have to do it. */
-function forward(live: Live, decode: (key: StreamKey, raw: string) => StoredEvent): boolean {
+/** False if that takes more than one time slice or the budget, or if modules have to do it. */
+function forward(
+  live: Live,
+  decode: (key: StreamKey, raw: string) => StoredEvent,
+  budget = newBudget(PIECE_UNITS),
+): boolean {
   const { type, head, appender } = live;
   const added = appender?.added;
   if (added === undefined || live.isLost) return !live.isLost;
@@ -189,7 +205,7 @@ function forward(live: Live, decode: (key: StreamKey, raw: string) => StoredEven
   const events = added.slice(from).map(({ raw }) => decode(live.key, raw));
   live.isLost = true;
   if (events.some((event) => type.wasmHandlers.has(event.type))) return false;
-  const folded = fold(type.handlers, live.state, events, newBudget(PIECE_UNITS));
+  const folded = fold(type.handlers, live.state, events, budget);
   if (!folded.ok) return false;
   live.isLost = false;
   live.state = folded.value;

@@ -1,16 +1,25 @@
 /** Guards and preconditions judge writes in their transaction. See docs/reference/guards.md. */
 
 import assert from "node:assert/strict";
-import type { JsonObject } from "../../../src/domain/json.ts";
+import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Outcome } from "../../../src/domain/refusal.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { WriteRequest } from "../../../src/domain/write/write.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
 import { describeRefusal } from "../../../src/http/reply.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
 import { readGolden } from "../../support/golden_cases.ts";
 import { guardedSpec } from "../../support/guarded_spec.ts";
-import { ACTOR, refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { type HeldEngine, heldEngine } from "../../support/held_engine.ts";
+import {
+  ACTOR,
+  refusalOf,
+  type ServiceFixture,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
 
 interface CaseEvent {
   readonly key: string;
@@ -204,4 +213,117 @@ Deno.test("a state that is longer than guards may look at refuses the write", as
     const refusal = refusalOf(await data.writeEvents(test, close));
     assert.equal(refusal.kind, "fold_budget_exceeded");
   }, { spec: longSpec(false) });
+});
+
+/** A cold service beside the fixture's: it has no state in memory. */
+async function withCold(
+  { engine, host, access }: ServiceFixture,
+  run: (cold: Service) => Promise<void>,
+): Promise<void> {
+  const cold = createService(engine, host, access);
+  try {
+    await run(cold);
+  } finally {
+    await cold.close();
+  }
+}
+
+/** Makes a list whose state is too long to be folded in a transaction. */
+async function fill({ service, tenants: { test } }: ServiceFixture, id: string): Promise<void> {
+  for (let round = 0; round < 2; round++) {
+    valueOf(await service.data.writeEvents(test, requestOf([filled(id, 40_000)], {})));
+  }
+}
+
+/** Notes that look at lists. */
+function noteSpec(others: readonly string[]): JsonObject {
+  const { aggregate_types: { list }, ...spec } = longSpec(false) as unknown as {
+    aggregate_types: JsonObject;
+  };
+  const named = others.map((name) => [name, { type: "list", id: `$.data.${name}` }]);
+  const guards = [{
+    with: Object.fromEntries(named),
+    require: { and: others.map((name) => ({ exists: `$.with.${name}.all` })) },
+    message: "It is not filled",
+  }];
+  const note = { events: { was_noted: { schema: true, handler: [], guards } } };
+  return { ...spec, aggregate_types: { list: list!, note } };
+}
+
+function noted(data: JsonObject): CaseEvent {
+  return { key: `note:${uuid(99)}`, type: "was_noted", data };
+}
+
+Deno.test("a guard of an atomic write may look at two long states, one of them of a target", async () => {
+  await withService(async (fixture) => {
+    for (const number of [1, 2]) await fill(fixture, uuid(number));
+    await withCold(fixture, async ({ data }) => {
+      const events = [noted({ one: uuid(1), other: uuid(2) }), filled(uuid(2), 1)];
+      const request = requestOf(events, { form: "atomic" });
+      valueOf(await data.writeEvents(fixture.tenants.test, request));
+    });
+  }, { spec: noteSpec(["one", "other"]) });
+});
+
+Deno.test("sixty writes at once to one aggregate may each look at another long state", async () => {
+  await withService(async (fixture) => {
+    const ids = Array.from({ length: 60 }, (_, number) => uuid(number));
+    for (const id of ids) await fill(fixture, id);
+    await withCold(fixture, async ({ data }) => {
+      const writes = ids.map((one) => requestOf([noted({ one })], {}));
+      const { test } = fixture.tenants;
+      const outcomes = await Promise.all(writes.map((each) => data.writeEvents(test, each)));
+      assert.deepEqual(kindsOf(outcomes), { written: 60 });
+    });
+  }, { spec: noteSpec(["one"]) });
+});
+
+/** Doctors who leave once, and notes about those who have left. */
+function leaveSpec(on: JsonValue): JsonObject {
+  const guard = (path: string, value: JsonValue) => ({ eq: [path, value] });
+  return {
+    agent_types: ["user"],
+    aggregate_types: {
+      doctor: {
+        events: {
+          has_come: { schema: true, handler: { set: { target: "on", value: true } } },
+          has_left: {
+            schema: true,
+            handler: { set: { target: "on", value: on } },
+            guards: [{ require: guard("@.on", true), message: "Gone" }],
+          },
+          was_missed: {
+            schema: true,
+            handler: [],
+            guards: [{
+              with: { other: { type: "doctor", id: "$.data.other" } },
+              require: guard("$.with.other.on", on),
+              message: "Still there",
+            }],
+          },
+        },
+      },
+    },
+  };
+}
+
+Deno.test("writes that were checked against two specs are judged one after the other", async () => {
+  let held: HeldEngine | undefined;
+  const wrap = (engine: Engine) => held = heldEngine(engine);
+  await withService(async ({ service, tenants: { test } }) => {
+    const write = (number: number, type: string, data: JsonObject = {}) => (
+      service.data.writeEvents(test, requestOf([{ key: `doctor:${uuid(number)}`, type, data }], {}))
+    );
+    const commit = held!.hold();
+    const come = [1, 2].map((number) => write(number, "has_come"));
+    await commit.reached;
+    const left = write(1, "has_left");
+    valueOf(
+      await service.specs.deploySpec(test, { spec: leaveSpec("no"), force: true, dryRun: false }),
+    );
+    const missed = write(2, "was_missed", { other: uuid(1) });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    commit.release();
+    for (const each of await Promise.all([...come, left, missed])) valueOf(each);
+  }, { spec: leaveSpec(false), wrap });
 });

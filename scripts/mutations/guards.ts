@@ -23,13 +23,13 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "states that take long are judged as if they were empty",
-      "if (read === undefined) return Promise.reject(new StatesNeeded(key, type));",
-      "if (read === undefined) read = { state: {}, characters: 0 };",
+      "if (fold === undefined) return Promise.reject(new StatesNeeded([{ key, type }]));",
+      "if (fold === undefined) fold = () => ({ state: {}, characters: 0 });",
     ],
     [
       "of two states that take long, one ends the process",
-      "if (read === undefined) return Promise.reject(new StatesNeeded(key, type));",
-      "if (read === undefined) throw new StatesNeeded(key, type);",
+      "if (fold === undefined) return Promise.reject(new StatesNeeded([{ key, type }]));",
+      "if (fold === undefined) throw new StatesNeeded([{ key, type }]);",
     ],
     [
       "guards look at states of any length",

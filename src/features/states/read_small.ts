@@ -54,16 +54,19 @@ export interface SmallState {
   readonly characters: number;
 }
 
+/** Makes the state that was read, which takes a few milliseconds; undefined if that fails. */
+export type SmallFold = () => SmallState | undefined;
+
 /**
- * The state at a head with events that the caller has read; at once if it is in memory. Undefined
- * if the fold would take long or fail.
+ * Reads the state at a head with events that the caller has read; at once if it is in memory.
+ * Undefined if the fold would take long.
  */
 export type SmallHeadReader = (
   tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
   request: SmallReadRequest,
   at: SmallHead,
-) => SmallState | undefined | Promise<SmallState | undefined>;
+) => SmallFold | undefined | Promise<SmallFold | undefined>;
 
 /** The stored bytes of events folded here; as many as other folds take at a time. */
 const EVENT_BYTES_MAX = 64 * 1024;
@@ -83,8 +86,9 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
   ): Promise<SmallRead | undefined> {
     const head = await readHead(tx, tenant, request.stream);
     if (head.length === 0) return { head, state: null };
-    const read = await readSmallAt(tx, tenant, request, { head });
-    return read && { head, state: read.state };
+    const fold = await readSmallAt(tx, tenant, request, { head });
+    const made = fold?.();
+    return made && { head, state: made.state };
   }
 
   function readSmallAt(
@@ -94,33 +98,35 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     const { head, known, charactersMax } = at;
     const base = newerState(findBase(tenant, stream, type, head), known, head);
     if (isLong(type, head, base, charactersMax)) return undefined;
-    if (base?.length !== head.length) return foldRest(tx, tenant, request, { head, base });
+    if (base?.length !== head.length) return readRest(tx, tenant, request, { head, base });
     count(counters.stateReads, "memory");
     const { stateJson } = base;
-    return { state: JSON.parse(stateJson), characters: stateJson.length };
+    return () => ({ state: JSON.parse(stateJson), characters: stateJson.length });
   }
 
-  /** Folds the events behind `base`. */
-  async function foldRest(
+  /** Reads the events behind `base`. */
+  async function readRest(
     tx: Parameters<SmallHeadReader>[0],
     tenant: number,
     { stream, type, remembers }: SmallReadRequest,
     { head, base }: { readonly head: StreamHead; readonly base: FoldedState | undefined },
-  ): Promise<SmallState | undefined> {
+  ): Promise<SmallFold | undefined> {
     const from = base?.length ?? 0;
     const { length: to, generation } = head;
     const window = { from, to, bytesMax: READ_BYTES_MAX, generation };
     const stored = await readEvents(tx, tenant, stream, window);
     if (stored.length < to - from) return undefined;
-    const folded = foldAtOnce(type, base?.stateJson, stored.map(({ raw }) => decodeEvent(raw)));
-    if (!folded.ok) return undefined;
-    count(counters.stateReads, base === undefined ? "events" : "memory");
-    const { state, stateJson } = folded.value;
-    if (remembers && type.cached) {
-      const { length, bytes } = head;
-      cache.set(tenant, stream, type.foldHash, { length, bytes, generation, stateJson });
-    }
-    return { state, characters: stateJson.length };
+    return () => {
+      const folded = foldAtOnce(type, base?.stateJson, stored.map(({ raw }) => decodeEvent(raw)));
+      if (!folded.ok) return undefined;
+      count(counters.stateReads, base === undefined ? "events" : "memory");
+      const { state, stateJson } = folded.value;
+      if (remembers && type.cached) {
+        const { length, bytes } = head;
+        cache.set(tenant, stream, type.foldHash, { length, bytes, generation, stateJson });
+      }
+      return { state, characters: stateJson.length };
+    };
   }
 
   function findBase(

@@ -116,10 +116,8 @@ export async function appendWrites(
     const judged = early === undefined && write.conditions !== undefined
       ? await conditions!.judge(write)
       : undefined;
-    if (judged === "later") {
-      assert(index > 0, "the first write of a transaction is judged at once");
-      break;
-    }
+    assert(judged !== "later" || index > 0, "the first write is judged at once");
+    if (judged === "later") break;
     const refused = early ?? judged ?? meter.refuse(write);
     if (refused !== undefined) {
       outcomes.push(refused);

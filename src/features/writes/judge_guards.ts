@@ -23,11 +23,7 @@ import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import {
-  needsState,
-  type Precondition,
-  refusePrecondition,
-} from "../../domain/write/precondition.ts";
+import { needsState, refusePrecondition } from "../../domain/write/precondition.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { StreamAppender } from "../../store/streams/streams.ts";
 import {
@@ -70,6 +66,8 @@ export type OpenConditions = (
 const TRANSACTION_UNITS_MAX = 64 * PIECE_UNITS;
 /** Units for one character of a state, which is read and held, and may be kept. */
 const STATE_UNITS = 4;
+/** Units for finding one aggregate that a guard names. */
+const NAMED_UNITS = 256;
 /** What a transaction does and reads ahead, before it judges its writes. */
 const AHEAD_UNITS_MAX = PIECE_UNITS;
 const AHEAD_STATES_MAX = 64;
@@ -175,25 +173,22 @@ export function openConditions(
 
   async function judgePreconditions({ write, budget }: Judging) {
     const { preconditions } = write.conditions!;
-    // Reads are issued at once, because on a networked store each one waits for a round trip.
-    const looks = await Promise.all(preconditions.map(lookAt));
+    await live.findAll(preconditions.filter(needsState));
+    const lengths = await Promise.all(
+      preconditions.map((each) => needsState(each) ? 0 : live.lengthOf(each.key)),
+    );
     for (const [index, precondition] of preconditions.entries()) {
       const rest = pieces.rest();
       if (rest !== undefined) await rest;
-      const look = looks[index]!;
-      if (look === "later" || !look.ok) return look;
-      const refusal = refusePrecondition(precondition, index, look.value, budget);
+      const { key, type } = precondition;
+      const at = needsState(precondition)
+        ? await live.at(key, type)
+        : accept({ length: lengths[index]! });
+      if (at === "later" || !at.ok) return at;
+      const refusal = refusePrecondition(precondition, index, at.value, budget);
       if (refusal !== undefined) return refuse(refusal);
     }
     return undefined;
-  }
-
-  async function lookAt(
-    precondition: Precondition,
-  ): Promise<Judged<{ readonly length: number; readonly state?: JsonObject }>> {
-    const { key, type } = precondition;
-    if (needsState(precondition)) return await live.at(key, type);
-    return accept({ length: await live.lengthOf(key) });
   }
 
   async function judgeEvents(judging: Judging) {
@@ -251,6 +246,7 @@ export function openConditions(
   ): Promise<Judged<JsonObject[] | undefined>> {
     const { write: { targets, conditions }, others, budget } = judging;
     const { aggregateTypes, singletons } = conditions!.spec;
+    spend(budget, NAMED_UNITS * guard.others.length);
     const named = othersOf(guard, guarded, singletons, budget);
     if (named === undefined) return accept(undefined);
     const all = named.map(({ key, aggregateType }) => {
@@ -258,10 +254,11 @@ export function openConditions(
       return { key, type: aggregateTypes.get(aggregateType)! };
     });
     if (others.size > limits.guardOthersMax) return refuseOthers(others.size);
-    // Reads are issued at once, because on a networked store each one waits for a round trip.
-    if (all.length > 1) await Promise.all(all.map(({ key, type }) => live.find(key, type)));
+    if (all.length > 1) await live.findAll(all);
     const states: JsonObject[] = [];
     for (const { key, type } of all) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
       const soon = stateAt(judging, place, key, type);
       const state = soon instanceof Promise ? await soon : soon;
       if (state === "later" || !state.ok) return state;
@@ -287,7 +284,11 @@ export function openConditions(
       : place.event;
     const text = target?.judgedStates?.get(before);
     if (text !== undefined) return parsedOnce(judging, key, before, text);
-    if (before > 0) return stateBehind(judging, target!, before, type);
+    if (before > 0) {
+      const reached = judging.moved.get(key);
+      if (reached?.folded === before) return accept(reached.state);
+      return stateBehind(judging, target!, before, type);
+    }
     const begun = live.at(key, type);
     return begun instanceof Promise ? begun.then(stateOf) : stateOf(begun);
   }

@@ -21,7 +21,7 @@ import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
 import type { FoldedState } from "../states/fold_stream.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
-import type { SmallState } from "../states/read_small.ts";
+import type { SmallFold } from "../states/read_small.ts";
 
 export interface ConditionTools {
   readonly reader: Pick<AggregateReader, "readSmallAt" | "readFolded" | "keepState">;
@@ -31,25 +31,30 @@ export interface ConditionTools {
 /** States that were folded outside of the transaction, by name, or why there are none. */
 export type OutsideStates = Map<string, Outcome<FoldedState>>;
 
+/** A stream whose state is looked at. */
+export interface Looked {
+  readonly key: StreamKey;
+  readonly type: CompiledAggregateType;
+}
+
 /** The transaction has to wait for states that take long to fold. */
 export class StatesNeeded extends Error {
   override readonly name = "StatesNeeded";
-  constructor(readonly key: StreamKey, readonly type: CompiledAggregateType) {
-    super("a state is to be folded first");
+  constructor(readonly needed: readonly Looked[]) {
+    super("states are to be folded first");
   }
 }
 
-const RETRY_AFTER_MS = 1_000;
 /** What a transaction folds and writes as text to keep its states: it does so in one turn. */
 const KEPT_UNITS_MAX = PIECE_UNITS;
 
 /** A stream that is looked at, with its state after `length` events. */
-export interface Live {
-  readonly key: StreamKey;
-  readonly type: CompiledAggregateType;
+export interface Live extends Looked {
   /** In the store. */
   readonly head: StreamHead;
   readonly appender: StreamAppender | undefined;
+  /** Makes the state; undefined once it is made. */
+  fold: SmallFold | undefined;
   state: JsonObject;
   length: number;
   isLost: boolean;
@@ -72,8 +77,13 @@ export type Soon<T> = T | Promise<T>;
 export interface LiveStates {
   /** A stream with the state behind everything that the transaction has appended to it. */
   at(key: StreamKey, type: CompiledAggregateType): Soon<Judged<Live>>;
-  /** Begins to read a state. */
+  /** Begins to read a state, which is made only when it is looked at. */
   find(key: StreamKey, type: CompiledAggregateType): Soon<Outcome<Live>>;
+  /**
+   * Reads states at once, because on a networked store each read waits for a round trip.
+   * @throws {StatesNeeded} with all that take long.
+   */
+  findAll(streams: readonly Looked[]): Promise<void>;
   /** How many events a stream has by now. Guarded. */
   lengthOf(key: StreamKey): Promise<number>;
   /** The event in `raw`, of that stream. It is known when the state moves on with it. */
@@ -121,7 +131,30 @@ export function openLiveStates(
     if (!found.ok) return found;
     // Another write of the transaction was checked against a spec with other handlers.
     if (found.value.type.foldHash !== foldHash) return "later";
+    if (!make(found.value)) throw new StatesNeeded([found.value]);
     return forward(found.value, takeDecoded) ? found : "later";
+  }
+
+  function make(live: Live): boolean {
+    const { fold } = live;
+    if (fold === undefined) return true;
+    const made = fold();
+    if (made === undefined) return false;
+    live.fold = undefined;
+    live.state = made.state;
+    held += made.characters;
+    return true;
+  }
+
+  async function findAll(streams: readonly Looked[]): Promise<void> {
+    const found = await Promise.allSettled(streams.map(({ key, type }) => find(key, type)));
+    const needed: Looked[] = [];
+    for (const each of found) {
+      if (each.status === "fulfilled") continue;
+      if (!(each.reason instanceof StatesNeeded)) throw each.reason;
+      needed.push(...each.reason.needed);
+    }
+    if (needed.length > 0) throw new StatesNeeded(needed);
   }
 
   function find(key: StreamKey, type: CompiledAggregateType): Soon<Outcome<Live>> {
@@ -141,7 +174,7 @@ export function openLiveStates(
     head: StreamHead,
   ): Soon<Outcome<Live>> {
     const start = { key, type, head };
-    if (head.length === 0) return begin(start, { state: {}, characters: 0 });
+    if (head.length === 0) return begin(start, () => ({ state: {}, characters: 0 }));
     const outer = outside.get(nameOf(key, type));
     if (outer !== undefined && !outer.ok) return outer;
     const charactersMax = limits.guardStateCharactersMax;
@@ -159,14 +192,13 @@ export function openLiveStates(
 
   function begin(
     { key, type, head }: Pick<Live, "key" | "type" | "head">,
-    read: SmallState | undefined,
+    fold: SmallFold | undefined,
   ): Soon<Outcome<Live>> {
     // Never thrown at once: who asks for several states waits for all of them.
-    if (read === undefined) return Promise.reject(new StatesNeeded(key, type));
-    const { state, characters } = read;
-    held += characters;
+    if (fold === undefined) return Promise.reject(new StatesNeeded([{ key, type }]));
     const appender = opened.get(key);
-    const live: Live = { key, type, head, appender, state, length: head.length, isLost: false };
+    const at = { key, type, head, appender, length: head.length };
+    const live: Live = { ...at, fold, state: {}, isLost: false };
     known.push(live);
     return accept(live);
   }
@@ -175,7 +207,7 @@ export function openLiveStates(
     const budget = newBudget(KEPT_UNITS_MAX);
     for (const live of known) {
       const { key, type, head, appender } = live;
-      if (!type.cached || appender?.added === undefined) continue;
+      if (!type.cached || live.fold !== undefined || appender?.added === undefined) continue;
       if (budget.left <= 0) break;
       if (!forward(live, takeDecoded, budget)) continue;
       const text = encodeState(live.state);
@@ -188,7 +220,7 @@ export function openLiveStates(
     }
   }
 
-  return { at, find, lengthOf, decode, characters: () => held, keep };
+  return { at, find, findAll, lengthOf, decode, characters: () => held, keep };
 }
 
 /** False if that takes more than one time slice or the budget, or if modules have to do it. */
@@ -230,24 +262,27 @@ function refuseState(characters: number) {
   return refuse({ kind: "fold_budget_exceeded", message, bytes: characters, limit });
 }
 
-/** Folds a state that a transaction needs. The last one is refused. */
+/** Folds states that a transaction needs; after too many runs, refuses them. */
 export async function foldOutside(
   { reader }: ConditionTools,
   tenant: number,
-  { key, type }: StatesNeeded,
+  { needed }: StatesNeeded,
   mayRunAgain: boolean,
   outside: OutsideStates,
 ): Promise<void> {
-  const name = nameOf(key, type);
-  if (!mayRunAgain) {
-    const message = "Others write to these aggregates faster than guards can judge them";
-    const retryAfterMs = RETRY_AFTER_MS;
-    outside.set(name, refuse({ kind: "modules_unavailable", message, retryAfterMs }));
-    return;
-  }
   const options = { synchronous: false, bytesMax: limits.foldBytesMax };
-  const read = await reader.readFolded(tenant, key, type, options);
-  if (!read.ok) return void outside.set(name, read);
-  const { head: { length, bytes, generation }, stateJson } = read.value;
-  outside.set(name, accept({ length, bytes, generation, stateJson }));
+  await Promise.all(needed.map(async ({ key, type }) => {
+    const folded = mayRunAgain
+      ? await reader.readFolded(tenant, key, type, options)
+      : refuse(TOO_FAST);
+    if (!folded.ok) return void outside.set(nameOf(key, type), folded);
+    const { head: { length, bytes, generation }, stateJson } = folded.value;
+    outside.set(nameOf(key, type), accept({ length, bytes, generation, stateJson }));
+  }));
 }
+
+const TOO_FAST = {
+  kind: "modules_unavailable",
+  message: "Others write to these aggregates faster than guards can judge them",
+  retryAfterMs: 1_000,
+} as const;

@@ -327,3 +327,20 @@ Deno.test("writes that were checked against two specs are judged one after the o
     for (const each of await Promise.all([...come, left, missed])) valueOf(each);
   }, { spec: leaveSpec(false), wrap });
 });
+
+Deno.test("what the guards of a batch name is charged", async () => {
+  const self = { type: "note", id: uuid(1) };
+  const named = Array.from({ length: limits.guardOthersMax }, (_, n) => [`n${n}`, self]);
+  const guard = { with: Object.fromEntries(named), require: { ne: [1, 2] }, message: "No" };
+  const guards = Array.from({ length: limits.guardsMax }, () => guard);
+  const events = { was_noted: { schema: true, handler: [], guards } };
+  const spec = { agent_types: ["user"], aggregate_types: { note: { events } } };
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    const event = { key: `note:${uuid(1)}`, type: "was_noted", data: {} };
+    const write = (count: number) => (
+      data.writeEvents(test, requestOf(Array.from({ length: count }, () => event), {}))
+    );
+    valueOf(await write(400));
+    assert.equal(refusalOf(await write(700)).kind, "fold_budget_exceeded");
+  }, { spec });
+});

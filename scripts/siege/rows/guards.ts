@@ -1,0 +1,142 @@
+/** Guards and preconditions that cost as much as they may, and many guarded writes at once. */
+
+import { limits } from "../../../src/domain/limits.ts";
+import type { AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
+import { ACTOR, eventType, idOf, repeat, specOf, write, writeRepeated } from "../documents.ts";
+
+const NEEDS = "spec + write key, writes";
+const ID = idOf(1);
+const LONG = "a".repeat(90_000);
+/** So many events of `LONG` make a state that is almost as long as guards may look at. */
+const EVENTS_OF_LONG = Math.floor(limits.guardStateCharactersMax / LONG.length);
+/** Aggregates with a state as long as guards may look at. */
+const LONG_IDS = repeat(limits.guardOthersMax, (number) => idOf(100 + number));
+
+const GROW = eventType({ merge: { target: "", value: "$.data" } });
+
+interface GuardRow {
+  readonly require: Json;
+  readonly with?: Json;
+}
+
+function guards(count: number, row: GuardRow): Json {
+  return repeat(count, () => ({ ...row, message: "No" }));
+}
+
+function guarded(list: Json, handler: Json = []): () => Json {
+  return () =>
+    specOf({ thing: { had_grown: GROW, was_guarded: eventType(handler, { guards: list }) } });
+}
+
+function* grow(ids: readonly string[]): Iterable<Step> {
+  for (const id of ids) {
+    for (let number = 0; number < EVENTS_OF_LONG; number++) {
+      yield write("thing", id, "had_grown", { [`t${number}`]: LONG });
+    }
+  }
+}
+
+function oneOf(ids: readonly string[], data: Json = {}): (turn: number) => HostileRequest {
+  return (turn) => write("thing", ids[turn % ids.length]!, "was_guarded", data);
+}
+
+/** All ten long states under a name each. */
+const TEN = Object.fromEntries(
+  LONG_IDS.map((id, number) => [`n${number}`, { type: "thing", id }]),
+);
+const ALL_TEN = {
+  and: LONG_IDS.map((_, number) => ({ exists: `$.with.n${number}.t0` })),
+};
+const EQUAL = repeat(10, () => ({ eq: ["@.t1", "@.t2"] }));
+const MANY_IDS = repeat(200, (number) => idOf(1_000 + number));
+
+function withPreconditions(id: string): HostileRequest {
+  const preconditions = repeat(limits.preconditionsMax, (number) => ({
+    key: `thing:${LONG_IDS[number % LONG_IDS.length]}`,
+    require: { and: repeat(60, () => ({ ne: ["@.t0", "@"] })) },
+  }));
+  const body = JSON.stringify({ data: {}, metadata: { actor: ACTOR }, preconditions });
+  return { path: `/thing/${id}/had_grown`, body };
+}
+
+export const GUARDS: AttackGroup = {
+  title: "guards",
+  attacks: [
+    {
+      name: "guarded writes to one stream",
+      does: "64 clients write to one aggregate, each write under a small guard",
+      needs: NEEDS,
+      spec: guarded(guards(1, { require: { ne: ["@.n", -1] } }), { increment: { target: "n" } }),
+      waves: [{ request: oneOf([ID]), clients: 64 }],
+    },
+    {
+      name: "guards that compare long texts",
+      does: "twenty guards, each with ten comparisons of two texts of 90 KB, over one aggregate",
+      needs: NEEDS,
+      spec: guarded(guards(limits.guardsMax, { require: { and: EQUAL } })),
+      prepare: () => grow([ID]),
+      waves: [{ request: oneOf([ID]), clients: 16 }],
+    },
+    {
+      name: "writes that guards refuse",
+      does: "a costly guard that never holds, for 64 clients and one aggregate",
+      needs: NEEDS,
+      spec: guarded(guards(1, {
+        require: { and: [...EQUAL, { eq: ["@.t0", 1] }] },
+      })),
+      prepare: () => grow([ID]),
+      waves: [{ request: oneOf([ID]), clients: 64 }],
+    },
+    {
+      name: "guards over ten long states",
+      does: "each write to one of 200 aggregates looks at ten others of 500 KB",
+      needs: NEEDS,
+      spec: guarded(guards(1, { with: TEN, require: ALL_TEN })),
+      prepare: () => grow(LONG_IDS),
+      waves: [{ request: oneOf(MANY_IDS), clients: 32 }],
+    },
+    {
+      name: "guards over other long states each",
+      does: "each of 64 writes to one aggregate looks at another state of 500 KB",
+      needs: NEEDS,
+      spec: guarded(guards(1, {
+        with: { other: { type: "thing", id: "$.data.id" } },
+        require: { exists: "$.with.other.t0" },
+      })),
+      prepare: () => grow(MANY_IDS.slice(0, 64)),
+      waves: [{
+        request: (turn) => write("thing", ID, "was_guarded", { id: MANY_IDS[turn % 64]! }),
+        clients: 64,
+      }],
+    },
+    {
+      name: "guarded streams of long states",
+      does: "writes to 64 aggregates of 500 KB, each under a guard over its own state",
+      needs: NEEDS,
+      spec: guarded(guards(1, { require: { exists: "@.t0" } }), { increment: { target: "n" } }),
+      prepare: () => grow(MANY_IDS.slice(0, 64)),
+      waves: [{ request: oneOf(MANY_IDS.slice(0, 64)), clients: 64 }],
+    },
+    {
+      name: "preconditions over long states",
+      does: "ten preconditions that compare ten states of 500 KB, in writes to 200 aggregates",
+      needs: "write key, writes",
+      spec: guarded([]),
+      prepare: () => grow(LONG_IDS),
+      waves: [{ request: (turn) => withPreconditions(MANY_IDS[turn % 200]!), clients: 32 }],
+    },
+    {
+      name: "batch of guarded events",
+      does: "10,000 events in one request, each under twenty guards with ten names of itself",
+      needs: NEEDS,
+      spec: guarded(guards(limits.guardsMax, {
+        with: Object.fromEntries(repeat(10, (n) => [`n${n}`, { type: "thing", id: ID }])),
+        require: { ne: ["$.with.n9.n", -1] },
+      })),
+      waves: [{
+        request: writeRepeated("thing", ID, 10_000, { type: "was_guarded" }),
+        clients: 4,
+      }],
+    },
+  ],
+};

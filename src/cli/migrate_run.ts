@@ -6,6 +6,7 @@
 
 import { isImportId } from "../domain/import/progress.ts";
 import { importNameOf } from "../domain/migrate/ids.ts";
+import type { JsonObject } from "../domain/json.ts";
 import type { MigrationMap } from "../domain/migrate/map.ts";
 import type { CutFault, RawRecord } from "../domain/migrate/split_records.ts";
 import { sourceNamed } from "../domain/migrate/sources.ts";
@@ -123,7 +124,7 @@ async function move(
       for (const reason of found.skipped ?? []) tally.skipped(reason);
       for (const event of found.events) {
         const line = convert(event, record.line);
-        if (line !== undefined) sender.add(JSON.stringify(line), record.line);
+        if (line !== undefined) sender.add(line, record.line);
       }
     }
     refusals.stop();
@@ -191,8 +192,8 @@ interface Sender {
   readonly written: number;
   readonly stored: number;
   begin(isAppended: boolean): Promise<void>;
-  /** Adds a line to the part; `from` is its line in the source. */
-  add(text: string, from: number): void;
+  /** Adds a line of an import to the part; `from` is its line in the source. */
+  add(line: JsonObject, from: number): void;
   /** Begins to send the part, once the one before is stored. */
   send(): Promise<void>;
   /** Waits for the last part. */
@@ -208,6 +209,9 @@ function createSender(session: Session, name: string): Sender {
   let written = 0;
   let stored = 0;
   let sending: Promise<void> = Promise.resolve();
+  /** What has to be looked for in the environment before anything is sent. */
+  let isLookedFor = false;
+  let first: JsonObject | undefined;
 
   async function sendPart(
     body: Uint8Array<ArrayBuffer>,
@@ -236,14 +240,20 @@ function createSender(session: Session, name: string): Sender {
     get stored() {
       return stored;
     },
-    begin: (isAppended) => refuseTwice(session, name, isAppended),
-    add(text, line) {
+    async begin(isAppended) {
+      const isKnown = await findBegun(session, name, isAppended);
+      isLookedFor = isAppended && !isKnown;
+    },
+    add(line, place) {
+      first ??= line;
+      const text = JSON.stringify(line);
       lines.push(text);
-      from.push(line);
+      from.push(place);
       characters += text.length + 1;
     },
     async send() {
       if (lines.length === 0) return;
+      if (isLookedFor && part === 0) await refuseMovedBefore(session, first!, from[0]!);
       const body = encoder.encode(`${lines.join("\n")}\n`);
       const places = from;
       [lines, from, characters] = [[], [], 0];
@@ -292,23 +302,60 @@ async function post(
   }
 }
 
-/** A file that is moved in anew needs an empty environment, or the word that it may be added. */
-async function refuseTwice(session: Session, name: string, isAppended: boolean): Promise<void> {
+/**
+ * Whether the file was begun before. One that was not needs an empty environment, or the word that
+ * it may be added.
+ */
+async function findBegun(session: Session, name: string, isAppended: boolean): Promise<boolean> {
   const { output, environment } = session;
-  if (isAppended) return;
   const known = await session.tryOperator({
     path: `/_admin/imports/${name}-000000`,
     query: { environment, instance_id: await session.instanceId() },
   });
-  if (known.ok) return output.note("This file was begun before; what is stored of it is skipped.");
+  if (known.ok) {
+    output.note("This file was begun before; what is stored of it is skipped.");
+    return true;
+  }
   if (known.failure.status !== 404) return output.fail(known.failure);
+  if (isAppended) return false;
   const { data } = await session.data({ path: "/_types" });
   const types = data as unknown as readonly { readonly events: number }[];
-  if (types.every(({ events }) => events === 0)) return;
+  if (types.every(({ events }) => events === 0)) return false;
   return output.fail({
     error: `${environment} has events, and none of them are from this file.`,
     error_type: "not_empty",
-    hint: "To add the file to what is there: --append.",
+    hint:
+      "To add the file to what is there: --append. A later dump of the same store must only have " +
+      "what is new.",
+  });
+}
+
+interface Moved {
+  readonly event: { readonly metadata: { readonly origin?: JsonObject } };
+}
+
+/** Refuses a file whose first event is there already, as in a later dump of the whole store. */
+async function refuseMovedBefore(session: Session, line: JsonObject, place: number): Promise<void> {
+  const { source, id, position } = (line.metadata as { origin: JsonObject }).origin;
+  const [type, ...rest] = (line.key as string).split(":");
+  const path = `/${type}/${encodeURIComponent(rest.join(":"))}/events`;
+  const answer = await session.tryData({ path });
+  if (!answer.ok) return;
+  const isSame = ({ event }: Moved) => {
+    const { origin } = event.metadata;
+    if (origin?.source !== source) return false;
+    return id === undefined
+      ? position !== undefined && origin!.position === position
+      : origin!.id === id;
+  };
+  if (!(answer.body.data as unknown as readonly Moved[]).some(isSame)) return;
+  throw new Stopped({
+    error: `Line ${place}: the event ${id ?? position} of ${line.key} is there already.`,
+    error_type: "moved_before",
+    line: place,
+    hint:
+      "An earlier file had it. A later dump of the same store must only have what is new: see " +
+      'docs/reference/migrate.md, "Later".',
   });
 }
 

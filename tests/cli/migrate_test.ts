@@ -75,7 +75,11 @@ Deno.test("a plan is made, its drafts are deployed and run, and the result has t
     assert.deepEqual(again.counts, plan.counts);
     await assertMoved(server, rows);
 
-    const other = await file("other.ndjson", linesOf(messageRows(10, 2)));
+    const later = await file("later.ndjson", linesOf(messageRows(2_010, 40)));
+    const twice = await daybook(...run, "--append", later);
+    assert.deepEqual([twice.code, JSON.parse(twice.stdout).error_type], [1, "moved_before"]);
+    await assertMoved(server, rows);
+    const other = await file("other.ndjson", linesOf(messageRows(10, 2, "b")));
     const refused = await daybook(...run, other);
     assert.deepEqual([refused.code, JSON.parse(refused.stdout).error_type], [1, "not_empty"]);
     const added = JSON.parse((await daybook(...run, "--append", other)).stdout);

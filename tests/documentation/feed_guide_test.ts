@@ -1,6 +1,6 @@
 /**
- * The program of docs/guide/feed.md, to the letter: killed again and again while events are
- * written, it counts each of them once.
+ * The program of docs/tutorials/read-model.md, to the letter: killed again and again while events
+ * are written, it counts each of them once.
  */
 
 import assert from "node:assert/strict";
@@ -16,7 +16,9 @@ const FOLLOW_MS_MAX = 20_000;
 
 /** The code between the marks of its `cat`. */
 function program(): string {
-  const [, code] = /totals\.mjs" <<'END'\n([\s\S]*?)\nEND\n/.exec(readText("docs/guide/feed.md"))!;
+  const [, code] = /totals\.mjs" <<'END'\n([\s\S]*?)\nEND\n/.exec(
+    readText("docs/tutorials/read-model.md"),
+  )!;
   return code!;
 }
 

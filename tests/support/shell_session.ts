@@ -17,17 +17,22 @@ export interface Shell {
   close(): Promise<void>;
 }
 
+/** How long an event that follows from another may take on a busy machine. */
+const FOLLOW_MS_MAX = 20_000;
+/** What shows that a command writes, so that it is not run twice. */
+const WRITES = / -d | -X |\b(write|deploy|backup|keys) /;
+
 /** Printed after each command, on its own line. */
 const SEPARATOR = "----- next step -----";
 
-/** A `json` or `csv` block belongs to the `sh` block right before it. */
-export function stepsOf(markdown: string): Step[] {
+/** A `json` or `csv` block, or one of another `answers`, belongs to the `sh` block before it. */
+export function stepsOf(markdown: string, answers = ["json", "csv"]): Step[] {
   const steps: Step[] = [];
   const blocks = fencedBlocks(markdown);
   for (const [index, { language, text }] of blocks.entries()) {
     const next = blocks[index + 1];
     if (language !== "sh") continue;
-    const isAnswer = next?.language === "json" || next?.language === "csv";
+    const isAnswer = next !== undefined && answers.includes(next.language);
     steps.push({ command: text, answer: isAnswer ? next.text : undefined });
   }
   return steps;
@@ -40,6 +45,31 @@ export function adapt(command: string, { baseUrls, dataDir }: ServerProcess): st
     .replaceAll("http://127.0.0.1:8001", baseUrls.staging)
     .replaceAll("http://127.0.0.1:8002", baseUrls.test)
     .replaceAll("./data/", `${dataDir}/`);
+}
+
+/** A pattern in which `…` is any number or text, and the rest is to the letter. */
+function patternOf(answer: string): RegExp {
+  const escaped = answer.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(`^${escaped.replaceAll("…", '[^",}]+')}$`);
+}
+
+/**
+ * Runs the step as it is printed. What follows from an event is normally there at once, but nothing
+ * promises that: a step that only reads is read again until the answer is the one that is shown.
+ */
+export async function runStep(shell: Shell, { command, answer }: Step): Promise<void> {
+  const isRead = !WRITES.test(command);
+  const pattern = answer === undefined ? /^/ : patternOf(answer.trim());
+  const refuses = /"ok":false/.test(answer ?? "");
+  const untilMs = performance.now() + FOLLOW_MS_MAX;
+  for (;;) {
+    // A terminal shows no difference between the two ends of a line.
+    const printed = (await shell.run(command)).replaceAll("\r\n", "\n");
+    if (isRead && !pattern.test(printed) && performance.now() < untilMs) continue;
+    assert.match(printed, pattern, `${command}\nprinted:\n${printed}`);
+    if (!refuses) assert.doesNotMatch(printed, /"ok":false/, command);
+    return;
+  }
 }
 
 /** Runs all commands in one shell, as a reader does; returns what each printed. */

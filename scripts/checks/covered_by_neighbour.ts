@@ -551,6 +551,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what was deployed, read again",
   },
   {
+    place: "src/features/specs/judge_past.ts",
+    test: "tests/features/specs/check_data_test.ts",
+    reason: "the guards of a check",
+  },
+  {
     place: "src/features/states",
     test: "tests/features/states/read_aggregate_test.ts",
     reason: "parts of reading an aggregate",

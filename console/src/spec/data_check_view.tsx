@@ -65,7 +65,7 @@ export function DataCheckView({ check }: { check: DataCheck }) {
         </div>
       ))}
       {guards !== undefined && guards.untried > 0 && (
-        <p>{counted(guards.untried, "guard")} on other aggregates or modules could not be tried.</p>
+        <p>{counted(guards.untried, "guard")} on states of modules could not be tried.</p>
       )}
       {changed.length === 0 && <p>No state changes.</p>}
       {changed.map(({ type, count, examples }) => (

@@ -44,7 +44,7 @@ export interface DataCheck {
       readonly count: number;
       readonly examples: readonly { readonly key: string; readonly id: string }[];
     }[];
-    /** Guards that look at other aggregates, or at states of modules: they are not tried. */
+    /** Guards that look at states of modules: they are not tried. */
     readonly untried: number;
   };
   /** Whether everything was looked at. */

@@ -46,7 +46,11 @@ interface GivenMarker {
  * ```ts
  * import type { GivenOptions } from "@daybook/client/test";
  *
- * const options: GivenOptions = { id: "7KD2M9QXA", actor: { type: "user", id: "global" } };
+ * const options: GivenOptions = {
+ *   id: "7KD2M9QXA",
+ *   actor: { type: "user", id: "global" },
+ *   others: { "product:7KD2M9QXB": { stock: 3 } },
+ * };
  * console.log(options.id);
  * ```
  */
@@ -55,6 +59,8 @@ export interface GivenOptions {
   readonly id?: string;
   /** Who writes; the first actor type of the spec, with the id `global`, if not given. */
   readonly actor?: Party;
+  /** States of other aggregates, by key, for guards that look at them; without events otherwise. */
+  readonly others?: Readonly<Record<string, object>>;
 }
 
 /**
@@ -259,8 +265,8 @@ export function testSpec<Types extends ClientTypes = AnyTypes>(spec: object): Sc
   const [agentType] = compiled.agentTypes;
   const scenarios = [...compiled.aggregateTypes.keys()].map((name) => {
     const given = (events: readonly PlainEvent[] = [], options: GivenOptions = {}) => {
-      const { id = "global", actor = { type: agentType!, id: "global" } } = options;
-      return openGiven(events, () => openStream(compiled, name, { id, actor }));
+      const { id = "global", actor = { type: agentType!, id: "global" }, others = {} } = options;
+      return openGiven(events, () => openStream(compiled, name, { id, actor, others }));
     };
     return [name, { given }];
   });

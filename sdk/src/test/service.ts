@@ -6,8 +6,9 @@
 import type { PartyReference, StoredEvent } from "../../../src/domain/event.ts";
 import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
-import { guardHolds } from "../../../src/domain/handler/guard.ts";
+import { guardHolds, othersOf } from "../../../src/domain/handler/guard.ts";
 import { encodeState } from "../../../src/domain/handler/state_text.ts";
+import { parseIdentifier, streamKey } from "../../../src/domain/identifier.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Refusal } from "../../../src/domain/refusal.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
@@ -49,6 +50,8 @@ export interface ScenarioStream {
 export interface StreamOptions {
   readonly id: string;
   readonly actor: PartyReference;
+  /** States of other aggregates, by key. */
+  readonly others: Readonly<Record<string, object>>;
 }
 
 /** 2026-01-01T00:00:00Z: the time of a first event without one. Each next is a second later. */
@@ -65,7 +68,7 @@ export function compileForTests(document: unknown): CompiledSpec {
 export function openStream(
   spec: CompiledSpec,
   aggregateType: string,
-  { id, actor }: StreamOptions,
+  { id, actor, others }: StreamOptions,
 ): ScenarioStream {
   const type = spec.aggregateTypes.get(aggregateType);
   if (type === undefined) {
@@ -73,6 +76,7 @@ export function openStream(
     throw new ScenarioError(`The spec has no aggregate type "${aggregateType}": it has ${known}`);
   }
   const stored: StoredEvent[] = [];
+  const states = statesOf(spec, others);
 
   /** The event as it would be stored, or its refusal. Markers of erasures need no check. */
   function check(event: PlainEvent, at: number): StoredEvent | Refusal {
@@ -105,7 +109,7 @@ export function openStream(
       const at = checked.findIndex((one) => "kind" in one);
       if (at !== -1) return refusalOf(checked[at] as Refusal, events[at]!);
       for (const [at, event] of (checked as StoredEvent[]).entries()) {
-        const refusal = failedGuard(type, stored, event);
+        const refusal = failedGuard({ spec, type, states }, stored, event);
         if (refusal !== undefined) {
           stored.length -= at;
           return refusalOf(refusal, events[at]!);
@@ -118,16 +122,41 @@ export function openStream(
   };
 }
 
-/** Guards that look at other aggregates are not judged: a scenario has one. */
+/** What the guards of a scenario see besides its stream. */
+interface GuardScene {
+  readonly spec: CompiledSpec;
+  readonly type: CompiledAggregateType;
+  readonly states: ReadonlyMap<string, JsonObject>;
+}
+
+/** The states of other aggregates, by the canonical form of their keys. */
+function statesOf(
+  spec: CompiledSpec,
+  others: Readonly<Record<string, object>>,
+): ReadonlyMap<string, JsonObject> {
+  return new Map(
+    Object.entries(others).map(([key, state]) => {
+      const [type = "", id = ""] = key.split(":");
+      const identifier = parseIdentifier(id, spec.singletons);
+      if (identifier !== undefined && spec.aggregateTypes.has(type)) {
+        return [streamKey(type, identifier.value), JSON.parse(JSON.stringify(state))];
+      }
+      throw new ScenarioError(`No aggregate of the spec has the key "${key}": write <type>:<id>`);
+    }),
+  );
+}
+
 function failedGuard(
-  type: CompiledAggregateType,
+  { spec, type, states }: GuardScene,
   before: readonly StoredEvent[],
   event: StoredEvent,
 ): Refusal | undefined {
   for (const [number, guard] of (type.guarded?.get(event.type) ?? []).entries()) {
-    if (guard.others.length > 0) continue;
     const guarded = { state: stateOf(type, before), event };
-    if (guardHolds(guard, guarded, [], newFoldBudget())) continue;
+    const budget = newFoldBudget();
+    const seen = othersOf(guard, guarded, spec.singletons, budget)
+      ?.map(({ key }) => key === event.key ? guarded.state : states.get(key) ?? {});
+    if (seen !== undefined && guardHolds(guard, guarded, seen, budget)) continue;
     const { message } = guard;
     return { kind: "guard_failed", message, guard: number, eventType: event.type };
   }

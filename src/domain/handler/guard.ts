@@ -11,6 +11,7 @@ import { parseIdentifier, type StreamKey, streamKey } from "../identifier.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { refuse } from "../refusal.ts";
 import type { Evaluation } from "./evaluation.ts";
+import type { Handler } from "./handler.ts";
 
 export interface Guard {
   /** What the writer is told if it does not hold. */
@@ -67,6 +68,68 @@ export function guardHolds(
   budget: Budget,
 ): boolean {
   return inPiece(budget, (piece) => holds({ state, event, bindings, budget: piece }));
+}
+
+/** The states of an aggregate in the past. Asking for them in the order of time is quickest. */
+export interface PastStates {
+  /**
+   * The state after the events up to that second, or up to the one before it.
+   * @throws {BudgetSpent} like {@link guardHolds}, for each event.
+   */
+  at(seconds: number, isBefore: boolean, budget: Budget): JsonObject;
+}
+
+interface PastState {
+  state: JsonObject;
+  folded: number;
+  seconds: number;
+}
+
+export function openPastStates(
+  handlers: ReadonlyMap<string, Handler>,
+  events: readonly StoredEvent[],
+): PastStates {
+  const reached = new Map<boolean, PastState>();
+  return {
+    at(seconds, isBefore, budget) {
+      let past = reached.get(isBefore);
+      if (past === undefined || past.seconds > seconds) past = { state: {}, folded: 0, seconds };
+      // If the budget is spent on the way, the next one begins again.
+      reached.delete(isBefore);
+      past.seconds = seconds;
+      // Charged: each event by its handler.
+      for (; past.folded < events.length; past.folded++) {
+        const event = events[past.folded]!;
+        const { timestamp } = event.metadata;
+        if (isBefore ? timestamp >= seconds : timestamp > seconds) break;
+        const handler = handlers.get(event.type);
+        if (handler === undefined) continue;
+        const { state } = past;
+        past.state = inPiece(budget, (piece) => handler(state, event, piece));
+      }
+      reached.set(isBefore, past);
+      return past.state;
+    },
+  };
+}
+
+/**
+ * Whether the guard held for an event that is stored. Others are as they were when the second of
+ * the event began or when it ended: their order within the second is not known. `others`: in their
+ * order, undefined for the aggregate of the event itself.
+ * @throws {BudgetSpent} like {@link guardHolds}.
+ */
+export function guardHeld(
+  guard: Guard,
+  guarded: GuardedEvent,
+  others: readonly (PastStates | undefined)[],
+  budget: Budget,
+): boolean {
+  const { timestamp } = guarded.event.metadata;
+  return (others.length === 0 ? [true] : [true, false]).some((isBefore) => {
+    const states = others.map((other) => other?.at(timestamp, isBefore, budget) ?? guarded.state);
+    return guardHolds(guard, guarded, states, budget);
+  });
 }
 
 /** Lets `run` have as much of the budget as fits into one time slice. */

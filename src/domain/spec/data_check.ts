@@ -57,7 +57,7 @@ export interface DataCheck {
       readonly count: number;
       readonly examples: readonly UnheldExample[];
     }[];
-    /** Guards that are not tried: they look at other aggregates, or at states of modules. */
+    /** Guards that are not tried: they look at states of modules. */
     readonly untried: number;
   };
   /** Whether every event was tried and every aggregate was compared. */

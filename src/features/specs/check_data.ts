@@ -9,10 +9,9 @@
  */
 
 import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
-import { BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { newBudget } from "../../domain/budget.ts";
 import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
-import { guardHolds, inPiece } from "../../domain/handler/guard.ts";
-import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { type DataFault, type Outcome, refuse } from "../../domain/refusal.ts";
 import { bindBlobs } from "../../domain/spec/bind_blobs.ts";
@@ -21,7 +20,6 @@ import {
   type DataCheck,
   type DataCheckDraft,
   isSameState,
-  type NamedGuard,
   openDataCheck,
 } from "../../domain/spec/data_check.ts";
 import { type StreamKey, streamKey } from "../../domain/identifier.ts";
@@ -33,6 +31,7 @@ import { readHead } from "../../store/streams/streams.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { foldInSteps, type FoldTools, wasRewritten } from "../states/fold_stream.ts";
 import { foldAtOnce } from "../states/fold_steps.ts";
+import { openPastJudge, type PastJudge, untriedGuards } from "./judge_past.ts";
 
 export interface DataChecker {
   /** `next` is a spec that could be deployed. 503 if others are being checked. */
@@ -73,6 +72,7 @@ interface Checking {
   readonly after: CompiledSpec;
   readonly draft: DataCheckDraft;
   readonly pieces: Pieces;
+  readonly judge: PastJudge;
   /** Stored bytes that were read. */
   bytes: number;
   /** Aggregates that were folded. */
@@ -90,12 +90,16 @@ async function checkData(
   const references = next.moduleCalls.map(({ blob }) => blob);
   const blobs = await engine.snapshot((tx) => findBlobs(tx, tenant, references));
   const endMs = host.monotonicMs() + limits.dataCheckMsMax;
+  const after = bindBlobs(next, blobs);
+  const draft = openDataCheck(untriedGuards(next));
+  const noteRead = (bytes: number) => void (checking.bytes += bytes);
   const checking: Checking = {
     tools,
     tenant,
     before: await specs.current(tenant),
-    after: bindBlobs(next, blobs),
-    draft: openDataCheck(untriedGuards(next)),
+    after,
+    draft,
+    judge: openPastJudge({ engine, tenant, spec: after, draft, noteRead }),
     pieces: openPieces(host),
     bytes: 0,
     folded: 0,
@@ -178,7 +182,7 @@ async function tryEvents(
 ): Promise<readonly StoredEvent[] | undefined> {
   const { tools: { engine }, tenant, draft, pieces } = checking;
   const type = checking.after.aggregateTypes.get(name);
-  const judge = openGuardWalk(checking, type, stream, bytes);
+  const walk = checking.judge.walk(type, stream, bytes);
   const kept: StoredEvent[] = [];
   for (let from = 0; from < length;) {
     if (checking.isOver()) {
@@ -199,7 +203,7 @@ async function tryEvents(
       if (!event.type.startsWith("_")) {
         draft.addEvent(stream, event.type, eventId(index), faultsOf(type, event, raw.length));
       }
-      judge?.(event, eventId(index));
+      await walk?.(event, eventId(index));
       kept.push(event);
       const rest = pieces.rest();
       if (rest !== undefined) await rest;
@@ -208,65 +212,6 @@ async function tryEvents(
     from = stored.at(-1)!.index + 1;
   }
   return bytes > CHUNK_BYTES ? undefined : kept;
-}
-
-/** How many guards are not tried; undefined if the spec has none at all. */
-function untriedGuards({ aggregateTypes }: CompiledSpec): number | undefined {
-  let [all, untried] = [0, 0];
-  for (const { guarded, wasmHandlers } of aggregateTypes.values()) {
-    for (const { others } of [...guarded?.values() ?? []].flat()) {
-      all++;
-      if (others.length > 0 || wasmHandlers.size > 0) untried++;
-    }
-  }
-  return all === 0 ? undefined : untried;
-}
-
-/** What all guards of one stream may cost. */
-const WALK_UNITS_MAX = 16 * PIECE_UNITS;
-
-/**
- * Judges the guards of stored events, one after the other, each on the state before it. Undefined
- * if there is nothing to judge.
- */
-function openGuardWalk(
-  { draft }: Checking,
-  type: CompiledAggregateType | undefined,
-  key: StreamKey,
-  bytes: number,
-): ((event: StoredEvent, id: string) => void) | undefined {
-  if (type?.guarded === undefined || type.wasmHandlers.size > 0) return undefined;
-  if (bytes > limits.dataCheckStreamBytesMax) {
-    draft.leaveOut();
-    return undefined;
-  }
-  const { guarded, handlers } = type;
-  const budget = newBudget(WALK_UNITS_MAX);
-  let state: JsonObject = {};
-  let isOver = false;
-
-  function failedOf(event: StoredEvent): readonly NamedGuard[] | undefined {
-    const guards = guarded!.get(event.type)?.map((guard, number) => ({ guard, number }))
-      .filter(({ guard }) => guard.others.length === 0);
-    if (guards === undefined || guards.length === 0) return undefined;
-    const eventType = `${type!.name}.${event.type}`;
-    return guards.filter(({ guard }) => !guardHolds(guard, { state, event }, [], budget))
-      .map(({ guard: { message }, number }) => ({ eventType, guard: number, message }));
-  }
-
-  return (event, id) => {
-    if (isOver) return;
-    try {
-      const failed = failedOf(event);
-      if (failed !== undefined) draft.addJudged({ key, id }, failed);
-      const handler = handlers.get(event.type);
-      if (handler !== undefined) state = inPiece(budget, (piece) => handler(state, event, piece));
-    } catch (error) {
-      if (!(error instanceof BudgetSpent)) throw error;
-      isOver = true;
-      draft.leaveOut();
-    }
-  };
 }
 
 /** What a write of the event would be refused with. */

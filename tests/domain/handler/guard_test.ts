@@ -3,9 +3,21 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { BudgetSpent, newBudget, PIECE_UNITS } from "../../../src/domain/budget.ts";
-import { compilePredicate, compileTemplate } from "../../../src/domain/handler/compile_handler.ts";
+import {
+  compileHandler,
+  compilePredicate,
+  compileTemplate,
+} from "../../../src/domain/handler/compile_handler.ts";
+import type { StoredEvent } from "../../../src/domain/event.ts";
 import { HANDLER_SCOPE } from "../../../src/domain/handler/evaluation.ts";
-import { type Guard, guardHolds, inPiece, othersOf } from "../../../src/domain/handler/guard.ts";
+import {
+  type Guard,
+  guardHeld,
+  guardHolds,
+  inPiece,
+  openPastStates,
+  othersOf,
+} from "../../../src/domain/handler/guard.ts";
 import { otherName } from "../../../src/domain/handler/path.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { event, predicateDefinition, state } from "./random_handler.ts";
@@ -85,4 +97,59 @@ Deno.test("inPiece() takes from the budget what was spent, also where that throw
     })
   );
   assert.equal(budget.left, -10);
+});
+
+const COUNT = compileHandler({ increment: { target: "n" } }, "handler");
+
+function eventAt(timestamp: number, type = "was_counted"): StoredEvent {
+  return {
+    key: "order:global",
+    type,
+    data: {},
+    metadata: { actor: { type: "user", id: "global" }, timestamp },
+  };
+}
+
+Deno.test("openPastStates() has the state of each moment, in whatever order they are asked for", () => {
+  const times = fc.array(fc.nat(9), { maxLength: 12 }).map((list) => list.sort((a, b) => a - b));
+  fc.assert(fc.property(times, fc.array(fc.tuple(fc.nat(10), fc.boolean())), (times, asked) => {
+    assert.ok(COUNT.ok);
+    const events = times.map((time) => eventAt(time));
+    const past = openPastStates(new Map([["was_counted", COUNT.handler]]), events);
+    for (const [seconds, isBefore] of asked) {
+      const count = times.filter((time) => isBefore ? time < seconds : time <= seconds).length;
+      const { n = 0 } = past.at(seconds, isBefore, newBudget(PIECE_UNITS));
+      assert.equal(n, count);
+    }
+  }));
+});
+
+Deno.test("openPastStates() begins again where a budget was spent on the way", () => {
+  assert.ok(COUNT.ok);
+  const events = Array.from({ length: 100 }, () => eventAt(1));
+  const past = openPastStates(new Map([["was_counted", COUNT.handler]]), events);
+  assert.throws(() => past.at(1, false, newBudget(20)), BudgetSpent);
+  assert.deepEqual(past.at(1, false, newBudget(PIECE_UNITS)), { n: 100 });
+});
+
+Deno.test("guardHeld() holds if it did before the second of the event or behind it", () => {
+  assert.ok(COUNT.ok);
+  const past = openPastStates(
+    new Map([["was_counted", COUNT.handler]]),
+    [1, 3].map((time) => eventAt(time)),
+  );
+  const heldAt = (seconds: number, require: JsonValue) => {
+    const guarded = { state: { n: 7 }, event: eventAt(seconds) };
+    return guardHeld(guardOf(require), guarded, [past], newBudget(PIECE_UNITS));
+  };
+  for (
+    const [seconds, counts] of [[0, [0]], [1, [0, 1]], [2, [1]], [3, [1, 2]], [4, [2]]] as const
+  ) {
+    const held = [1, 2].filter((n) => heldAt(seconds, { eq: ["$.with.other.n", n] }));
+    assert.deepEqual(held, counts.filter((n) => n > 0), `${seconds}`);
+    assert.equal(heldAt(seconds, { exists: "$.with.other.n" }), counts.at(-1)! > 0);
+  }
+  const guarded = { state: { n: 7 }, event: eventAt(1) };
+  const own = guardOf({ eq: ["$.with.other.n", 7] });
+  assert.equal(guardHeld(own, guarded, [undefined], newBudget(PIECE_UNITS)), true);
 });

@@ -341,9 +341,9 @@ Deno.test("guards of the new spec are judged on the states before stored events"
         { require: { lt: ["$.data.text", "z"] }, message: "Always so" },
         { require: { not: { exists: "@.notes[1]" } }, message: "Two notes at most" },
         {
-          with: { other: { type: "order", id: "$.id" } },
-          require: { exists: "$.with.other.x" },
-          message: "Not tried",
+          with: { self: { type: "order", id: "$.id" } },
+          require: { not: { exists: "$.with.self.notes[1]" } },
+          message: "Two notes here",
         },
       ];
     });
@@ -351,15 +351,73 @@ Deno.test("guards of the new spec are judged on the states before stored events"
     // Orders have 1, 2, 3, 0, 1 and 2 notes; the guard is false for the third note of one.
     assert.deepEqual(guards, {
       judged: 9,
-      failed: [{
+      failed: ["Two notes at most", "Two notes here"].map((message, index) => ({
         event_type: "order.was_noted",
-        guard: 1,
-        message: "Two notes at most",
+        guard: 1 + index,
+        message,
         count: 1,
         examples: [{ key: `order:${uuid(3)}`, id: "000000000003" }],
-      }],
-      untried: 1,
+      })),
+      untried: 0,
     });
     assert.equal((await tryOut(fixture, copyOfExampleSpec())).guards, undefined);
+  });
+});
+
+Deno.test("guards of stored events see other aggregates as they were in the second of the event", async () => {
+  await withService(async (fixture) => {
+    const { service: { data }, host, tenants: { test } } = fixture;
+    const place = (number: number, total: number) => (
+      { type: "was_placed", data: { customer: "Ada", total }, number }
+    );
+    const note = (text: string) => ({ type: "was_noted", data: { text }, number: 9 });
+    const seconds = [
+      [place(1, 1), note(uuid(1))],
+      [note(uuid(2))],
+      [note(uuid(2)), place(2, 1)],
+      [place(1, 0), note(uuid(1))],
+      [note(uuid(1)), note("none")],
+    ];
+    for (const events of seconds) {
+      for (const { number, ...event } of events) {
+        valueOf(await data.writeEvents(test, orderWrite(uuid(number), [event])));
+      }
+      host.timeMs += 10_000;
+    }
+    const guarded = changed((types) => {
+      types.order.events.was_noted.guards = [{
+        with: { other: { type: "order", id: "$.data.text" } },
+        require: { eq: ["$.with.other.total", 1] },
+        message: "The other is not placed",
+      }];
+    });
+    const { guards, complete } = await tryOut(fixture, guarded);
+    const failedAt = guards!.failed[0]!.examples.map(({ id }) => Number(id));
+    assert.deepEqual([guards!.judged, guards!.untried, complete], [6, 0, true]);
+    // Order 2 was placed after the note at 1; order 1 had no total when those at 4 and 5 came.
+    assert.deepEqual(failedAt, [1, 4, 5]);
+  });
+});
+
+Deno.test("a guard that looks at a long aggregate leaves its events out", async () => {
+  await withLimits({ dataCheckStreamBytesMax: 1_000 }, async () => {
+    await withService(async (fixture) => {
+      const { service: { data }, tenants: { test } } = fixture;
+      for (const [number, length] of [[1, 900], [2, 10]] as const) {
+        const long = [{ type: "was_noted", data: { text: "n".repeat(length) } }];
+        valueOf(await data.writeEvents(test, orderWrite(uuid(number), long)));
+        const viewed = [{ type: "was_viewed", data: {} }];
+        valueOf(await data.writeEvents(test, orderWrite(uuid(8 + number), viewed)));
+      }
+      const guarded = changed((types) => {
+        types.order.events.was_viewed.guards = [1, 2].map((number) => ({
+          with: { other: { type: "order", id: uuid(number) } },
+          require: { exists: "$.with.other.notes" },
+          message: `${number}`,
+        }));
+      });
+      const { guards, complete } = await tryOut(fixture, guarded);
+      assert.deepEqual([guards, complete], [{ judged: 2, failed: [], untried: 0 }, false]);
+    });
   });
 });

@@ -250,3 +250,38 @@ Deno.test("guards refuse what is decided, each event on the state with those bef
   const failure = failureOf(() => seat!.given([taken!]));
   assert.match(failure.message, /would refuse a given event/);
 });
+
+Deno.test("guards see the states of other aggregates that a scenario names", () => {
+  const guards = [{
+    with: {
+      product: { type: "product", id: "$.data.product" },
+      self: { type: "order", id: "global" },
+    },
+    require: { gt: ["$.with.product.stock", "$.with.self.count"] },
+    message: "Not that many",
+  }];
+  const { order } = testSpec({
+    agent_types: ["user"],
+    aggregate_types: {
+      product: { events: {} },
+      order: {
+        events: {
+          was_counted: { schema: true, handler: { increment: { target: "count" } } },
+          was_taken: { schema: true, handler: [], guards },
+        },
+      },
+    },
+  });
+  const counted = { type: "was_counted", data: {} };
+  const taken = { type: "was_taken", data: { product: "abcdefgh1" } };
+  const others = { "product:abcdefgh1": { stock: 2 } };
+  order!.given([counted], { others }).when(taken).then([taken]);
+  order!.given([counted, counted], { others }).when(taken).thenRefused("guard_failed");
+  order!.given([counted]).when(taken).thenRefused("Not that many");
+  const unnamed = { type: "was_taken", data: {} };
+  order!.given([counted], { others }).when(unnamed).thenRefused("Not that many");
+  for (const key of ["product", "shelf:global", "product:x"]) {
+    const failure = failureOf(() => order!.given([], { others: { [key]: {} } }));
+    assert.match(failure.message, /No aggregate of the spec has the key/);
+  }
+});

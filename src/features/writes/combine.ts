@@ -31,6 +31,8 @@ const GROUP_WRITES_MAX = 500;
 const GROUP_STREAMS_MAX = 64;
 /** Stored bytes of events that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/** Streams tried at a time where one has to wait for states, which take memory. */
+const ALONE_MAX = 8;
 /** Implied events go to the outbox for this long after a rerun: another process may write there. */
 const DIRECT_PAUSE_MS = 1_000;
 
@@ -159,10 +161,7 @@ export function createCombiner(
 
   function look(): void {
     const next = gathering.look(waiting);
-    if (next === "next_turn") {
-      host.yieldBriefly().then(look);
-      return;
-    }
+    if (next === "next_turn") return void host.yieldBriefly().then(look);
     isScheduled = false;
     if (next === "commit") startGroups();
     else if (!isTimed) lookLater();
@@ -223,8 +222,7 @@ export function createCombiner(
     group: Group,
     direct: ReadonlySet<StreamKey> = NO_STREAMS,
   ): Promise<void> {
-    const writes: PreparedWrite[] = [];
-    for (const { write } of group.writes) writes.push(write);
+    const writes = group.writes.map(({ write }) => write);
     const directRuns: DirectRuns = { streams: direct, runs: 0 };
     try {
       let outcomes: Outcome<Written>[];
@@ -234,9 +232,8 @@ export function createCombiner(
       } finally {
         gathering.end(writes.length, waiting.writes);
       }
-      const later = group.writes.slice(outcomes.length);
-      if (later.length > 0) {
-        queue.waiting.unshift(...later);
+      if (outcomes.length < writes.length) {
+        queue.waiting.unshift(...group.writes.slice(outcomes.length));
         waiting = sumWaiting(queues);
       }
       noteWritten(tenant, writes.slice(0, outcomes.length), outcomes);
@@ -257,12 +254,15 @@ export function createCombiner(
         return;
       }
       // A fault of one stream must not affect the others, so each is tried on its own.
-      const tryAlone = (stream: StreamKey) => {
-        const writes = group.writes.filter((waiting) => waiting.stream === stream);
-        return commitGroup(tenant, queue, { writes, streams: [stream] });
+      const left = streams.values();
+      const tryLeft = async () => {
+        for (const stream of left) {
+          const writes = group.writes.filter((waiting) => waiting.stream === stream);
+          await commitGroup(tenant, queue, { writes, streams: [stream] });
+        }
       };
-      if (error instanceof StatesNeeded) return void await Promise.all(streams.map(tryAlone));
-      for (const stream of streams) await tryAlone(stream);
+      const count = error instanceof StatesNeeded ? ALONE_MAX : 1;
+      await Promise.all(Array.from({ length: count }, tryLeft));
     }
   }
 
@@ -307,8 +307,8 @@ function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
  * directly.
  */
 function takenStreams(queue: Queue, groups: readonly Group[]): Set<StreamKey> {
-  const waiting = queue.waiting.map(({ stream }) => stream);
-  return queue.busy.union(new Set([...waiting, ...groups.flatMap(({ streams }) => streams)]));
+  const all = [...queue.waiting.map(({ stream }) => stream), ...groups.flatMap((g) => g.streams)];
+  return queue.busy.union(new Set(all));
 }
 
 /** The writes to one stream that can start now. */

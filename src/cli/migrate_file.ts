@@ -8,7 +8,6 @@ import type { JsonObject } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { type MigrationMap, parseMap } from "../domain/migrate/map.ts";
 import { columnsOf, type EventReader, openEventReader } from "../domain/migrate/read_events.ts";
-import type { Columns } from "../domain/migrate/sources/plain_rows.ts";
 import { SOURCE_NAMES, type SourceName, sourceNamed } from "../domain/migrate/sources.ts";
 import {
   type Cut,
@@ -119,11 +118,6 @@ export function eventReaderOf({ source }: SourceFile, map: MigrationMap): EventR
   return openEventReader(sourceNamed(source, map.columns), parseLine);
 }
 
-/** The columns that a row seems to have; undefined if it cannot be read. */
-export function guessColumnsOf(record: RawRecord): Columns | undefined {
-  return columnsOf(record, parseLine);
-}
-
 /** A line has JSON as a request may have it. */
 function parseLine(text: string): Outcome<JsonObject> {
   return parseJsonObject(text, "The line");
@@ -144,14 +138,33 @@ export async function walkRecords(
 }
 
 const EMPTY_MAP = parseMap({}) as { readonly map: MigrationMap };
+/** By which the columns of plain rows are guessed. */
+const FIRST_ROWS = 1_000;
 
-/** The map in a file, or the empty one without a file; ends the process if it is not valid. */
+/**
+ * The map in a file, or the empty one without a file; ends the process if it is not valid. One that
+ * says nothing of the columns of plain rows gets those that the file seems to have.
+ */
 export async function readMapOrExit(
   output: Output,
-  { source }: SourceFile,
+  file: SourceFile,
   path: string | undefined,
 ): Promise<MigrationMap> {
-  if (path === undefined) return EMPTY_MAP.map;
+  const map = path === undefined ? EMPTY_MAP.map : await parseMapOrExit(output, file.source, path);
+  if (map.columns !== undefined || !isOfRows(file.source)) return map;
+  const first: RawRecord[] = [];
+  for await (const { records } of recordsOf(file)) {
+    first.push(...records.slice(0, FIRST_ROWS - first.length));
+    if (first.length >= FIRST_ROWS) break;
+  }
+  return { ...map, columns: columnsOf(first, parseLine) };
+}
+
+async function parseMapOrExit(
+  output: Output,
+  source: SourceName,
+  path: string,
+): Promise<MigrationMap> {
   const refuse = (error: string) => output.fail({ error, error_type: "map_invalid" }, EXIT_MISUSED);
   let text: string;
   try {
@@ -176,6 +189,6 @@ export async function readMapOrExit(
 }
 
 /** Whether files of the source are plain rows, of which a map says what their columns are. */
-export function isOfRows(source: SourceName): boolean {
+function isOfRows(source: SourceName): boolean {
   return source === "csv" || source === "ndjson";
 }

@@ -28,11 +28,8 @@ import { compileSpec } from "../domain/spec/compile.ts";
 import { describeRefusal } from "../http/reply.ts";
 import {
   eventReaderOf,
-  guessColumnsOf,
-  isOfRows,
   openSourceOrExit,
   readMapOrExit,
-  recordsOf,
   type SourceFile,
   walkRecords,
 } from "./migrate_file.ts";
@@ -52,7 +49,7 @@ export interface PlanOptions {
 export async function planMigration(path: string, options: PlanOptions): Promise<void> {
   const output = openOutput(options);
   const file = await openSourceOrExit(output, path, options.from);
-  const given = await withColumns(file, await readMapOrExit(output, file, options.map));
+  const given = await readMapOrExit(output, file, options.map);
   const progress = output.progress(`Reading ${path}`);
   const survey = await surveyFile(output, file, given);
   const map = given.streams.size > 0 ? given : draftMap(survey, given, options.map !== undefined);
@@ -80,18 +77,6 @@ interface Plan {
   readonly spec: JsonObject;
   readonly counts: Counts;
   readonly fault: CutFault | undefined;
-}
-
-/** The map with the columns of plain rows, so that the draft says how they were read. */
-async function withColumns(file: SourceFile, map: MigrationMap): Promise<MigrationMap> {
-  if (!isOfRows(file.source) || map.columns !== undefined) return map;
-  for await (const { records } of recordsOf(file)) {
-    for (const record of records) {
-      const columns = guessColumnsOf(record);
-      if (columns !== undefined) return { ...map, columns };
-    }
-  }
-  return map;
 }
 
 async function surveyFile(

@@ -49,19 +49,17 @@ export function openEventReader(source: Source, parse: ParseObject): EventReader
   };
 }
 
-/** The columns that a record of plain rows seems to have; undefined if it cannot be read. */
-export function columnsOf(record: RawRecord, parse: ParseObject): Columns | undefined {
-  let columns: Columns | undefined;
-  const source: Source = {
-    name: "columns",
-    hasUniqueIds: false,
-    open: () => (row, reading) => {
-      columns = guessColumns(row, reading.parse);
-      return { ok: true, events: [] };
-    },
-  };
-  openEventReader(source, parse)(record);
-  return columns;
+/** The columns that the first records of plain rows seem to have. */
+export function columnsOf(records: readonly RawRecord[], parse: ParseObject): Columns {
+  const rows = records.flatMap((record) => {
+    if ("row" in record) return [record.row];
+    const parsed = parse(record.text);
+    return parsed.ok ? [parsed.value] : [];
+  });
+  return guessColumns(rows, (text) => {
+    const parsed = parse(`{"value":${text}}`);
+    return parsed.ok ? parsed.value.value : undefined;
+  });
 }
 
 function catchFaults(read: ReadRecord): ReadRecord {

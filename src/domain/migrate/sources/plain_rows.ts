@@ -60,35 +60,50 @@ const USUAL: Readonly<Record<Exclude<keyof Columns, "data" | "json">, readonly s
 };
 const USUAL_DATA = ["data", "payload", "body", "event_data"];
 
-/** The columns that a first row seems to have. */
-export function guessColumns(row: JsonObject, parse: ParseCell): Columns {
-  const names = Object.keys(row);
+/** The columns that the first rows of a file seem to have. */
+export function guessColumns(rows: readonly JsonObject[], parse: ParseCell): Columns {
+  // An empty cell of CSV is missing in its row.
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const found = Object.fromEntries(
     Object.entries(USUAL).flatMap(([role, usual]) => {
       const name = usual.find((each) => names.includes(each));
       return name === undefined ? [] : [[role, name]];
     }),
   ) as Columns;
-  const data = USUAL_DATA.find((name) => isJsonObject(columnOf(row, name, parse)));
-  const taken = new Set<string>(Object.values(found));
-  const isJson = (name: string) => typeof cellOf(row, name, parse) !== "string";
+  const cells = (name: string) => rows.flatMap((row) => row[name] === undefined ? [] : [row]);
+  const data = USUAL_DATA.find((name) =>
+    cells(name).length > 0 && cells(name).every((row) => isJsonObject(columnOf(row, name, parse)))
+  );
+  const roles = rolesOf(found, names);
+  const taken = new Set<string>(Object.values(roles));
+  const isJson = (name: string) =>
+    cells(name).every((row) => typeof cellOf(row, name, parse) !== "string");
   const json = names.filter((name) => !taken.has(name) && isJson(name));
-  const isText = names.every((name) => typeof row[name] === "string");
+  const isText = rows.every((row) => Object.values(row).every((cell) => typeof cell === "string"));
   return {
-    ...rolesOf(found),
+    ...roles,
     ...(data !== undefined && { data }),
     ...(isText && json.length > 0 && { json }),
   };
 }
 
-function rolesOf(found: Columns): Columns {
+const NAMED_ID = /^([a-z].*?)(?:_id|Id|ID)$/;
+
+function rolesOf(found: Columns, names: readonly string[]): Columns {
   const { stream, ...others } = found;
   if (found.id !== undefined) return others;
   if (stream !== undefined) return found;
-  // Beside a column for the kind, `id` says of which thing the event is.
-  if (found.kind === undefined || found.event_id !== "id") return others;
-  const { event_id: id, ...rest } = others;
-  return { ...rest, id };
+  if (found.kind !== undefined) {
+    // Beside a column for the kind, `id` says of which thing the event is.
+    if (found.event_id !== "id") return others;
+    const { event_id: id, ...rest } = others;
+    return { ...rest, id };
+  }
+  // The first column like `order_id`.
+  const taken = new Set<string>(Object.values(found));
+  const id = names.find((name) => NAMED_ID.test(name) && !taken.has(name));
+  if (id === undefined) return others;
+  return { ...others, kind: `=${NAMED_ID.exec(id)![1]}`, id };
 }
 
 const LITERAL = /^(?:true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|".*")$/s;
@@ -109,7 +124,7 @@ function cellOf(row: JsonObject, name: string, parse: ParseCell): JsonValue | un
 /** A reader for rows; without columns it guesses them from the first row. */
 export function readRows(given: Columns | undefined): ReadRecord {
   let columns = given;
-  return (row, { parse }) => readRow(row, columns ??= guessColumns(row, parse), parse);
+  return (row, { parse }) => readRow(row, columns ??= guessColumns([row], parse), parse);
 }
 
 function readRow(row: JsonObject, columns: Columns, parse: ParseCell): ReadOutcome {
@@ -121,10 +136,10 @@ function readRow(row: JsonObject, columns: Columns, parse: ParseCell): ReadOutco
   const kind = textCell(cell(columns.kind));
   const entity = textCell(cell(columns.id));
   const type = textCell(cell(columns.type));
-  if (type === undefined) return missingField(`event type (column ${columns.type ?? "type"})`);
+  if (type === undefined) return missingCell("type of the event", "type", columns.type);
   const stream = named ?? (entity === undefined ? kind : `${kind ?? NO_CATEGORY}-${entity}`);
   if (stream === undefined) {
-    return missingField(`stream (column ${columns.stream ?? columns.id ?? "aggregate_id"})`);
+    return missingCell("stream", "stream, or kind and id,", columns.stream ?? columns.id);
   }
   const name = named === undefined
     ? { category: kind ?? NO_CATEGORY, entity: entity ?? "" }
@@ -142,6 +157,11 @@ function readRow(row: JsonObject, columns: Columns, parse: ParseCell): ReadOutco
     index: indexCell(cell(columns.index)),
     rest,
   });
+}
+
+function missingCell(what: string, roles: string, column: string | undefined): ReadOutcome {
+  if (column !== undefined) return missingField(`${what}: its column ${column} is empty`);
+  return missingField(`${what}: say in the map which column it is, as ${roles} in columns`);
 }
 
 /** The data, and the columns that nothing has taken. */

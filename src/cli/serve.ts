@@ -320,7 +320,7 @@ function announce(
   const lines = ["Daybook is ready."];
   for (const { environment, url } of server?.addresses ?? []) {
     const what = environment ?? `all hosts of ${config.baseDomain}`;
-    lines.push(`  ${what.padEnd(12)}${reachableUrl(config, url)}`);
+    lines.push(`  ${what.padEnd(11)} ${reachableUrl(config, url)}`);
   }
   const [first] = server?.addresses ?? [];
   if (first === undefined) lines.push("  worker only: no address");

@@ -101,7 +101,9 @@ function eventPath(text: string, site: Site): ValuePath | undefined {
       site,
       "path_root_unknown",
       `"${excerpt(text)}" reads a part that no event has`,
-      `An event has $.data, $.metadata, $.key, $.id and $.type. ${LITERAL_HINT}`,
+      parsed.segments[0]?.name === "with"
+        ? 'Only the "require" of a guard reads other aggregates, which its "with" names'
+        : `An event has $.data, $.metadata, $.key, $.id and $.type. ${LITERAL_HINT}`,
     );
     return undefined;
   }

@@ -7,6 +7,7 @@
 
 import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import { compilePredicate } from "../handler/compile_handler.ts";
 import type { Scope } from "../handler/evaluation.ts";
 import { type Guard, guardHolds } from "../handler/guard.ts";
@@ -38,11 +39,14 @@ const NO_EVENT: StoredEvent = {
   metadata: { actor: { type: "", id: "" }, timestamp: 0 },
 };
 
-/** Checks the `preconditions` of a body; undefined if there are none. */
-export function checkPreconditions(
+/**
+ * Checks the `preconditions` of a body; undefined if there are none. Each predicate is compiled,
+ * which may take a few milliseconds.
+ */
+export function* checkPreconditionSteps(
   sent: unknown,
   spec: CompiledSpec,
-): Outcome<readonly Precondition[] | undefined> {
+): Steps<Outcome<readonly Precondition[] | undefined>> {
   if (sent === undefined) return accept(undefined);
   if (!Array.isArray(sent)) return invalid("preconditions", "preconditions must be an array");
   if (sent.length > limits.preconditionsMax) {
@@ -51,6 +55,7 @@ export function checkPreconditions(
   }
   const checked: Precondition[] = [];
   for (const [index, value] of sent.entries()) {
+    if (index > 0) yield;
     const precondition = checkOne(value, spec, `preconditions.${index}`);
     if (!precondition.ok) return precondition;
     checked.push(precondition.value);

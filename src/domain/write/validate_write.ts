@@ -23,7 +23,7 @@ import {
   refuseAggregateType,
 } from "../spec/compiled.ts";
 import type { Environment } from "../tenant.ts";
-import { checkPreconditions, type Precondition } from "./precondition.ts";
+import { checkPreconditionSteps, type Precondition } from "./precondition.ts";
 import type { RequestedEvent, RequestedTarget, WriteRequest } from "./write.ts";
 
 export interface ValidTarget {
@@ -93,7 +93,7 @@ export function* validateWriteSteps(
     targets[index] = { key, aggregateType, id, expected, events: events.value };
   }
   if (request.preconditions === undefined) return accept({ targets, metadata: metadata.value });
-  const preconditions = checkPreconditions(request.preconditions, spec);
+  const preconditions = yield* checkPreconditionSteps(request.preconditions, spec);
   if (!preconditions.ok) return preconditions;
   return accept({ targets, metadata: metadata.value, preconditions: preconditions.value });
 }

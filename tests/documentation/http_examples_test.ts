@@ -1,9 +1,9 @@
 /**
- * Runs the examples of docs/errors/ and docs/reference/ against real servers, after the deploy of
- * the README's first session. Those of errors are answered as printed, where `…` stands for any
- * text. Of the reference it runs every `sh` block, page by page in the order of the index. Where a
- * `json` block follows, the answer has its shape: the same fields, in the same order, of the same
- * types; lists as long.
+ * Runs the examples of docs/errors/, docs/how-to/ and docs/reference/ against real servers, after
+ * the deploy of the README's first session: every `sh` block, those of the reference page by page
+ * in the order of the index. Those of errors are answered as printed, where `…` stands for any
+ * text. Elsewhere the answer has the shape of the `json` block that follows: the same fields, in
+ * the same order, of the same types; lists as long.
  */
 
 import assert from "node:assert/strict";
@@ -51,6 +51,39 @@ Deno.test("the examples of errors are answered as their pages print them", async
     for (const [index, { path, answer }] of steps.entries()) {
       const about = `${path}: ${printed[index]}`;
       assert.ok(fits(JSON.parse(printed[index]!), JSON.parse(answer!)), about);
+    }
+  } finally {
+    await server.remove();
+  }
+});
+
+/** As a reader who has tried other specs in the test environment: by force. */
+function redeployed(deploy: string): string {
+  return deploy.replace('"spec": {', '"environment": "test", "force": true, "spec": {');
+}
+
+Deno.test("the examples of the how-tos work, each page after the first session's deploy", async () => {
+  const pages = markdownFiles("docs/how-to").map((path) => ({
+    path,
+    steps: stepsOf(readText(path)),
+  }));
+  assert.ok(pages.length >= 25, `the pages are found: ${pages.length}`);
+  const before = beginning();
+  const server = await startServer();
+  try {
+    const steps = pages.flatMap(({ path, steps }) => [
+      { path, command: redeployed(before[1]!.command), answer: undefined },
+      ...steps.map((step) => ({ ...step, path })),
+    ]);
+    const commands = [...before, ...steps].map(({ command }) => adapt(command, server));
+    const printed = (await runInOneShell(commands)).slice(before.length);
+    for (const [index, { path, command, answer }] of steps.entries()) {
+      if (answer === undefined) continue;
+      const about = `${path}: ${command}\n${printed[index]}`;
+      if (!answer.startsWith("{")) assert.equal(printed[index], answer.trim(), about);
+      else {
+        assert.deepEqual(shapeOf(JSON.parse(printed[index]!)), shapeOf(JSON.parse(answer)), about);
+      }
     }
   } finally {
     await server.remove();

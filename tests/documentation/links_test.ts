@@ -65,6 +65,14 @@ Deno.test("no page that people write has more than 2,000 words", () => {
   assert.deepEqual(long, []);
 });
 
+Deno.test("a how-to has less than 600 words, and its title says what it is about", () => {
+  for (const path of markdownFiles("docs/how-to")) {
+    const text = readText(path);
+    assert.match(text, /^# How to \S/, path);
+    assert.ok(text.match(/\S+/g)!.length < 600, path);
+  }
+});
+
 Deno.test("the index of the documents leads to each of them that is for users", () => {
   const index = proseOf("docs/README.md");
   for (const path of markdownFiles("docs")) {

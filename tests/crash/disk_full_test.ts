@@ -18,7 +18,7 @@ const BALLAST_BYTES = 12 * 1024 * 1024;
 const CLIENTS = 6;
 /** A client that is refused this often in a row concludes that the disk is full. */
 const REFUSALS = 8;
-const FILL_MS_MAX = 60_000;
+const FILL_MS_MAX = 180_000;
 const RECOVER_MS_MAX = 20_000;
 
 interface Scene {

@@ -74,13 +74,25 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "return await judgeEvents(judging) ?? failed;",
     ],
   ]),
-  ...changesOf("src/features/specs/check_data.ts", "tests/features/specs/check_data_test.ts", [
+  ...changesOf("src/features/specs/judge_past.ts", "tests/features/specs/check_data_test.ts", [
     [
       "stored events are judged on the states behind them",
-      "const failed = failedOf(event);",
-      "const before = handlers.get(event.type);\n" +
-      "      if (before !== undefined) state = before(state, event, budget);\n" +
-      "      const failed = failedOf(event);",
+      "const failed: NamedGuard[] = [];",
+      "const failed: NamedGuard[] = [];\n" +
+      "    const before = handlers.get(event.type);\n" +
+      "    if (before !== undefined) state = before(state, event, budget);",
+    ],
+    [
+      "events whose guards look at a long aggregate count as judged",
+      "if (holds === undefined) draft.leaveOut();",
+      "if (holds === undefined) judged++;",
+    ],
+  ]),
+  ...changesOf("src/domain/handler/guard.ts", "tests/domain/handler/guard_test.ts", [
+    [
+      "stored events are judged on what others did in their second only",
+      "(others.length === 0 ? [true] : [true, false])",
+      "(others.length === 0 ? [true] : [false])",
     ],
   ]),
   ...changesOf("src/domain/write/precondition.ts", GUARDS, [

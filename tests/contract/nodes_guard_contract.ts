@@ -8,24 +8,9 @@ import type { JsonObject } from "../../src/domain/json.ts";
 import type { Outcome } from "../../src/domain/refusal.ts";
 import type { Tenant } from "../../src/domain/tenant.ts";
 import type { WriteRequest, Written } from "../../src/domain/write/write.ts";
-import { guardedSpec } from "../support/guarded_spec.ts";
+import { DOCTOR, guardedSpec } from "../support/guarded_spec.ts";
 import { ACTOR, uuid, valueOf } from "../support/service_fixture.ts";
 import type { Node, NodesTest, TwoNodes } from "../support/two_nodes.ts";
-
-const DOCTOR: JsonObject = {
-  events: {
-    has_come: { schema: true, handler: { set: { target: "on", value: true } } },
-    has_left: {
-      schema: true,
-      handler: { set: { target: "on", value: false } },
-      guards: [{
-        with: { other: { type: "doctor", id: "$.data.other" } },
-        require: { eq: ["$.with.other.on", true] },
-        message: "Somebody has to stay",
-      }],
-    },
-  },
-};
 
 const SPEC: JsonObject = {
   ...guardedSpec,

@@ -86,6 +86,22 @@ const ORDER_EVENTS: JsonObject = {
   },
 };
 
+/** Two on duty: one may leave while the other stays. */
+export const DOCTOR: JsonObject = {
+  events: {
+    has_come: { schema: true, handler: { set: { target: "on", value: true } } },
+    has_left: {
+      schema: true,
+      handler: { set: { target: "on", value: false } },
+      guards: [{
+        with: { other: { type: "doctor", id: "$.data.other" } },
+        require: { eq: ["$.with.other.on", true] },
+        message: "Somebody has to stay",
+      }],
+    },
+  },
+};
+
 export const guardedSpec: JsonObject = {
   agent_types: ["user"],
   aggregate_types: { product: { events: PRODUCT_EVENTS }, order: { events: ORDER_EVENTS } },

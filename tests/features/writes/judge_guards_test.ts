@@ -10,7 +10,8 @@ import type { Engine } from "../../../src/kv/engine.ts";
 import { describeRefusal } from "../../../src/http/reply.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
 import { readGolden } from "../../support/golden_cases.ts";
-import { guardedSpec } from "../../support/guarded_spec.ts";
+import { DOCTOR, guardedSpec } from "../../support/guarded_spec.ts";
+import { erase } from "../../support/erasure_fixtures.ts";
 import { type HeldEngine, heldEngine } from "../../support/held_engine.ts";
 import {
   ACTOR,
@@ -121,26 +122,7 @@ Deno.test("of sixty-four sales at once just as many are written as there is stoc
   }, { spec: guardedSpec });
 });
 
-/** Two on duty: one may leave while the other stays. */
-const DUTY: JsonObject = {
-  agent_types: ["user"],
-  aggregate_types: {
-    doctor: {
-      events: {
-        has_come: { schema: true, handler: { set: { target: "on", value: true } } },
-        has_left: {
-          schema: true,
-          handler: { set: { target: "on", value: false } },
-          guards: [{
-            with: { other: { type: "doctor", id: "$.data.other" } },
-            require: { eq: ["$.with.other.on", true] },
-            message: "Somebody has to stay",
-          }],
-        },
-      },
-    },
-  },
-};
+const DUTY: JsonObject = { agent_types: ["user"], aggregate_types: { doctor: DOCTOR } };
 
 Deno.test("two writes that are judged on each other's aggregates never both pass", async () => {
   await withService(async ({ service: { data }, tenants: { test } }) => {
@@ -343,4 +325,24 @@ Deno.test("what the guards of a batch name is charged", async () => {
     valueOf(await write(400));
     assert.equal(refusalOf(await write(700)).kind, "fold_budget_exceeded");
   }, { spec });
+});
+
+Deno.test("what was erased is gone for guards, and its events still count for preconditions", async () => {
+  await withService(async (fixture) => {
+    const { service: { data }, tenants: { test } } = fixture;
+    const placed = (number: number, length: number) => {
+      const order = { key: `order:${uuid(number)}`, type: "was_placed" };
+      const event = { ...order, data: { quantity: 1, product_id: uuid(1) } };
+      const preconditions = [{ key: PRODUCT, length }];
+      return data.writeEvents(test, requestOf([event], { preconditions }));
+    };
+    for (const quantity of [2, 3]) {
+      valueOf(await data.writeEvents(test, requestOf([stocked(quantity)], {})));
+    }
+    valueOf(await placed(2, 2));
+    await erase(fixture, PRODUCT);
+    const length = valueOf(await data.readLength(test, "product", uuid(1)));
+    assert.equal(refusalOf(await placed(3, length)).kind, "guard_failed");
+    assert.equal(refusalOf(await placed(3, length + 1)).kind, "precondition_failed");
+  }, { spec: guardedSpec });
 });

@@ -66,6 +66,9 @@ export type OpenConditions = (
 const TRANSACTION_UNITS_MAX = 64 * PIECE_UNITS;
 /** Units for one character of a state, which is read and held, and may be kept. */
 const STATE_UNITS = 4;
+/** The clock is looked at after so many small steps, or so much work. */
+const STEPS_MAX = 16;
+const STEP_UNITS_MAX = PIECE_UNITS / 16;
 /** Units for finding one aggregate that a guard names. */
 const NAMED_UNITS = 256;
 /** What a transaction does and reads ahead, before it judges its writes. */
@@ -111,6 +114,8 @@ export function openConditions(
   const pieces = openPieces(start.tools.host);
   let spent = 0;
   let judged = 0;
+  /** Since the clock was looked at: guards and other steps, and what had been done by then. */
+  let [steps, looked] = [0, 0];
 
   function begin(writes: readonly PreparedWrite[]): void {
     const budget = newBudget(AHEAD_UNITS_MAX);
@@ -137,12 +142,19 @@ export function openConditions(
     const { aggregateTypes, singletons } = conditions!.spec;
     const [{ aggregateType, key, events }] = targets as [PreparedTarget];
     const { type, raw } = events[0]!;
-    const guards = (aggregateTypes.get(aggregateType)!.guarded?.get(type) ?? [])
-      .filter(({ others }) => others.length > 0);
-    if (guards.length === 0) return [];
+    const guards = aggregateTypes.get(aggregateType)!.guarded?.get(type);
+    if (guards === undefined || guards.every(({ others }) => others.length === 0)) return [];
     spend(budget, raw.length);
     const guarded = { state: {}, event: live.decode(key, raw) };
     return guards.flatMap((guard) => othersOf(guard, guarded, singletons, budget) ?? []);
+  }
+
+  /** Whether to look at the clock, which costs as much as a small guard. */
+  function isDue({ left }: Budget): boolean {
+    const units = spent + limits.guardUnitsMax - left + STATE_UNITS * live.characters();
+    if (++steps < STEPS_MAX && units - looked < STEP_UNITS_MAX) return false;
+    [steps, looked] = [0, units];
+    return true;
   }
 
   async function judge(write: PreparedWrite): Promise<Outcome<never> | "later" | undefined> {
@@ -178,8 +190,7 @@ export function openConditions(
       preconditions.map((each) => needsState(each) ? 0 : live.lengthOf(each.key)),
     );
     for (const [index, precondition] of preconditions.entries()) {
-      const rest = pieces.rest();
-      if (rest !== undefined) await rest;
+      if (isDue(budget)) await pieces.rest();
       const { key, type } = precondition;
       const at = needsState(precondition)
         ? await live.at(key, type)
@@ -220,8 +231,7 @@ export function openConditions(
   ): Promise<Outcome<never> | "later" | undefined> {
     for (const [number, guard] of guards.entries()) {
       // Before each one, also where the one before it has refused its write.
-      const rest = pieces.rest();
-      if (rest !== undefined) await rest;
+      if (isDue(judging.budget)) await pieces.rest();
       const others = guard.others.length === 0
         ? NO_OTHERS
         : await statesOf(judging, place, guard, guarded);
@@ -257,8 +267,7 @@ export function openConditions(
     if (all.length > 1) await live.findAll(all);
     const states: JsonObject[] = [];
     for (const { key, type } of all) {
-      const rest = pieces.rest();
-      if (rest !== undefined) await rest;
+      if (isDue(budget)) await pieces.rest();
       const soon = stateAt(judging, place, key, type);
       const state = soon instanceof Promise ? await soon : soon;
       if (state === "later" || !state.ok) return state;
@@ -310,8 +319,7 @@ export function openConditions(
     }
     while (reached.folded < before) {
       moveOn(reached, target, type, budget);
-      const rest = pieces.rest();
-      if (rest !== undefined) await rest;
+      if (isDue(budget)) await pieces.rest();
     }
     return accept(reached.state);
   }

@@ -1,9 +1,14 @@
-/** The console as a whole, and its first page. */
+/** The console as a whole, and its first page; the documentation, which the same server has. */
 
 import assert from "node:assert/strict";
+import { areDocsCurrent, buildDocs } from "../../scripts/docs/build_site.ts";
 import { consoleTests } from "./shop/open_page.ts";
 
-const test = consoleTests();
+const DOCS = "dist/docs";
+
+const test = consoleTests(async () => {
+  if (!await areDocsCurrent(DOCS)) await buildDocs(DOCS);
+});
 
 test("An operator's token in the address opens the console and leaves the address", async (console) => {
   const { page, shop } = console;
@@ -138,3 +143,67 @@ test("A deployment that was restored says what it waits for, and how to let it g
   await page.reload();
   await page.getByText(/was restored and waits\. .* after the command daybook resume\./).waitFor();
 });
+
+test("The documentation is searched from the keyboard, and looks right in light, dark and narrow", async (console) => {
+  const { page, shop } = console;
+  await page.goto(`${shop.base}/_docs/reference/writing.html`);
+  await page.keyboard.press("/");
+  await page.keyboard.type("idempotency in progress");
+  const found = page.getByRole("option");
+  await found.first().waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/_docs/errors/idempotency_in_progress.html");
+  await page.getByRole("heading", { level: 1, name: "idempotency_in_progress" }).waitFor();
+  await console.checkAccess();
+  await page.goto(`${shop.base}/_docs/reference/writing.html`);
+  await console.picture("docs");
+  await console.checkAccess();
+});
+
+test(
+  "An example of the documentation is sent when its button is pressed, with the key that was entered",
+  async (console) => {
+    const { page, shop } = console;
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(`${request.method()} ${request.url()}`));
+    await page.goto(`${shop.base}/_docs/reference/writing.html`);
+    await page.getByRole("button", { name: "Send…" }).first().click();
+    await page.getByLabel("API key").fill(shop.readKey);
+    await page.getByLabel("Path").fill("/order/AAAAAAAA1/was_placed");
+    assert.ok(sent.every((request) => request.startsWith(`GET ${shop.base}/_docs/`)));
+    await page.getByRole("button", { name: "Send POST" }).click();
+    await page.getByText(/^403 /).waitFor();
+    await page.getByText('"docs": "/_docs/errors/forbidden"').waitFor();
+    assert.equal(sent.filter((request) => request.startsWith("POST ")).length, 1);
+    assert.ok(sent.includes(`POST ${shop.base}/order/AAAAAAAA1/was_placed`));
+    await page.getByLabel("Path").fill("//127.0.0.2:1/order");
+    await page.getByRole("button", { name: "Send POST" }).click();
+    await page.getByText(/^404 /).waitFor();
+    assert.ok(sent.at(-1)!.startsWith(`POST ${shop.base}/`), "to no other origin");
+    await console.checkAccess();
+    await page.getByRole("button", { name: "Forget the key" }).click();
+    assert.equal(await page.evaluate(() => sessionStorage.getItem("daybook.docs.key")), null);
+  },
+  { as: "nobody" },
+);
+
+test(
+  "Without JavaScript the documentation can be read, and has no control that does nothing",
+  async ({ page, shop }) => {
+    const context = await page.context().browser()!.newContext({ javaScriptEnabled: false });
+    try {
+      const plain = await context.newPage();
+      await plain.goto(`${shop.base}/_docs/reference/writing.html`);
+      await plain.getByRole("heading", { level: 1, name: "Writing events" }).waitFor();
+      assert.equal(await plain.getByRole("button").count(), 0);
+      assert.equal(await plain.getByRole("searchbox").count(), 0);
+      await plain.getByText("Errors", { exact: true }).first().click();
+      await plain.getByRole("link", { name: "occ_conflict" }).first().click();
+      await plain.getByRole("heading", { level: 1, name: "occ_conflict" }).waitFor();
+    } finally {
+      await context.close();
+    }
+  },
+  { as: "nobody" },
+);

@@ -20,6 +20,8 @@ const GUESSED_CHARACTERS_MIN = 5;
 const EXCERPT_CHARACTERS = 140;
 const BEFORE_CHARACTERS = 40;
 const FOUND_MAX = 50;
+/** More sections of one page would hide the other pages. */
+const SECTIONS_OF_PAGE_MAX = 2;
 
 export async function loadSearch(root: URL): Promise<Search> {
   const response = await fetch(new URL("search.json", root));
@@ -41,7 +43,12 @@ export function searchOf(rows: readonly Row[]): Search {
   return (asked) => {
     const all = index.search(asked, { combineWith: "AND" });
     const found = all.length > 0 ? all : index.search(asked);
-    return found.slice(0, FOUND_MAX).map(({ id, terms }) => describe(rows[id as number]!, terms));
+    const shown = new Map<string, number>();
+    return found.filter(({ id }) => {
+      const [page] = rows[id as number]!;
+      shown.set(page, (shown.get(page) ?? 0) + 1);
+      return shown.get(page)! <= SECTIONS_OF_PAGE_MAX;
+    }).slice(0, FOUND_MAX).map(({ id, terms }) => describe(rows[id as number]!, terms));
   };
 }
 
@@ -58,7 +65,7 @@ function describe(row: Row, terms: readonly string[]): Found {
 
 /** The text around the first of the terms, cut into what matches and what does not. */
 function excerptOf(text: string, terms: readonly string[]): Found["excerpt"] {
-  const words = terms.map((term) => term.replaceAll(/[^\p{L}\p{N}]/gu, "\\$&"));
+  const words = terms.map((term) => term.replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
   if (words.length === 0) return [];
   const pattern = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})`, "giu");
   const first = pattern.exec(text)?.index ?? 0;

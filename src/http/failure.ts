@@ -9,7 +9,7 @@ import { isOutage } from "../domain/outage.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { sendText } from "./answer.ts";
 import { type Call, callerAddress, type Edge } from "./call.ts";
-import { describeRefusal, sendRefusal } from "./reply.ts";
+import { describeRefusal, docsOf, sendRefusal } from "./reply.ts";
 
 const RETRY_AFTER_SECONDS = 1;
 const EVENT_KEY_PREFIX = "/{type}/{id}";
@@ -45,7 +45,8 @@ export function answerFailure(edge: Edge, call: Call, error: unknown): Response 
     exception: describeException(error),
   });
   const hint = outage ? outageHint(call) : internalHint(errorId, call.tenant !== undefined);
-  const body = { ok: false, error: message, error_type: errorType, hint, context };
+  const docs = docsOf(errorType);
+  const body = { ok: false, error: message, error_type: errorType, hint, docs, context };
   const headers: Record<string, string> = { "x-error-id": errorId };
   if (outage) headers["retry-after"] = String(RETRY_AFTER_SECONDS);
   const json = JSON.stringify({ ...body, error_id: errorId });

@@ -241,8 +241,15 @@ const TABLE: Table = {
 export function describeRefusal(refusal: Refusal): RefusalReply {
   // Each row takes refusals of its own kind; the compiler cannot follow that here.
   const told = (TABLE[refusal.kind] as (refusal: Refusal) => RefusalReply)(refusal);
-  const { hint } = refusal;
-  return hint === undefined ? told : { ...told, body: { ...told.body, hint } };
+  const { body } = told;
+  if (refusal.hint !== undefined) body.hint = refusal.hint;
+  body.docs = docsOf(body.error_type);
+  return told;
+}
+
+/** The page of an `error_type` in the documentation that this server has. */
+export function docsOf(errorType: string): string {
+  return `/_docs/errors/${errorType}`;
 }
 
 /** The `error_type` of a refusal, its name for programs. */

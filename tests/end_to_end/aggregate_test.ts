@@ -83,7 +83,8 @@ testCases("an aggregate", [
     name: "with a malformed id is 422 with path key",
     call: "GET /note/nowhere",
     status: 422,
-    answer: /"error_type":"identifier_invalid","path":"key"\}$/,
+    answer:
+      /"error_type":"identifier_invalid","path":"key","docs":"\/_docs\/errors\/identifier_invalid"\}$/,
   },
   {
     name: "with an unknown type and a malformed id is 404: the type is looked at first",
@@ -307,7 +308,7 @@ Deno.test("more than 33,554,432 bytes: synchronous is 422 fold_budget_exceeded a
     assert.ok(Number.isInteger(bytes) && bytes > limit, String(bytes));
     assert.deepEqual(
       Object.keys(refused.body).toSorted(),
-      ["bytes", "error", "error_type", "hint", "limit", "ok"],
+      ["bytes", "docs", "error", "error_type", "hint", "limit", "ok"],
     );
     assert.match(refused.body.hint, /^Read it without `synchronous` and `at`/);
 

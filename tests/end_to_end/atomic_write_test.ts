@@ -85,6 +85,7 @@ testCases("an atomic write", [
       key: "note:main",
       current_length: 1,
       expected_length: 4,
+      docs: "/_docs/errors/occ_conflict",
     },
   },
   {

@@ -60,7 +60,7 @@ function unauthorized(
 /** Tells how a token could read it. */
 function hinted(one: Case): Case {
   const hint = "With ?instance_id= an operator token reads the data of the instance that it names";
-  return { ...one, answer: { ...refusal("unauthorized", TOKEN_SENT), hint } };
+  return { ...one, answer: refusal("unauthorized", TOKEN_SENT, { hint }) };
 }
 
 testCases("401", [

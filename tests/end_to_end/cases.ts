@@ -50,7 +50,7 @@ async function checkCase(world: World, row: Case): Promise<void> {
   else if (row.answer !== undefined) assert.equal(answer.text, JSON.stringify(row.answer));
 }
 
-/** The documented body of a refusal: `{ok: false, error, error_type, ...}`. */
+/** The documented body of a refusal: `{ok: false, error, error_type, ..., docs}`. */
 export function refusal(errorType: string, error: string, more: object = {}) {
-  return { ok: false, error, error_type: errorType, ...more };
+  return { ok: false, error, error_type: errorType, ...more, docs: `/_docs/errors/${errorType}` };
 }

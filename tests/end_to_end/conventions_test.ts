@@ -198,7 +198,6 @@ Deno.test("__proto__, constructor and prototype are ordinary data, in events and
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   }));
 
-const NO_PATH = { ok: false, error: "No such path", error_type: "not_found" };
 const HINT = { hint: "The path exists without the slash at its end" };
 testCases("a path", [
   ...["/a/b/c/d", "/api", "/api/unknown", "/health", "/metrics/x", "/_unknown", "//note"]
@@ -206,13 +205,13 @@ testCases("a path", [
       name: `${path} that does not exist is 404`,
       call: `GET ${path}`,
       status: 404,
-      answer: NO_PATH,
+      answer: refusal("not_found", "No such path"),
     })),
   ...["/note/", "/note/global/", "/note/global/length/", "/api/instances/"].map((path): Case => ({
     name: `${path} with a slash too many is 404 and says so`,
     call: `GET ${path}`,
     status: 404,
-    answer: { ...NO_PATH, ...HINT },
+    answer: refusal("not_found", "No such path", HINT),
   })),
   {
     name: "with broken percent-encoding is 400",
@@ -237,6 +236,7 @@ testCases("a path", [
       error_type: "bad_request",
       path: "utm",
       hint: "It takes 'instance_id'",
+      docs: "/_docs/errors/bad_request",
     },
   },
 ]);

@@ -48,6 +48,7 @@ Deno.test("what is one too many is 503 after a pause; health and metrics are ans
       error: "Too many requests are under way",
       error_type: "unavailable",
       hint: "Retry after 1 s, and later each time",
+      docs: "/_docs/errors/unavailable",
       context: {},
       error_id: shed.body.error_id,
     });

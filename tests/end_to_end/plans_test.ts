@@ -67,6 +67,7 @@ Deno.test("from 80% a write warns, at 100% it is written, beyond it is refused w
       limit: 10_000,
       message: "10000 of the 10000 events of this month are used, and this write has 1; " +
         "the count begins again at 2026-02-01T00:00:00.000Z",
+      docs: "/_docs/errors/plan_limit",
     });
     assert.equal(refused.headers.get("x-ratelimit-remaining"), "595", "a rate is another thing");
     assert.equal((await usage()).events_written, 10_000);

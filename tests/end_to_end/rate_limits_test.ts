@@ -98,6 +98,7 @@ Deno.test("beyond the limit: 429 with the contract's body, until a minute has pa
       limit: 600,
       window: "1m",
       tier: "free",
+      docs: "/_docs/errors/rate_limited",
     });
     // Reads have their own limit.
     assert.equal((await ask("GET", NOTE)).status, 200);
@@ -180,6 +181,7 @@ Deno.test("beyond the net everything from the address is 429, but keys of instan
       scope: "ip",
       limit: 5,
       window: "1m",
+      docs: "/_docs/errors/rate_limited",
     });
     for (const path of ["/api/instances", "/api/login"]) {
       const method = path === "/api/login" ? "POST" : "GET";

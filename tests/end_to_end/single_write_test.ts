@@ -135,7 +135,7 @@ testCases("checks before persisting", [
     body: { data: { customer: "Ada", lines: [{ qty: "one" }] }, metadata: METADATA },
     status: 422,
     answer:
-      /^\{"ok":false,"error":"Event data failed schema validation","error_type":"schema_validation","path":"data\.lines\.0\.qty","details":\[\{"path":"data\.lines\.0\.qty","message":"[^"]+"\}\]\}$/,
+      /^\{"ok":false,"error":"Event data failed schema validation","error_type":"schema_validation","path":"data\.lines\.0\.qty","details":\[\{"path":"data\.lines\.0\.qty","message":"[^"]+"\}\],"docs":"\/_docs\/errors\/schema_validation"\}$/,
   },
   {
     name: "5. a missing property is told by its own path",
@@ -170,7 +170,8 @@ testCases("checks before persisting", [
     call: "POST /note/nowhere/was_written",
     body: noteBody("a"),
     status: 422,
-    answer: /"error_type":"identifier_invalid","path":"key"\}$/,
+    answer:
+      /"error_type":"identifier_invalid","path":"key","docs":"\/_docs\/errors\/identifier_invalid"\}$/,
   },
 ]);
 

@@ -17,6 +17,8 @@ export interface RefusalBase {
   readonly error: string;
   /** One sentence that says what to do. */
   readonly hint?: string;
+  /** The page that explains its `error_type`, on the server that refused. */
+  readonly docs?: string;
   /** Where in the request the fault is. */
   readonly path?: string;
   /** The HTTP status of the answer; 0 if there was none. */

@@ -21,6 +21,7 @@ import {
 import type { Host } from "../../host.ts";
 import type { Service } from "../../features/service.ts";
 import { sendText } from "../answer.ts";
+import { docsOf } from "../reply.ts";
 import { late } from "../decode/body_bytes.ts";
 
 export interface LoadGate {
@@ -76,7 +77,9 @@ export function createLoadGate(service: Pick<Service, "data">, host: Host): Load
     const record = { error_type: "unavailable", message: MESSAGE, request_id, context };
     const errorId = service.data.recordError(undefined, record);
     host.log("warn", MESSAGE, { error_id: errorId, ...context });
-    const body = { ok: false, error: MESSAGE, error_type: "unavailable", hint: HINT, context: {} };
+    const error_type = "unavailable";
+    const docs = docsOf(error_type);
+    const body = { ok: false, error: MESSAGE, error_type, hint: HINT, docs, context: {} };
     return { errorId, json: JSON.stringify({ ...body, error_id: errorId }) };
   }
 

@@ -193,5 +193,6 @@ function error(
 }
 
 function form(status: number, fields: FieldSchemas, headers: readonly string[] = []): ErrorForm {
-  return { status, schema: object({ ok: { const: false }, ...fields, "hint?": TEXT }), headers };
+  const all = { ok: { const: false }, ...fields, "hint?": TEXT, docs: TEXT };
+  return { status, schema: object(all), headers };
 }

@@ -13,10 +13,20 @@ export function navigation(pages: readonly Page[], current: string): string {
       const mark = address === current ? ' aria-current="page"' : "";
       return `<li><a href="${relativeLink(current, address)}"${mark}>${escapeHtml(title)}</a></li>`;
     };
-    const items = [
-      item(`${part.folder}/index`, "Overview"),
-      ...within.map(({ document: { address }, title }) => item(address, title)),
-    ];
+    const items = [item(`${part.folder}/index`, "Overview")];
+    for (const [folder, pages] of Map.groupBy(within, ({ document }) => folderOf(document))) {
+      const links = pages.map(({ document: { address }, title }) =>
+        item(address, shortTitle(title))
+      );
+      if (folder === undefined) items.push(...links);
+      else {
+        const isOpen = pages.some(({ document }) => document.address === current);
+        items.push(
+          `<li><details${isOpen ? " open" : ""}><summary>${folder}</summary>\n` +
+            `<ul>${links.join("\n")}</ul></details></li>`,
+        );
+      }
+    }
     return `<details${part === here ? " open" : ""}><summary>${part.title}</summary>\n` +
       `<ul>${items.join("\n")}</ul></details>`;
   });
@@ -58,6 +68,18 @@ export function llmsText(pages: readonly Page[]): string {
     }
   }
   return `${lines.join("\n")}\n`;
+}
+
+/** `Runbooks` of a page in such a folder of its part; undefined for one beside it. */
+function folderOf({ address }: Document): string | undefined {
+  const [, folder, page] = address.split("/");
+  return page === undefined ? undefined : `${folder![0]!.toUpperCase()}${folder!.slice(1)}`;
+}
+
+/** Without what the name of the part says already. */
+function shortTitle(title: string): string {
+  const short = title.replace(/^(?:Tutorial|Guide|How to): */, "");
+  return `${short[0]!.toUpperCase()}${short.slice(1)}`;
 }
 
 /** The pages of a part without its first one. */

@@ -324,7 +324,10 @@ function announce(
   }
   const [first] = server?.addresses ?? [];
   if (first === undefined) lines.push("  worker only: no address");
-  else lines.push("  console     /_console/ at each address; `daybook open` opens it");
+  else {
+    lines.push("  console     /_console/ at each address; `daybook open` opens it");
+    lines.push("  docs        /_docs/ at each address");
+  }
   lines.push(
     `  ${storePlace(config)}`,
   );

@@ -171,6 +171,7 @@ const FOR_PEOPLE = [
   /^ {2}(?:production|staging|test) +http:\/\/127\.0\.0\.1:\d+$/,
   /^ {2}data +\S+$/,
   /^ {2}console +\/_console\/ .*$/,
+  /^ {2}docs +\/_docs\/ .*$/,
   /^First start: API keys and an operator token are in \S+$/,
   /^ {2}keys +\S+credentials\.json; its operator token lasts a day, .*$/,
 ];

@@ -58,6 +58,13 @@ Deno.test("no page loads anything from another origin, or runs or styles anythin
   assert.doesNotMatch(styles, /url\(|@import/);
 });
 
+Deno.test("each page is in the list of all pages, which has each once", () => {
+  const [, list] = /<nav id="menu"([\s\S]*?)<\/nav>/.exec(pages.get("index.html")!)!;
+  const listed = attributes(list!, LINKS).map((link) => fileOf(link, "index.html").name);
+  const expected = [...pages.keys()].filter((name) => name !== "index.html");
+  assert.deepEqual(listed.toSorted(), expected.toSorted());
+});
+
 Deno.test("each page has a title that no other has, and one first heading", () => {
   const titles = new Map<string, string>();
   for (const [page, html] of pages) {

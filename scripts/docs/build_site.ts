@@ -12,7 +12,7 @@ import {
   writeSite,
 } from "../sites/write_site.ts";
 import { pageHtml } from "./layout.ts";
-import { llmsText, partPages } from "./navigation.ts";
+import { llmsText, partDocuments } from "./navigation.ts";
 import { makePage, type Page, pictureAddress } from "./page.ts";
 import { DOCUMENTS, readTree, sorted, type Tree } from "./pages.ts";
 
@@ -28,8 +28,8 @@ const FORM: SiteForm = {
     "deno.json",
     "deno.lock",
   ],
-  // The best one takes ten times as long, and saves a tenth.
-  brotliQuality: 7,
+  // Better ones take twice the time and more, and save a hundredth.
+  brotliQuality: 5,
   keepsPlain: false,
 };
 /** Pages of which the search knows the headings alone: they have figures, not words. */
@@ -52,11 +52,13 @@ export async function publishDocs(folder: URL): Promise<void> {
 /** All pages, in the order of the navigation. */
 export async function docsPages(): Promise<{ tree: Tree; pages: readonly Page[] }> {
   const read = await readTree();
-  const written = read.documents.map((document) => makePage(document, read));
-  const documents = sorted([...read.documents, ...partPages(read.documents, written)]);
-  const tree = { ...read, documents };
-  // Anew, for now links may lead to the first page of a part too.
-  return { tree, pages: documents.map((document) => makePage(document, tree)) };
+  const tree = { ...read, documents: [...read.documents, ...partDocuments(read.documents)] };
+  const written = read.documents.map((document) => makePage(document, tree));
+  const listed = new Map(
+    partDocuments(read.documents, written).map((document) => [document, makePage(document, tree)]),
+  );
+  const all = new Map([...written.map((page) => [page.document, page] as const), ...listed]);
+  return { tree, pages: sorted([...all.keys()]).map((document) => all.get(document)!) };
 }
 
 export async function docsFiles(): Promise<SiteFiles> {

@@ -33,12 +33,16 @@ export function navigation(pages: readonly Page[], current: string): string {
   return lists.filter((list) => list !== "").join("\n");
 }
 
-/** The first page of a part, where no document is it. */
-export function partPages(documents: readonly Document[], pages: readonly Page[]): Document[] {
+/** The first page of each part, where no document is it. It lists those of `pages`. */
+export function partDocuments(
+  documents: readonly Document[],
+  pages: readonly Page[] = [],
+): Document[] {
   return PARTS.flatMap(({ folder, title, about }) => {
     const address = `${folder}/index`;
+    const isEmpty = !documents.some((each) => partOf(each.address)?.folder === folder);
+    if (isEmpty || documents.some((each) => each.address === address)) return [];
     const within = pagesOf(folder, pages);
-    if (within.length === 0 || documents.some((each) => each.address === address)) return [];
     const rows = within.map(({ document: { path }, title, description }) =>
       `- [${title.replaceAll(/[[\]]/g, "\\$&")}](/${path}): ${
         description.replaceAll(/[<*_[\]]/g, "\\$&")

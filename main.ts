@@ -56,10 +56,11 @@ program.command("export")
     "events alone, from a running server: events, cloudevents or parquet",
   )
   .option("--since <cursor>", "only events behind this cursor, from a running server")
-  .option("--url <address>", "which server, for --format and --since")
-  .option("--profile <name>", "which profile, for --format and --since")
+  .option("--projection <name>", "instead of events, the rows of a projection, as parquet")
+  .option("--url <address>", "which server, for --format, --since and --projection")
+  .option("--profile <name>", "which profile, for --format, --since and --projection")
   .action(async (options) =>
-    options.format !== undefined || options.since !== undefined
+    [options.format, options.since, options.projection].some((option) => option !== undefined)
       ? (await import("./src/cli/export_events.ts")).exportEvents(options)
       : (await import("./src/cli/export_environment.ts")).exportToFile(options)
   );

@@ -25,6 +25,8 @@ export interface ExportOptions {
   /** Of events alone, which a running server gives: as which lines, and behind which cursor. */
   readonly format?: string;
   readonly since?: string;
+  /** Instead of events, the rows of this projection. */
+  readonly projection?: string;
   readonly url?: string;
   readonly profile?: string;
 }

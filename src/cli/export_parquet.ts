@@ -1,6 +1,6 @@
 /**
- * Events as a table of Parquet: a row for each event, in groups that are written as they fill, so
- * that memory does not grow with the number of events.
+ * Tables of Parquet, of events and of projections: rows in groups that are written as they fill, so
+ * that memory does not grow with their number.
  */
 
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
@@ -11,7 +11,7 @@ import type { Entry, Erasure, Page, PageWriter } from "./export_pages.ts";
 const GROUP_ROWS = 50_000;
 const GROUP_CHARACTERS = 16 * 1024 * 1024;
 
-type Kind = "text" | "count" | "time" | "json";
+export type Kind = "text" | "count" | "integer" | "number" | "boolean" | "time" | "json";
 
 /** The columns, in their order; those of events alone are null in the row of an erasure. */
 const COLUMNS = {
@@ -29,20 +29,25 @@ const COLUMNS = {
   hash: "text",
 } as const satisfies Readonly<Record<string, Kind>>;
 
-type Column = keyof typeof COLUMNS;
-type Cell = string | number | Date | null;
-type Row = Readonly<Record<Column, Cell>>;
+type Cell = string | number | bigint | boolean | Date | null;
+/** Cells by their columns; one that is not there is null. */
+export type Row = Readonly<Record<string, Cell>>;
 
 const ELEMENTS: Readonly<Record<Kind, object>> = {
   text: { type: "BYTE_ARRAY", converted_type: "UTF8" },
   count: { type: "INT32" },
+  integer: { type: "INT64" },
+  number: { type: "DOUBLE" },
+  boolean: { type: "BOOLEAN" },
   time: { type: "INT64", converted_type: "TIMESTAMP_MILLIS" },
   json: { type: "BYTE_ARRAY", converted_type: "UTF8" },
 };
 
 /** The names and types of all columns; the file has them even if it has no row. */
-function schemaOf(): ConstructorParameters<typeof ParquetWriter>[0]["schema"] {
-  const columns = Object.entries(COLUMNS).map(([name, kind]) => ({
+function schemaOf(
+  kinds: Readonly<Record<string, Kind>>,
+): ConstructorParameters<typeof ParquetWriter>[0]["schema"] {
+  const columns = Object.entries(kinds).map(([name, kind]) => ({
     name,
     ...ELEMENTS[kind],
     repetition_type: "OPTIONAL" as const,
@@ -50,9 +55,21 @@ function schemaOf(): ConstructorParameters<typeof ParquetWriter>[0]["schema"] {
   return [{ name: "root", num_children: columns.length }, ...columns];
 }
 
-export function writeParquet(write: (bytes: Uint8Array) => Promise<void>): PageWriter {
+export interface TableWriter {
+  /** Takes rows; a group ends with those that fill it. */
+  write(rows: readonly Row[]): Promise<void>;
+  finish(): Promise<void>;
+}
+
+/** The columns have the order of `kinds`. */
+export function openTable(
+  write: (bytes: Uint8Array) => Promise<void>,
+  kinds: Readonly<Record<string, Kind>>,
+): TableWriter {
   const bytes = new ByteWriter();
-  const file = new ParquetWriter({ writer: bytes, schema: schemaOf(), createdBy: "daybook" });
+  const schema = schemaOf(kinds);
+  const file = new ParquetWriter({ writer: bytes, schema, createdBy: "daybook" });
+  const names = Object.keys(kinds);
   let rows: Row[] = [];
   let characters = 0;
 
@@ -64,18 +81,20 @@ export function writeParquet(write: (bytes: Uint8Array) => Promise<void>): PageW
 
   async function writeGroup(): Promise<void> {
     if (rows.length === 0) return;
-    const names = Object.keys(COLUMNS) as Column[];
-    const columnData = names.map((name) => ({ name, data: rows.map((row) => row[name]) }));
+    const columnData = names.map((name) => ({ name, data: rows.map((row) => row[name] ?? null) }));
     await file.write({ columnData, rowGroupSize: rows.length });
     await handOn();
     [rows, characters] = [[], 0];
   }
 
   return {
-    async write(page) {
-      for (const row of rowsOfPage(page)) {
+    async write(more) {
+      for (const row of more) {
         rows.push(row);
-        characters += String(row.data ?? "").length + String(row.metadata ?? "").length;
+        for (const name of names) {
+          const cell = row[name];
+          if (typeof cell === "string") characters += cell.length;
+        }
       }
       if (rows.length >= GROUP_ROWS || characters >= GROUP_CHARACTERS) await writeGroup();
     },
@@ -85,6 +104,12 @@ export function writeParquet(write: (bytes: Uint8Array) => Promise<void>): PageW
       await handOn();
     },
   };
+}
+
+/** Events as a table: a row for each event, and for each erasure. */
+export function writeParquet(write: (bytes: Uint8Array) => Promise<void>): PageWriter {
+  const table = openTable(write, COLUMNS);
+  return { write: (page) => table.write(rowsOfPage(page)), finish: () => table.finish() };
 }
 
 /** Events and erasures, in the order of the feed. */
@@ -115,18 +140,5 @@ function rowOfEvent({ cursor, id, hash, event }: Entry): Row {
 
 function rowOfErasure({ key, cursor }: Erasure): Row {
   const { type: aggregate_type, id: aggregate_id } = splitStreamKey(key as StreamKey);
-  return {
-    cursor,
-    key,
-    aggregate_type,
-    aggregate_id,
-    stream_index: null,
-    event_type: "_stream_erased",
-    time: null,
-    actor_type: null,
-    actor_id: null,
-    data: null,
-    metadata: null,
-    hash: null,
-  };
+  return { cursor, key, aggregate_type, aggregate_id, event_type: "_stream_erased" };
 }

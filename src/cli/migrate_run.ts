@@ -80,6 +80,9 @@ export async function runMigration(path: string, options: RunMigrationOptions): 
         }` +
         (written === stored ? "." : `; ${written} of them now, the others by earlier runs.`),
         ...describeTally(counts, "Moved"),
+        ...(sender.firstKey === undefined
+          ? []
+          : ["", `Look at the first one: daybook state ${sender.firstKey} --env ${environment}`]),
       ].join("\n"),
   );
 }
@@ -191,6 +194,8 @@ interface Sender {
   /** Events that this run has written, and those that the server has of this file. */
   readonly written: number;
   readonly stored: number;
+  /** Of the aggregate that the first event belongs to. */
+  readonly firstKey: string | undefined;
   begin(isAppended: boolean): Promise<void>;
   /** Adds a line of an import to the part; `from` is its line in the source. */
   add(line: JsonObject, from: number): void;
@@ -239,6 +244,9 @@ function createSender(session: Session, name: string): Sender {
     },
     get stored() {
       return stored;
+    },
+    get firstKey() {
+      return first?.key as string | undefined;
     },
     async begin(isAppended) {
       const isKnown = await findBegun(session, name, isAppended);

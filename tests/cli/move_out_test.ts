@@ -145,6 +145,85 @@ Deno.test("an export as Parquet has a row for each event, as another library rea
   }
 });
 
+const TOTALS = {
+  name: "totals",
+  for_each: "order",
+  sources: { order: "$key" },
+  select: {
+    customer: { path: "$.order.customer", type: "string" },
+    total: { path: "$.order.total", type: "number" },
+    whole: { path: "$.order.total", type: "integer" },
+    moment: { path: "$.order.total", type: "timestamp" },
+    lines: "$.order.lines",
+  },
+};
+
+Deno.test("a projection as Parquet has the rows that its CSV has, with the types of its columns", async () => {
+  const folder = await Deno.makeTempDir({ prefix: "daybook_move_out_" });
+  const server = await startServer();
+  const { operator_token, instance_id } = server.credentials;
+  try {
+    const spec = `${folder}/spec.json`;
+    await Deno.writeTextFile(spec, JSON.stringify(exampleSpec));
+    await daybook(server, "deploy", spec);
+    const deployed = await fetch(
+      `${server.baseUrls.test}/api/instances/${instance_id}/projections`,
+      {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${operator_token}`,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ projection: TOTALS, environment: "test" }),
+      },
+    );
+    assert.equal(deployed.status, 201, await deployed.text());
+    const metadata = { actor: { type: "user", id: "global" } };
+    for (let number = 0; number < 203; number++) {
+      const data = { customer: `é "${number}",\n`, total: number * 1.5 };
+      await call(server, `/order/${uuid(number)}/was_placed`, { data, metadata });
+    }
+    const path = `${folder}/totals.parquet`;
+    const env = ["--environment", "test"];
+    const options = [...env, "--projection", "totals", "--format", "parquet", "--out"];
+    await daybook(server, "export", ...options, path);
+    const rows = await parquetReadObjects({ file: (await Deno.readFile(path)).buffer });
+    const expected = Array.from({ length: 203 }, (_, number) => ({
+      key: uuid(number),
+      customer: `é "${number}",\n`,
+      total: number * 1.5,
+      whole: number % 2 === 0 ? BigInt(number * 1.5) : null,
+      moment: new Date(number * 1_500),
+      lines: "[]",
+    }));
+    assert.deepEqual(rows, expected);
+    const csv = await fetch(`${server.baseUrls.test}/_projections/totals/export.csv`, {
+      headers: { authorization: `Bearer ${server.credentials.keys.test.read}` },
+    });
+    const lines = rows.map(({ key, customer, total, whole, moment, lines }) =>
+      `${key},"${customer.replaceAll('"', '""')}",${total},${
+        whole ?? ""
+      },${moment.toISOString()},${lines}`
+    );
+    const header = "key,customer,total,whole,moment,lines";
+    assert.equal(await csv.text(), [header, ...lines].map((line) => `${line}\r\n`).join(""));
+
+    const faults: readonly [args: readonly string[], text: RegExp][] = [
+      [["--projection", "totels", "--format", "parquet"], /totals/],
+      [["--projection", "totals"], /needs --format parquet/],
+    ];
+    for (const [args, text] of faults) {
+      const faulty = ["export", ...env, ...args, "--out", `${folder}/no.parquet`];
+      const ran = await runCli(faulty, { env: environmentOf(server) });
+      assert.notEqual(ran.code, 0);
+      assert.match(ran.stderr, text);
+    }
+  } finally {
+    await server.remove();
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 interface FeedEntry {
   readonly cursor: string;
   readonly id: string;

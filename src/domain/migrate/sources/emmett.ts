@@ -19,15 +19,6 @@ import {
   textCell,
 } from "../source_event.ts";
 
-/** What Emmett writes into the metadata of each message, and the columns say as well. */
-const REPEATED = [
-  "streamName",
-  "messageId",
-  "streamPosition",
-  "globalPosition",
-  "correlationId",
-  "causationId",
-];
 const DEFAULT_PARTITIONS = ["emt:default", "global"];
 
 export function readEmmettMessage(record: JsonObject, { text, parse }: Reading): ReadOutcome {
@@ -41,9 +32,7 @@ export function readEmmettMessage(record: JsonObject, { text, parse }: Reading):
     return faulty("not_json", "message_data is no object or list of JSON");
   }
   const all = objectColumn(record, "message_metadata", parse);
-  const metadata = Object.fromEntries(
-    Object.entries(all).filter(([name]) => !REPEATED.includes(name)),
-  );
+  const metadata = ownMetadata(all);
   const partition = textCell(record.partition);
   const isOther = partition !== undefined && !DEFAULT_PARTITIONS.includes(partition);
   return one({
@@ -63,4 +52,11 @@ export function readEmmettMessage(record: JsonObject, { text, parse }: Reading):
       ...(isOther && { partition }),
     },
   });
+}
+
+/** Without what Emmett writes into the metadata of each message, and the columns say as well. */
+function ownMetadata(all: JsonObject): JsonObject {
+  const { streamName: _name, messageId: _id, correlationId: _correlation, ...others } = all;
+  const { streamPosition: _at, globalPosition: _place, causationId: _cause, ...own } = others;
+  return own;
 }

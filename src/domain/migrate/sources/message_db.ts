@@ -25,12 +25,8 @@ export function readMessage(record: JsonObject, { parse }: Reading): ReadOutcome
   const metadata = objectColumn(record, "metadata", parse);
   const { correlationStreamName, causationMessageStreamName, causationMessagePosition } = metadata;
   const cause = textCell(causationMessageStreamName);
-  const rest = { ...metadata };
-  delete rest.correlationStreamName;
-  if (cause !== undefined) {
-    delete rest.causationMessageStreamName;
-    delete rest.causationMessagePosition;
-  }
+  const isPlain = correlationStreamName === undefined && cause === undefined;
+  const rest = isPlain ? metadata : restOf(metadata, cause !== undefined);
   return one({
     stream,
     ...splitName(stream, /-/),
@@ -45,4 +41,12 @@ export function readMessage(record: JsonObject, { parse }: Reading): ReadOutcome
     causationId: cause && `${cause}/${textCell(causationMessagePosition) ?? ""}`,
     rest: Object.keys(rest).length > 0 ? { metadata: rest } : {},
   });
+}
+
+/** The metadata without what `origin` has. */
+function restOf(metadata: JsonObject, hasCause: boolean): JsonObject {
+  const { correlationStreamName: _, ...others } = metadata;
+  if (!hasCause) return others;
+  const { causationMessageStreamName: _stream, causationMessagePosition: _at, ...rest } = others;
+  return rest;
 }

@@ -138,8 +138,9 @@ export async function walkRecords(
 }
 
 const EMPTY_MAP = parseMap({}) as { readonly map: MigrationMap };
-/** By which the columns of plain rows are guessed. */
+/** By which the columns of plain rows are guessed; fewer, if they fill so many pieces of the file. */
 const FIRST_ROWS = 1_000;
+const FIRST_PIECES = 4;
 
 /**
  * The map in a file, or the empty one without a file; ends the process if it is not valid. One that
@@ -153,9 +154,10 @@ export async function readMapOrExit(
   const map = path === undefined ? EMPTY_MAP.map : await parseMapOrExit(output, file.source, path);
   if (map.columns !== undefined || !isOfRows(file.source)) return map;
   const first: RawRecord[] = [];
+  let pieces = 0;
   for await (const { records } of recordsOf(file)) {
     first.push(...records.slice(0, FIRST_ROWS - first.length));
-    if (first.length >= FIRST_ROWS) break;
+    if (first.length >= FIRST_ROWS || ++pieces >= FIRST_PIECES) break;
   }
   return { ...map, columns: columnsOf(first, parseLine) };
 }

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { applyMap, parseMap } from "../../../src/domain/migrate/map.ts";
-import { openEventReader } from "../../../src/domain/migrate/read_events.ts";
+import { columnsOf, openEventReader } from "../../../src/domain/migrate/read_events.ts";
 import type { SourceEvent } from "../../../src/domain/migrate/source_event.ts";
 import { type SourceName, sourceNamed } from "../../../src/domain/migrate/sources.ts";
 import { detectForm, splitRecords } from "../../../src/domain/migrate/split_records.ts";
@@ -128,3 +128,25 @@ for (const [source, file] of Object.entries(FILES) as [SourceName, string][]) {
     });
   }
 }
+
+Deno.test("columnsOf() looks at all rows: a column is JSON only if each cell of it is", () => {
+  const cells: readonly JsonObject[] = [
+    { order_id: "1", event: "created", created_at: "2024-03-01", zip: "10115", gift: "true" },
+    { order_id: "1", event: "added", created_at: "2024-03-01", price: "7.50", zip: "01067" },
+    {
+      order_id: "2",
+      event: "created",
+      created_at: "2024-03-01",
+      lines: '[{"n":9007199254740993}]',
+    },
+  ];
+  const records = cells.map((row, at) => ({ line: at + 2, row }));
+  assert.deepEqual(columnsOf(records, parseJsonObject), {
+    type: "event",
+    time: "created_at",
+    kind: "=order",
+    id: "order_id",
+    json: ["gift", "price"],
+  });
+  assert.deepEqual(columnsOf([{ line: 1, text: "no JSON" }], parseJsonObject), {});
+});

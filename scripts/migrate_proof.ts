@@ -4,7 +4,7 @@
  * in the order of its stream. Prints figures as lines of JSON. Installs the peer as `bench:peers`
  * does.
  *
- *     deno run -A scripts/migrate_proof.ts --peer message-db --events 1000000
+ *     deno run -A --no-lock scripts/migrate_proof.ts --peer message-db --events 1000000
  */
 
 import { uuidOfName } from "../src/domain/migrate/ids.ts";

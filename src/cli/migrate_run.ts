@@ -135,15 +135,15 @@ async function move(
     return sender.send().then(() => progress.say(sender.stored, tally));
   }
 
+  // Where the run ends early, the part that is not full yet is not sent: it would end at another
+  // line than in the next run.
   let fault: CutFault | undefined;
   try {
     fault = await walkRecords(file, take);
-    await sender.send();
+    if (fault === undefined) await sender.send();
     await sender.settle();
   } catch (error) {
     if (!(error instanceof Stopped)) throw error;
-    // Parts that were sent before it are stored. The one that is not full yet is not sent: it would
-    // end at another line than in the next run.
     await sender.settle().catch(() => {});
     return error.failure;
   } finally {
@@ -151,7 +151,8 @@ async function move(
   }
   if (fault === undefined) return undefined;
   const error = `${file.path}:${fault.line}: [${fault.rule}] ${fault.message}`;
-  return { error, error_type: fault.rule, line: fault.line };
+  const hint = `Mend the file, and go on with the option --name ${sender.name}.`;
+  return { error, error_type: fault.rule, line: fault.line, hint };
 }
 
 /** Thrown within a run to end it with a failure. */
@@ -189,6 +190,8 @@ function stopAtRefusals(tally: Tally, isSkipping: boolean) {
 }
 
 interface Sender {
+  /** Of the imports. A file that was changed is another one, unless the option says this name. */
+  readonly name: string;
   /** Whether the part is large enough to be sent. */
   readonly isFull: boolean;
   /** Events that this run has written, and those that the server has of this file. */
@@ -236,6 +239,7 @@ function createSender(session: Session, name: string): Sender {
   }
 
   return {
+    name,
     get isFull() {
       return characters >= PART_CHARACTERS;
     },

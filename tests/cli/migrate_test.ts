@@ -182,6 +182,17 @@ Deno.test("a server that refuses an event tells its line in the file, and a mend
     const done = JSON.parse((await daybook(...run)).stdout);
     assert.deepEqual([done.written, done.stored], [27, 30]);
     await assertMoved(server, rows);
+
+    const others = messageRows(30, 3, "z");
+    const cut = await file("cut.ndjson", `${linesOf(others.slice(0, 20))}[`);
+    await Deno.writeFile(cut, Uint8Array.of(0xff, 0x0a), { append: true });
+    const adding = ["migrate", "run", "--from", "message-db", "--map", map, "--append", "--json"];
+    const { line, error_type, hint } = JSON.parse((await daybook(...adding, cut)).stdout);
+    assert.deepEqual([line, error_type], [21, "not_utf8"]);
+    const [, name] = /--name (\S+)\.$/.exec(hint)!;
+    const mended = await file("mended.ndjson", linesOf(others));
+    const whole = JSON.parse((await daybook(...adding, "--name", name!, mended)).stdout);
+    assert.deepEqual([whole.written, whole.stored], [30, 30]);
   });
 });
 

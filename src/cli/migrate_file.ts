@@ -138,7 +138,7 @@ export async function walkRecords(
 }
 
 const EMPTY_MAP = parseMap({}) as { readonly map: MigrationMap };
-/** By which the columns of plain rows are guessed; fewer, if they fill so many pieces of the file. */
+/** The columns of plain rows are guessed by these rows, or those of so many pieces of the file. */
 const FIRST_ROWS = 1_000;
 const FIRST_PIECES = 4;
 

@@ -47,6 +47,7 @@ const PLACED: Readonly<Record<string, string>> = {
   "docs/glossary.md": "reference/glossary",
   "docs/benchmarks.md": "comparisons/benchmarks",
   "docs/siege.md": "comparisons/siege",
+  "docs/siege-writes.md": "comparisons/siege-writes",
   "docs/siege-figures.md": "comparisons/siege-figures",
 };
 

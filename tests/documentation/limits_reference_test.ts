@@ -131,25 +131,25 @@ const REPEATED: readonly (readonly [path: string, text: string])[] = [
     `default ${limits.eventsPageDefault}, maximum ` +
     told(limits.eventsPageMax),
   ],
-  ["docs/reference/specs.md", `| time | about ${limits.dataCheckMsMax / 1000} s |`],
+  ["docs/reference/check-data.md", `| time | about ${limits.dataCheckMsMax / 1000} s |`],
   [
-    "docs/reference/specs.md",
+    "docs/reference/check-data.md",
     `| events tried, their bytes | ${told(limits.dataCheckEventsMax)}, ` +
     `${mebibytes(limits.dataCheckBytesMax)} |`,
   ],
   [
-    "docs/reference/specs.md",
+    "docs/reference/check-data.md",
     `| aggregates folded | ${told(limits.dataCheckFoldsMax)}, of at most ` +
     `${mebibytes(limits.dataCheckStreamBytesMax)} of events each |`,
   ],
-  ["docs/reference/specs.md", `${told(limits.dataCheckStateCharactersMax)} characters |`],
+  ["docs/reference/check-data.md", `${told(limits.dataCheckStateCharactersMax)} characters |`],
   [
-    "docs/reference/specs.md",
+    "docs/reference/check-data.md",
     `| examples of a type, types listed | ${limits.dataCheckExamplesMax}, ` +
     `${limits.violationsMax} |`,
   ],
   [
-    "docs/reference/specs.md",
+    "docs/reference/check-data.md",
     `Of states beyond ${told(limits.dataCheckExampleCharactersMax)} characters`,
   ],
   ["docs/reference/listeners.md", `24 hours, up to ${told(limits.deliveredKeptMax)} for each`],

@@ -1,7 +1,7 @@
 /**
  * What a new spec would do to stored data: which stored events it would refuse, and which states
  * it would change. Collects what a check finds, within the size of an answer. See
- * docs/reference/specs.md.
+ * docs/reference/check-data.md.
  */
 
 import { canonicalJson } from "../canonical_json.ts";

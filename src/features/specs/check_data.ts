@@ -1,7 +1,7 @@
 /**
  * Tries a new spec on stored data before it is deployed: stored events against its schemas, and
  * aggregates under the handlers of both specs. It reads, and writes nothing. See
- * docs/reference/specs.md.
+ * docs/reference/check-data.md.
  *
  * The types take turns, each with a few aggregates, so that a type with many does not hide the
  * others. The work runs in time slices; folds that take long run in the processes for such folds,

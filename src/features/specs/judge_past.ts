@@ -1,6 +1,6 @@
 /**
  * Judges the guards of a new spec on stored events, each on the states at its time: that of its own
- * aggregate, and those of others that the guard looks at. See docs/reference/specs.md.
+ * aggregate, and those of others that the guard looks at. See docs/reference/check-data.md.
  */
 
 import { type Budget, BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";

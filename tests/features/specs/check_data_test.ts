@@ -1,6 +1,6 @@
 /**
  * Dry runs that try a spec on stored data. What they tell is compared with what deploying the spec
- * does: writes that it refuses, states that it folds. See docs/reference/specs.md.
+ * does: writes that it refuses, states that it folds. See docs/reference/check-data.md.
  */
 
 import assert from "node:assert/strict";

@@ -37,6 +37,7 @@ export function Frame({ about }: { about: About }) {
         <span class={`environment ${about.environment}`}>{about.environment}</span>
         <InstanceChoice instances={instances.found} />
         <span class="grow" />
+        <a href="../_docs/" target="_blank" rel="noreferrer">Documentation</a>
         <ThemeChoice />
         <button type="button" onClick={leave}>Sign out</button>
       </header>

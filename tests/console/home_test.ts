@@ -207,3 +207,15 @@ test(
   },
   { as: "nobody" },
 );
+
+test("A refusal in the console links to the page of its error_type, on the same server", async (console) => {
+  const { page, shop } = console;
+  await console.go("/streams/order/nowhere");
+  const link = page.getByRole("link", { name: "identifier_invalid" }).first();
+  await link.waitFor();
+  const address = new URL((await link.getAttribute("href"))!, page.url()).href;
+  assert.equal(address, `${shop.base}/_docs/errors/identifier_invalid`);
+  await console.checkAccess();
+  await page.goto(address);
+  await page.getByRole("heading", { level: 1, name: "identifier_invalid" }).waitFor();
+});

@@ -2,13 +2,17 @@
 
 import type { RefusalBase } from "@daybook/client";
 
+/** Where a server has the page of an `error_type`. An address elsewhere is not one of ours. */
+const PAGES = "/_docs/errors/";
+
 export interface RefusalNoteProps {
   readonly refusal: RefusalBase & { readonly error_type?: string; readonly details?: unknown };
   readonly onRetry?: () => void;
 }
 
 export function RefusalNote({ refusal, onRetry }: RefusalNoteProps) {
-  const { error, error_type, hint, path, details, request_id, status } = refusal;
+  const { error, error_type, hint, path, details, request_id, status, docs } = refusal;
+  const name = <code>{error_type ?? "refused"}</code>;
   return (
     <div class="note danger" role="alert">
       <p>
@@ -26,7 +30,9 @@ export function RefusalNote({ refusal, onRetry }: RefusalNoteProps) {
         <ul>{details.map((detail, index) => <li key={index}>{textOfDetail(detail)}</li>)}</ul>
       )}
       <p class="quiet">
-        <code>{error_type ?? "refused"}</code>
+        {docs?.startsWith(PAGES)
+          ? <a href={`..${docs}`} target="_blank" rel="noreferrer">{name}</a>
+          : name}
         {status > 0 && <>, status {status}</>}
         {request_id && (
           <>

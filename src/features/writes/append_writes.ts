@@ -116,8 +116,10 @@ export async function appendWrites(
     const judged = early === undefined && write.conditions !== undefined
       ? await conditions!.judge(write)
       : undefined;
-    assert(judged !== "later" || index > 0, "the first write is judged at once");
-    if (judged === "later") break;
+    if (judged === "later") {
+      assert(index > 0, "the first write is judged at once");
+      break;
+    }
     const refused = early ?? judged ?? meter.refuse(write);
     if (refused !== undefined) {
       outcomes.push(refused);

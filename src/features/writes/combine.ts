@@ -222,7 +222,8 @@ export function createCombiner(
     group: Group,
     direct: ReadonlySet<StreamKey> = NO_STREAMS,
   ): Promise<void> {
-    const writes = group.writes.map(({ write }) => write);
+    const writes: PreparedWrite[] = [];
+    for (const { write } of group.writes) writes.push(write);
     const directRuns: DirectRuns = { streams: direct, runs: 0 };
     try {
       let outcomes: Outcome<Written>[];

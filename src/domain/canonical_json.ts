@@ -95,7 +95,11 @@ const layouts: (Layout | undefined)[] = Array(LAYOUTS_KEPT).fill(undefined);
 function findLayout(keys: readonly string[]): Layout {
   const slot = slotOf(keys);
   const kept = layouts[slot];
-  if (kept !== undefined && isSame(kept.keys, keys)) return kept;
+  if (kept?.keys.length === keys.length) {
+    let same = 0;
+    while (same < keys.length && kept.keys[same] === keys[same]) same++;
+    if (same === keys.length) return kept;
+  }
   const sorted = sortKeys([...keys]);
   const openings = sorted.map((key, index) => (index === 0 ? "{" : ",") + quote(key) + ":");
   const layout = { keys, sorted, openings };
@@ -113,14 +117,6 @@ function slotOf(keys: readonly string[]): number {
   // An empty key has the char code NaN, and `NaN & 63` is 0.
   const codes = 3 * first.charCodeAt(0) + 5 * last.charCodeAt(0);
   return (7 * count + 11 * first.length + 13 * last.length + codes) & (LAYOUTS_KEPT - 1);
-}
-
-function isSame(keys: readonly string[], others: readonly string[]): boolean {
-  if (keys.length !== others.length) return false;
-  for (let index = 0; index < keys.length; index++) {
-    if (keys[index] !== others[index]) return false;
-  }
-  return true;
 }
 
 /** Insertion sort: most objects have few keys, where it is several times faster than `sort`. */

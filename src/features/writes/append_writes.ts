@@ -116,10 +116,7 @@ export async function appendWrites(
     const judged = early === undefined && write.conditions !== undefined
       ? await conditions!.judge(write)
       : undefined;
-    if (judged === "later") {
-      assert(index > 0, "the first write is judged at once");
-      break;
-    }
+    if (judged === "later") break;
     const refused = early ?? judged ?? meter.refuse(write);
     if (refused !== undefined) {
       outcomes.push(refused);
@@ -142,6 +139,7 @@ export async function appendWrites(
     }
     outcomes.push(settleWrite(tx, tenant, write, firsts, appended, state));
   }
+  assert(outcomes.length > 0, "the first write is judged at once");
   const spent = reactions.claims === undefined
     ? []
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);

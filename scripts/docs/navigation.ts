@@ -82,8 +82,8 @@ function folderOf({ address }: Document): string | undefined {
 
 /** Without what the name of the part says already. */
 function shortTitle(title: string): string {
-  const short = title.replace(/^(?:Tutorial|Guide|How to): */, "");
-  return `${short[0]!.toUpperCase()}${short.slice(1)}`;
+  const short = title.replace(/^(?:Tutorial: |Guide: |How to )/, "");
+  return short === title ? title : `${short[0]!.toUpperCase()}${short.slice(1)}`;
 }
 
 /** The pages of a part without its first one. */

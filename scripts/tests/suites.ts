@@ -49,6 +49,7 @@ const COMPUTED_ELSEWHERE: readonly string[] = [
   "tests/features/checks",
   "tests/features/projections/sql",
   "tests/features/states/heavy_folds_test.ts",
+  "tests/workers/projection_copies_test.ts",
 ];
 
 /**
@@ -73,6 +74,7 @@ const COMPUTING_TESTS: readonly (readonly string[])[] = [
     "tests/simulation",
     "tests/store",
     "tests/workers",
+    ...leftOut(COMPUTED_ELSEWHERE),
   ],
 ];
 

@@ -116,7 +116,7 @@ async function untilSettled(server: ServerProcess): Promise<void> {
   for (;;) {
     const { body } = await send(server, path);
     const [{ state, building, lag }] = body.data;
-    const csv = await send(server, "/_projections/orders_seen/export.csv?columns=name");
+    const csv = await send(server, "/_projections/orders_seen/export.csv?columns=customer");
     const isShown = csv.status === 200 && !csv.headers.has("x-svc-projection-lag");
     if (state === "ready" && building === undefined && lag === 0 && isShown) return;
     assert.ok(performance.now() < endMs, JSON.stringify(body));

@@ -47,7 +47,7 @@ const SEGMENTS = [
   ";x=1",
   "note%3Aglobal",
 ];
-const OTHERS = new Set(["metrics", "health", "openapi.json", "_console"]);
+const OTHERS = new Set(["metrics", "health", "openapi.json", "_console", "_docs"]);
 const NAMES = ["start", "cursor", "count", "limit", "direction", "raw", "synchronous", "resolve"];
 const MORE_NAMES = ["at", "state", "name", "anchor", "environment", "instance_id", "x", ""];
 const VALUES = [

@@ -1,7 +1,7 @@
 /**
- * `deno task test`: all tests, several processes at once. Two have tests that start servers, two
- * those that only compute and then help the first, and others the same product on FoundationDB,
- * suite by suite. Most of the time each of them waits. Messages of failures are short
+ * `deno task test`: all tests, several processes at once. Two at a time have the tests that start
+ * servers, two those that only compute, and others the same product on FoundationDB, suite by
+ * suite. Most of the time each of them waits. Messages of failures are short
  * (`tests/short_failures.ts`), and tests that draw their cases draw fewer than alone
  * (`ORDINARY_SIZES`). The last lines name what failed and count everything. `deno task ok` has
  * checked the types before. Where `fdbserver`, `fdbcli` and `libfdb_c.so` are installed, or
@@ -63,15 +63,15 @@ async function runTests(
 
 type Job = (write: Write) => Promise<Summary>;
 
-/** Does the jobs of the queues in their order, so many at a time. A queue may be shared. */
+/** Does the jobs in their order, so many at a time. */
 async function runJobs(
-  queues: readonly Job[][],
+  jobs: readonly Job[],
   { atOnce, open }: { readonly atOnce: number; readonly open: () => Shown },
 ): Promise<Summary[]> {
+  const left = [...jobs];
   const summaries: Summary[] = [];
-  const next = () => queues.find((queue) => queue.length > 0)?.shift();
   const work = async () => {
-    for (let job = next(); job !== undefined; job = next()) {
+    for (let job = left.shift(); job !== undefined; job = left.shift()) {
       const shown = open();
       summaries.push(await job(shown.write));
       await shown.end();
@@ -128,7 +128,7 @@ async function runOnCluster(open: () => Shown): Promise<Summary[]> {
   try {
     const summaries = await Promise.all(lists.map((list) => {
       const jobs = list.map((suite): Job => (write) => runSuite(suite, clusterFile, write));
-      return runJobs([jobs], { atOnce: 1, open });
+      return runJobs(jobs, { atOnce: 1, open });
     }));
     return summaries.flat();
   } finally {
@@ -184,11 +184,9 @@ async function memoryFolder(): Promise<string | undefined> {
 async function runEverything(): Promise<Summary[]> {
   const open = showInTurn(writeAll);
   const [{ serving, computing }, folder] = await Promise.all([ordinaryTests(), memoryFolder()]);
-  const servingJobs = serving.map(servingJob);
-  const computingJobs = computing.map((files) => computingJob(files, folder));
   const summaries = await Promise.all([
-    runJobs([servingJobs], { atOnce: 2, open }),
-    runJobs([computingJobs, servingJobs], { atOnce: 2, open }),
+    runJobs(serving.map(servingJob), { atOnce: 2, open }),
+    runJobs(computing.map((files) => computingJob(files, folder)), { atOnce: 2, open }),
     runOnCluster(open),
   ]);
   return summaries.flat();

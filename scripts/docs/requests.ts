@@ -3,15 +3,7 @@
  * the page. What it does not understand, it leaves out.
  */
 
-export interface ExampleRequest {
-  readonly method: string;
-  /** Path and query; may have `$NAME` where the shell has a variable. */
-  readonly path: string;
-  /** Whose credential the example sends. */
-  readonly credential: "key" | "operator" | "none";
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+import type { ExampleRequest } from "../../console/src/docs/example_request.ts";
 
 /** Options of curl that change how it prints, not what it sends. */
 const SILENT = new Set(["-s", "-i", "-S", "-f", "-sS", "-si", "-N", "-sN", "-sf", "--compressed"]);

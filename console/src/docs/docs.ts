@@ -6,7 +6,7 @@
 import { button, element } from "./element.ts";
 import { keepTheme, keptTheme, THEMES } from "./kept_theme.ts";
 import { addSearch } from "./search_box.ts";
-import type { ExampleRequest } from "./send.ts";
+import type { ExampleRequest } from "./example_request.ts";
 
 const COPIED_MS = 1_500;
 /** Where a server has the documentation. Published elsewhere, it has no server to send to. */

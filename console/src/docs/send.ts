@@ -4,15 +4,7 @@
  */
 
 import { button, element } from "./element.ts";
-
-/** As `scripts/docs/requests.ts` finds it in a block of shell. */
-export interface ExampleRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly credential: "key" | "operator" | "none";
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
-}
+import type { ExampleRequest } from "./example_request.ts";
 
 const NAMES = { key: "API key", operator: "Operator token", none: "" } as const;
 /** Variables of the shell. */

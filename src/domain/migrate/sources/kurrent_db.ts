@@ -54,7 +54,7 @@ function readEntry(record: JsonObject, parse: ParseCell): ReadOutcome {
   if (type.startsWith("$")) return skip("types of the database itself");
   const { $correlationId, $causationId, ...metadata } = objectColumn(
     event,
-    event.metaData === undefined ? "metadata" : "metaData",
+    (event.metaData ?? null) === null ? "metadata" : "metaData",
     parse,
   );
   const time = event.updated ?? event.created;

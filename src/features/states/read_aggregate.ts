@@ -290,7 +290,10 @@ export function createAggregateReader(
   }
 
   function keepState(
-    ...[tenant, stream, type, { before, after }]: Parameters<AggregateReader["keepState"]>
+    tenant: number,
+    stream: StreamKey,
+    type: CompiledAggregateType,
+    { before, after }: StateChange,
   ): void {
     if (!type.cached) return;
     const { length, bytes, generation, stateJson } = after;

@@ -92,7 +92,10 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
   }
 
   function readSmallAt(
-    ...[tx, tenant, request, at]: Parameters<SmallHeadReader>
+    tx: Parameters<SmallHeadReader>[0],
+    tenant: number,
+    request: SmallReadRequest,
+    at: SmallHead,
   ): ReturnType<SmallHeadReader> {
     const { stream, type } = request;
     const { head, known, charactersMax } = at;

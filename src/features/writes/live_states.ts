@@ -173,9 +173,8 @@ export function openLiveStates(
     type: CompiledAggregateType,
     head: StreamHead,
   ): Soon<Outcome<Live>> {
-    const start = { key, type, head };
-    if (head.length === 0) return begin(start, () => ({ state: {}, characters: 0 }));
-    const outer = outside.get(nameOf(key, type));
+    if (head.length === 0) return begin(key, type, head, foldNothing);
+    const outer = outside.size === 0 ? undefined : outside.get(nameOf(key, type));
     if (outer !== undefined && !outer.ok) return outer;
     const charactersMax = limits.guardStateCharactersMax;
     if (outer !== undefined && outer.value.stateJson.length > charactersMax) {
@@ -186,19 +185,21 @@ export function openLiveStates(
     const request = { stream: key, type, remembers };
     const state = reader.readSmallAt(tx.unguarded, tenant, request, at);
     return state instanceof Promise
-      ? state.then((read) => begin(start, read))
-      : begin(start, state);
+      ? state.then((read) => begin(key, type, head, read))
+      : begin(key, type, head, state);
   }
 
   function begin(
-    { key, type, head }: Pick<Live, "key" | "type" | "head">,
+    key: StreamKey,
+    type: CompiledAggregateType,
+    head: StreamHead,
     fold: SmallFold | undefined,
   ): Soon<Outcome<Live>> {
     // Never thrown at once: who asks for several states waits for all of them.
     if (fold === undefined) return Promise.reject(new StatesNeeded([{ key, type }]));
     const appender = opened.get(key);
-    const at = { key, type, head, appender, length: head.length };
-    const live: Live = { ...at, fold, state: {}, isLost: false };
+    const { length } = head;
+    const live: Live = { key, type, head, appender, fold, state: {}, length, isLost: false };
     known.push(live);
     return accept(live);
   }
@@ -221,6 +222,10 @@ export function openLiveStates(
   }
 
   return { at, find, findAll, lengthOf, decode, characters: () => held, keep };
+}
+
+function foldNothing() {
+  return { state: {}, characters: 0 };
 }
 
 /** False if that takes more than one time slice or the budget, or if modules have to do it. */

@@ -224,9 +224,25 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a redo log is made anew while the store names the old one",
-      "if (name.read() !== undefined && !nameLog(null)) return;\n",
+      "else if (!nameLog(null)) return;\n",
       "",
       SYNCED_FILES,
+    ],
+    [
+      "after a kill within a close a redo log is written over before SQLite's log is synced",
+      "if (name.read() === undefined) log.file.syncDataSync();\n    else if",
+      "if (name.read() !== undefined) void nameLog(null);\n    else if",
+      SYNCED_FILES,
+    ],
+    [
+      "a sync of SQLite's log counts for what came there after it had begun",
+      "const isAll = !log.isOpen;",
+      "const isAll = true;",
+    ],
+    [
+      "a redo log that begins anew does not note what the store has",
+      "    redo.restart();\n    redo.noteBase(readVersion());",
+      "    redo.restart();",
     ],
     [
       "a closed store names a redo log",
@@ -235,11 +251,25 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "the redo log keeps what was forgotten",
-      "else redo.empty();",
-      "else redo.restart();",
+      "redo.empty();",
+      "redo.restart();",
       CHECKPOINTS,
     ],
     ["a store that was given up stays locked", "tryAll(log.rollBack);", "", DURABILITY],
+  ]),
+  ...changesOf("src/kv/sqlite/left_redo_log.ts", WRITER, [
+    [
+      "a start passes over what the redo log has noted",
+      "if (gap < 0 && noted === undefined) return records;",
+      "if (gap < 0) return records;",
+    ],
+  ]),
+  ...changesOf("src/kv/sqlite/checkpoints.ts", DURABILITY, [
+    [
+      "a redo log that cannot be emptied ends the process at once",
+      "endEmptying(moved === frames && truncate());",
+      "endEmptying(moved === frames && file.truncateLog());",
+    ],
   ]),
   ...changesOf("src/kv/sqlite/wal.ts", CHECKPOINTS, [
     [

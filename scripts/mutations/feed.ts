@@ -9,6 +9,8 @@ const FOLLOW = "tests/features/feed/follow_commits_test.ts";
 const SHARED = "tests/features/feed/shared_pages_test.ts";
 const EXPORT = "tests/features/transfer/export_beside_writers_test.ts";
 const LIVE = "tests/http/feed/live_feed_test.ts";
+const STREAM = "tests/http/data/live_stream_test.ts";
+const TRANSFERRED = "tests/http/feed/transferred_feed_test.ts";
 
 export const FEED_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/writes/append_writes.ts", PAGES, [
@@ -30,6 +32,34 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "if (log.length > 0) await logEntries(tx, tenant, log, watched);",
       "",
       "tests/features/imports/import_effects_test.ts",
+    ],
+  ]),
+  ...changesOf("src/http/feed/live_answer.ts", TRANSFERRED, [
+    [
+      "who follows an empty environment does not hear of a transfer into it",
+      "if (isMoved) return close();",
+      "",
+    ],
+  ]),
+  ...changesOf("src/features/transfer/publish_transfer.ts", TRANSFERRED, [
+    [
+      "a transfer gives the environment another feed",
+      "if (id !== undefined) setFeedId(tx, to, id);",
+      "",
+    ],
+  ]),
+  ...changesOf("src/http/data/live_stream.ts", STREAM, [
+    [
+      "a tail from behind an event that is gone passes over others",
+      "if (isBeyond) return",
+      "if (isBeyond && start === undefined) return",
+    ],
+  ]),
+  ...changesOf("src/http/data/live_state.ts", "tests/http/data/live_state_test.ts", [
+    [
+      "who was away during an erasure keeps the state from before it",
+      "length === first.value.length ? NEVER_ERASED : first.value.generation",
+      "first.value.generation",
     ],
   ]),
   ...changesOf("src/store/feed/commit_log.ts", PAGES, [

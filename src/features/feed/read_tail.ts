@@ -28,6 +28,8 @@ export interface TailPage {
   readonly length: number;
   /** Whether nothing was behind the page when it was read. */
   readonly isUpToDate: boolean;
+  /** Whether the stream does not have the event that `start` names: an older store was restored. */
+  readonly isBeyond: boolean;
 }
 
 /** The key of a stream; refuses a type that the spec does not have, and what is no identifier. */
@@ -40,7 +42,6 @@ export async function locateTail(
   return located.ok ? accept(located.value.key) : located;
 }
 
-/** A `start` that is beyond the end is one to wait behind. */
 export async function readTailPage(
   { engine, specs }: { readonly engine: Engine; readonly specs: SpecCache },
   tenant: Tenant,
@@ -60,6 +61,7 @@ export async function readTailPage(
       : [];
     const events = withinBytes(read, bytesMax);
     const entries = events.map(({ index, hash, raw }) => ({ id: eventId(index), hash, raw }));
-    return accept({ key, entries, generation, length, isUpToDate: from + events.length >= length });
+    const isUpToDate = from + events.length >= length;
+    return accept({ key, entries, generation, length, isUpToDate, isBeyond: from > length });
   });
 }

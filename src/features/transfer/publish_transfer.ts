@@ -14,6 +14,7 @@ import {
   storeApiKey,
 } from "../../store/access/api_keys.ts";
 import { setEffectsSince } from "../../store/effects.ts";
+import { readFeedId, setFeedId } from "../../store/feed/commit_log.ts";
 import { clearTransferMark, type TransferPlace } from "../../store/transfers.ts";
 import { type InstanceRecord, replaceTenant, storeInstance } from "../../store/access/instances.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
@@ -84,6 +85,7 @@ export async function publishTransfer(
     const signingKeys = await placeSigningKeys(tx, instance, publication);
     await moveApiKeys(tx, instance, target, tenant);
     if (target.takesApiKeys) placeApiKeys(tx, instance, target, publication);
+    await moveFeedId(tx, instance.tenants[target.environment], tenant);
     replaceTenant(tx, instance, target.environment, tenant);
     if (currentSpec !== undefined) await showToSagas(tx, tenant, currentSpec);
     await beginActivation(tx, tenant);
@@ -142,6 +144,12 @@ async function moveApiKeys(
     removeApiKey(tx, stored);
     storeApiKey(tx, { ...stored, record: { ...stored.record, tenant } });
   }
+}
+
+/** Who has followed the empty environment goes on, from its beginning, in what replaces it. */
+async function moveFeedId(tx: Transaction, from: number, to: number): Promise<void> {
+  const id = await readFeedId(tx, from);
+  if (id !== undefined) setFeedId(tx, to, id);
 }
 
 function placeApiKeys(

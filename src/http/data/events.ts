@@ -23,7 +23,7 @@ import {
 } from "../openapi/schema.ts";
 import { badQuery, count, flag, LIVE_QUERY, oneOf, text } from "../parameter.ts";
 import { sendRefusal } from "../reply.ts";
-import { answerStreamLive } from "./live_stream.ts";
+import { answerStreamLive, BEYOND } from "./live_stream.ts";
 import { eventPageBody } from "./read_body.ts";
 
 const BACKWARDS = badQuery("direction", "must be forwards with live");
@@ -58,9 +58,10 @@ export const readEvents = read({
       const { start, direction } = page;
       if (direction === "backwards") return sendRefusal(call.requestId, BACKWARDS.refusal);
       if (live === "sse") return await answerStreamLive(edge, call, tenant, { name, start, raw });
-      const isReady = ({ isUpToDate }: TailPage) => !isUpToDate;
+      const isReady = ({ isUpToDate, isBeyond }: TailPage) => !isUpToDate || isBeyond;
       const waited = await pollStream(edge, call, tenant, { name, start, waitSeconds, isReady });
       if (!waited.ok) return answerRefused(edge, call, waited.refusal);
+      if (waited.value.isBeyond) return sendRefusal(call.requestId, BEYOND);
     }
     async function read(): Promise<Outcome<Part[]>> {
       const outcome = await edge.service.data.readEvents(tenant, { aggregateType, id, ...page });

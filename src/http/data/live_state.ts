@@ -27,6 +27,7 @@ export interface StateCall {
 }
 
 const LONG_CHARACTERS = 64 * 1024;
+const NEVER_ERASED = 0;
 const LENGTH = /^[0-9]{1,15}$/;
 
 /** Sends the state when it is longer than `afterLength`, and after each change. */
@@ -45,7 +46,9 @@ export async function answerStateLive(
   // A refusal has its own status only as long as nothing was sent.
   const first = await edge.service.feed.readTail(tenant, name);
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
-  const { key, generation } = first.value;
+  const { key } = first.value;
+  // Who is as far as the stream may have its state from before an erasure.
+  const generation = length === first.value.length ? NEVER_ERASED : first.value.generation;
   const state = { name, key, synchronous, place: { generation, length }, form: liveFormOf(call) };
   return liveAnswer(edge, call, () => liveState(edge, call, tenant, state));
 }

@@ -1,7 +1,7 @@
 /** One stream, live: its events, and word of its erasure. See docs/reference/reading.md. */
 
 import type { AggregateName } from "../../domain/reading.ts";
-import { accept } from "../../domain/refusal.ts";
+import { accept, type Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { FeedService } from "../../features/feed/feed_service.ts";
@@ -13,7 +13,22 @@ import {
   streamErasedFrame,
   streamFrames,
 } from "../feed/frames.ts";
-import { lastEventId, liveAnswer, liveFormOf, type LiveSource } from "../feed/live_answer.ts";
+import {
+  lastEventId,
+  liveAnswer,
+  liveFormOf,
+  type LiveSource,
+  refusalOfPlace,
+} from "../feed/live_answer.ts";
+
+/** What is behind an event that is not there any more would be passed over without a word. */
+export const BEYOND: Refusal = {
+  kind: "bad_request",
+  message:
+    "start must be the id of an event that the stream has; if the store was restored to an " +
+    "earlier moment, read the stream anew",
+  path: "start",
+};
 
 export interface StreamCall {
   readonly name: AggregateName;
@@ -33,8 +48,9 @@ export async function answerStreamLive(
   const start = lastEventId(call) ?? asked;
   // A refusal has its own status only as long as nothing was sent.
   const first = await feed.readTail(tenant, { ...name, start });
-  if (!first.ok) return sendRefusal(call.requestId, first.refusal);
-  const { key, generation } = first.value;
+  if (!first.ok) return sendRefusal(call.requestId, refusalOfPlace(call, first.refusal, "start"));
+  const { key, generation, isBeyond } = first.value;
+  if (isBeyond) return sendRefusal(call.requestId, refusalOfPlace(call, BEYOND, "start"));
   const tail = { name, key, place: { generation, start }, raw, form: liveFormOf(call) };
   return liveAnswer(edge, call, () => liveStream(feed, tenant, tail));
 }

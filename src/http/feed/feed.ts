@@ -22,7 +22,13 @@ import {
   pageFrames,
   type ShownEvent,
 } from "./frames.ts";
-import { lastEventId, liveAnswer, liveFormOf, type LiveSource } from "./live_answer.ts";
+import {
+  lastEventId,
+  liveAnswer,
+  liveFormOf,
+  type LiveSource,
+  refusalOfPlace,
+} from "./live_answer.ts";
 import { pollLong } from "./long_poll.ts";
 
 const encoder = new TextEncoder();
@@ -157,7 +163,7 @@ async function answerLive(
   const from = lastEventId(call) || asked;
   // A refusal has its own status only as long as nothing was sent.
   const first = await edge.service.feed.readPage(tenant, { from, types, limit: 1 });
-  if (!first.ok) return sendRefusal(call.requestId, first.refusal);
+  if (!first.ok) return sendRefusal(call.requestId, refusalOfPlace(call, first.refusal, "from"));
   const start = from === "now" ? first.value.next : from;
   const request = { from: start, types, shown, form };
   return liveAnswer(edge, call, () => liveFeed(edge.service.feed, tenant, request));

@@ -88,6 +88,14 @@ export function lastEventId({ request }: Call): string | undefined {
   return request.headers.get("last-event-id") || undefined;
 }
 
+/** The refusal of a place in the words of the header, if that named it and not `parameter`. */
+export function refusalOfPlace(call: Call, refusal: Refusal, parameter: string): Refusal {
+  const isOfPlace = refusal.kind === "bad_request" && refusal.path === parameter;
+  if (!isOfPlace || lastEventId(call) === undefined) return refusal;
+  const path = "Last-Event-ID";
+  return { ...refusal, message: refusal.message.replace(parameter, path), path };
+}
+
 /** Opens the source, whose follower it ends, or refuses if there are too many live answers. */
 export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource): Response {
   if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
@@ -111,6 +119,8 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   let charged = 0;
   /** Whose reads the entries are. Undefined before the credential was looked at again. */
   let payer: Holder | undefined;
+  /** Whether a transfer has filled the environment, whose data is elsewhere since then. */
+  let isMoved = false;
   /** What is left of the frames under way. */
   let pieces: Iterator<Uint8Array, void> | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array>;
@@ -133,6 +143,7 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
     checkMs = host.monotonicMs() + KEY_CHECK_MS;
     if (!holder.ok) return holder.refusal;
     payer = holder.value;
+    isMoved = payer.tenant.number !== call.tenant?.number;
     return undefined;
   }
 
@@ -183,6 +194,7 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
       if (nowMs >= checkMs || (isDue && payer === undefined)) {
         const refused = await checkKey();
         if (refused !== undefined) return closeWith(refused);
+        if (isMoved) return close();
       }
       if (isOver) return;
       if (turns > 0 && sendQuiet()) return;

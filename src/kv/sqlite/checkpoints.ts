@@ -186,7 +186,7 @@ export function openCheckpoints(
       home.untilFlushed().then((isSynced) => isSynced ? start() : endPass(undefined));
       return;
     }
-    if (isEmptying) endEmptying(moved === frames && file.truncateLog());
+    if (isEmptying) endEmptying(moved === frames && truncate());
     else if (moved === undefined) endEmptying(false);
     isHeld = isBusy = isEmptying = false;
     growth = growthOf(file);
@@ -197,6 +197,16 @@ export function openCheckpoints(
     home.onRelease();
     if (isClosed) onIdle?.();
     else if (emptying.length > 0 && !isPaused) start();
+  }
+
+  /** Never throws: if the disk does not confirm that the logs are empty, the store is broken. */
+  function truncate(): boolean {
+    try {
+      return file.truncateLog();
+    } catch (cause) {
+      home.onBroken(cause);
+      return false;
+    }
   }
 
   function endEmptying(isEmpty: boolean): void {

@@ -23,16 +23,27 @@ export function readRedoLog(storePath: string, id: Bytes, version: number): Redo
   const paths = redoPathsOf(storePath);
   const files = paths.map((path) => readLogFile(storePath, path, id));
   const seed = seedOf(id);
-  const records = files.flatMap((file) => [...findRecords(file, seed)])
+  const found = files.flatMap((file) => [...findRecords(file, seed)])
     .filter((record) => record.version > version)
     .sort((a, b) => a.version - b.version);
+  const records = found.filter((record) => !isNote(record));
+  const last = version + records.length;
   const gap = records.findIndex((record, index) => record.version !== version + 1 + index);
-  if (gap < 0) return records;
+  const noted = found.findLast((record) => isNote(record) && record.version > last);
+  if (gap < 0 && noted === undefined) return records;
+  const [lacking, next] = gap < 0
+    ? [last + 1, noted!.version]
+    : [version + 1 + gap, records[gap]!.version];
   throw new Error(
     `The store ${storePath} has commits up to ${version}. Its redo log, ${paths.join(" and ")}, ` +
-      `lacks commit ${version + 1 + gap} and goes on with ${records[gap]!.version}: the log is ` +
-      `damaged, or the files are not of one moment. ${WHAT_TO_DO}`,
+      `lacks commit ${lacking} and goes on with ${next}: a log is damaged, or the files are not ` +
+      `of one moment. ${WHAT_TO_DO}`,
   );
+}
+
+/** Whether it only says that the store had this version; see `noteBase`. */
+function isNote({ cleared, pairs }: RedoRecord): boolean {
+  return cleared.length + pairs.length === 0;
 }
 
 const WHAT_TO_DO =

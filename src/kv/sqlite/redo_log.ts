@@ -9,7 +9,8 @@
  * to the other file, from its beginning, while the WAL is synced; then the first file is free.
  * Behind the newest records of a file there may be older ones, of versions that the store has. No
  * record is written before the one before it is on disk, so only the newest may be torn, and that
- * one was never acknowledged.
+ * one was never acknowledged. A record without content is none: it notes a version that the store
+ * had on disk, because an emptied log has nothing else that shows a damaged WAL.
  *
  * Every checksum begins with the log's id, which is random and new each time a store is opened.
  * So no bytes that a client has stored, and none of another log, can be taken for a record.
@@ -75,6 +76,12 @@ export interface RedoLog {
   restart(): void;
   /** Like `restart`, but nothing of the records is left in the files. */
   empty(): void;
+  /**
+   * Notes that the store had commits up to this version on disk when the log was empty, so that a
+   * start on fewer is refused. The note has no sync of its own, and the next record overwrites it.
+   * Never throws.
+   */
+  noteBase(version: number): void;
   /** Leaves the files in place. */
   close(): void;
 }
@@ -166,6 +173,16 @@ function openFiles(files: readonly Deno.FsFile[], id: Bytes): RedoLog {
       }
       released = log.turns;
       moveTo(0);
+    },
+    noteBase(version) {
+      const note = new Uint8Array(RECORD_BYTES_MIN);
+      encodeRedoRecord({ version, cleared: [], pairs: [] }, seed, note, note.length);
+      try {
+        writeAll(log.file, note);
+      } catch {
+        // Damage that only the note would show is not found then.
+      }
+      moveTo(log.bytes);
     },
     close() {
       for (const file of files) file.close();

@@ -153,8 +153,10 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
    * @throws {Error} when the disk does not confirm the WAL.
    */
   function beginLog(): void {
-    // What an older redo log had must be on disk in the WAL before that log is overwritten.
-    if (name.read() !== undefined && !nameLog(null)) return;
+    // What an older redo log had must be on disk in the WAL before that log is overwritten. If
+    // none is named, a process that was killed while it closed may have taken the name back there.
+    if (name.read() === undefined) log.file.syncDataSync();
+    else if (!nameLog(null)) return;
     const id = name.draw();
     let begun: RedoLog;
     try {
@@ -162,6 +164,7 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     } catch {
       return;
     }
+    begun.noteBase(readVersion());
     if (nameLog(id)) redo = begun;
     else begun.close();
   }
@@ -208,10 +211,13 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
     isLogNext = false;
     await redoing;
     if (!isOfLog) return;
+    // What a flush puts into the WAL meanwhile is not confirmed, and only the redo log has it.
+    const isAll = !log.isOpen;
     await syncLog(log.file);
-    if (log.isOpen) return;
-    if (redo === undefined) beginLog();
-    else redo.restart();
+    if (!isAll || log.isOpen) return;
+    if (redo === undefined) return beginLog();
+    redo.restart();
+    redo.noteBase(readVersion());
   }
 
   /** The change of a commit, which has its record synced while its rows are set. */
@@ -278,7 +284,10 @@ export function openSqliteWriter(db: DatabaseSync, options: SqliteWriterOptions)
       if (!isEmpty) return false;
       // A redo log left over from a full disk still has what was cleared since; begin a new one.
       if (redo === undefined) beginLog();
-      else redo.empty();
+      else {
+        redo.empty();
+        redo.noteBase(readVersion());
+      }
       return redo !== undefined;
     },
     async close() {

@@ -95,6 +95,22 @@ Deno.test("an erasure is a change of the state, though the stream is no longer t
     await frames.cancel();
   }));
 
+Deno.test("who was away while a stream was erased gets its state anew", () =>
+  withFeedServer(async (world) => {
+    await world.note("a");
+    await erase(world, `order:${uuid(1)}`);
+    for (const last of [{ query: "&after_length=1" }, { headers: { "last-event-id": "1" } }]) {
+      const frames = await live(world, last.query, last.headers);
+      const [state] = await frames.take(1);
+      assert.deepEqual([state!.id, state!.data], ["1", await stateOf(world)]);
+      await frames.cancel();
+    }
+    const frames = await live(world, "&after_length=2");
+    await world.note("b", "c");
+    assert.equal((await frames.take(1))[0]!.id, "3", "who waits for more events gets no other");
+    await frames.cancel();
+  }));
+
 Deno.test("a state of megabytes comes whole, in a frame of its own", () =>
   withFeedServer(async (world) => {
     const sku = "TEA-1";

@@ -130,6 +130,26 @@ Deno.test("a long poll answers at once, when an event comes, or with nothing aft
     assert.ok(performance.now() - beganAt > 900);
   }));
 
+Deno.test("a tail from behind an event that a restore has taken away is refused, and waits for none", () =>
+  withFeedServer(async (world) => {
+    await world.note("a", "b");
+    const beyond = "000000000002";
+    const cases = [
+      [`${ORDER}?live=sse&start=${beyond}`, {}, "start"],
+      [`${ORDER}?live=long-poll&start=${beyond}`, {}, "start"],
+      [`${ORDER}?live=sse`, { "last-event-id": beyond }, "Last-Event-ID"],
+      [`/order/${uuid(9)}/events?live=sse&start=000000000000`, {}, "start"],
+    ] as const;
+    for (const [path, headers, place] of cases) {
+      const refused = await world.read(path, { headers });
+      const { error, path: named } = await refused.json();
+      assert.deepEqual([refused.status, named], [400, place], path);
+      assert.match(error, /restored to an earlier moment/, path);
+    }
+    const listed = await (await world.read(`${ORDER}?start=${beyond}`)).json();
+    assert.deepEqual(listed.data, [], "a listing has nothing there");
+  }));
+
 Deno.test("what cannot be followed is refused with its own status", () =>
   withFeedServer(async (world) => {
     for (const live of ["sse", "long-poll"]) {

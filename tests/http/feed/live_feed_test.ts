@@ -97,6 +97,21 @@ Deno.test("Last-Event-ID wins over from, and each cursor of a frame is one to go
     await untilNobody(world);
   }));
 
+Deno.test("a bad Last-Event-ID is refused under its own name, of the feed, of a tail and of a state", () =>
+  withFeedServer(async (world) => {
+    await world.note("a");
+    const order = `/order/${uuid(1)}`;
+    const headers = { "last-event-id": "nowhere" };
+    for (const path of ["/_feed?live=sse", `${order}/events?live=sse`, `${order}?live=sse`]) {
+      const refused = await world.read(path, { headers });
+      const { error, path: place } = await refused.json();
+      assert.deepEqual([refused.status, place], [400, "Last-Event-ID"], path);
+      assert.match(error, /^Last-Event-ID must be /, path);
+    }
+    const misspelt = await world.read("/_feed?live=sse&types=nothing", { headers });
+    assert.equal((await misspelt.json()).path, "types", "what is wrong beside it keeps its name");
+  }));
+
 Deno.test("types choose what a live answer sends", () =>
   withFeedServer(async (world) => {
     const frames = await live(world, "&types=order.was_placed");

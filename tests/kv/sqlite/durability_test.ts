@@ -374,6 +374,24 @@ Deno.test("forget() ends with a refusal where the disk does not confirm the log 
   });
 });
 
+Deno.test("forget() breaks the store where the disk does not confirm that the redo log is empty", async () => {
+  const file = Deno.FsFile.prototype;
+  const { truncateSync } = file;
+  await withHeldDisk(async ({ engine, release }) => {
+    release();
+    await write(engine, "a");
+    file.truncateSync = () => {
+      throw new Error("I/O error");
+    };
+    try {
+      await assert.rejects(engine.forget(), { name: "EngineUnavailable" });
+    } finally {
+      file.truncateSync = truncateSync;
+    }
+    await assert.rejects(read(engine), { name: "EngineUnavailable", message: /restart/ });
+  });
+});
+
 function clearAll(engine: Engine): Promise<void> {
   const everything = { begin: bytes("a"), end: bytes("z") };
   return engine.transact((tx) => Promise.resolve(tx.clearRange(everything)));

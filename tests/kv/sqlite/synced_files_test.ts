@@ -141,6 +141,34 @@ Deno.test("after a kill SQLite's log is synced, and names no redo log, before th
   });
 });
 
+Deno.test("after a kill within a close SQLite's log is synced before the redo log, which it no longer names, is written over", async () => {
+  await withFolder(async (killed) => {
+    let isHeld = false;
+    const syncLog = (log: Deno.FsFile) => isHeld ? new Promise<void>(() => {}) : log.syncData();
+    const engine = openSqliteEngine({ path: join(killed, STORE), syncLog });
+    await write(engine, "a");
+    isHeld = true;
+    const before = Deno.statSync(join(killed, `${STORE}-wal`)).size;
+    engine.close();
+    while (Deno.statSync(join(killed, `${STORE}-wal`)).size === before) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await withFolder(async (folder) => {
+      for (const { name } of Deno.readDirSync(killed)) {
+        if (!name.endsWith("-shm")) Deno.copyFileSync(join(killed, name), join(folder, name));
+      }
+      let again: Engine | undefined;
+      const calls = await callsOf(folder, () => {
+        again = openSqliteEngine({ path: join(folder, STORE) });
+      });
+      const first = calls.indexOf(`truncate ${STORE}-redo1`);
+      assert.ok(first >= 0, `a new log was made: ${calls}`);
+      assert.ok(calls.slice(0, first).includes(`sync ${STORE}-wal`), `${calls}`);
+      await again!.close();
+    });
+  });
+});
+
 Deno.test("the name of a new store is synced, also where there is no room for a redo log", async () => {
   await withFolder(async (folder) => {
     let engine: Engine | undefined;

@@ -10,6 +10,7 @@ import fc from "fast-check";
 import { type Bytes, type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import { redoPathsOf } from "../../../src/kv/sqlite/redo_log.ts";
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
+import { openSqliteFile } from "../../../src/kv/sqlite/file.ts";
 
 const STORE = "store.sqlite";
 const EVERYTHING = { begin: new Uint8Array(), end: Uint8Array.of(0xfe) };
@@ -257,6 +258,83 @@ Deno.test("while SQLite's own log is not confirmed, no file of the redo log that
       },
       (copy) => Deno.writeFileSync(join(copy, `${STORE}-wal`), synced),
     );
+  });
+});
+
+Deno.test("a sync of SQLite's own log confirms nothing that was put there after it began", async () => {
+  await withFolder(async (folder) => {
+    const path = join(folder, STORE);
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let isHeld = false;
+    const syncLog = (log: Deno.FsFile) => {
+      if (!isHeld) return log.syncData();
+      begun.resolve();
+      return held.promise;
+    };
+    const file = openSqliteFile({ path, syncLog });
+    const commit = (version: number) => {
+      const text = bytes(`${version}`);
+      file.commit(version, (change) => change.setAll([text, text]), true);
+    };
+    commit(1);
+    await file.sync();
+    const fail = () => {
+      throw new Error("no room");
+    };
+    assert.throws(() => file.commit(2, fail, true), /no room/);
+    commit(2);
+    isHeld = true;
+    const synced = file.sync();
+    const confirmed = Deno.readFileSync(`${path}-wal`);
+    await begun.promise;
+    // A pass of the checkpoints ends.
+    file.flush();
+    isHeld = false;
+    held.resolve();
+    await synced;
+    commit(3);
+    await file.sync();
+    await withCopy(
+      folder,
+      async (killed) => assert.deepEqual([...(await contentOf(killed)).keys()], ["1", "2", "3"]),
+      (copy) => Deno.writeFileSync(join(copy, `${STORE}-wal`), confirmed),
+    );
+    file.abandon();
+  });
+});
+
+const FRAME_BYTES = 24 + 4096;
+
+/** Opens the files of a kill with each frame of SQLite's log damaged in turn. */
+async function damageEachFrame(folder: string, expected: Content): Promise<void> {
+  const name = `${STORE}-wal`;
+  const log = Deno.readFileSync(join(folder, name));
+  for (let at = 32 + 100; at < log.length; at += FRAME_BYTES) {
+    const damaged = log.with(at, log[at]! ^ 1);
+    const opening = withCopy(
+      folder,
+      async (killed) => assert.deepEqual(await contentOf(killed), expected, `byte ${at}`),
+      (copy) => Deno.writeFileSync(join(copy, name), damaged),
+    );
+    await opening.catch((error: Error) => assert.match(error.message, /Nothing was changed/));
+  }
+}
+
+Deno.test("where SQLite's own log is damaged, a store that lacks a commit is refused", async () => {
+  await withFolder(async (folder) => {
+    const engine = openSqliteEngine({ path: join(folder, STORE) });
+    for (let number = 0; number < 3; number++) await write(engine, number);
+    await damageEachFrame(folder, await contentOf(engine));
+    // The next start has all of it in SQLite's log alone, and a redo log without a record.
+    await withCopy(folder, async (again, copy) => {
+      await damageEachFrame(copy, await contentOf(again));
+    });
+    // A cleared range is in SQLite's log alone as well.
+    await engine.transact((tx) =>
+      Promise.resolve(tx.clearRange({ begin: bytes(key(0)), end: bytes(key(2)) }))
+    );
+    await damageEachFrame(folder, await contentOf(engine));
+    await engine.close();
   });
 });
 

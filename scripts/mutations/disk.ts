@@ -231,7 +231,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     [
       "after a kill within a close a redo log is written over before SQLite's log is synced",
       "if (name.read() === undefined) log.file.syncDataSync();\n    else if",
-      "if (name.read() !== undefined) void nameLog(null);\n    else if",
+      "if (name.read() === undefined) void log;\n    else if",
       SYNCED_FILES,
     ],
     [

@@ -75,17 +75,23 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/sqlite/left_redo_log.ts", REDO_LOG, [
     [
       "the first commit that only the log has is left out",
-      "record.version > version)\n    .sort((a, b) => a.version - b.version);\n  const gap",
-      "record.version > version + 1)\n    .sort((a, b) => a.version - b.version);\n  const gap",
+      ".filter((record) => record.version > version)",
+      ".filter((record) => record.version > version + 1)",
+    ],
+    [
+      "a start passes over what the redo log has noted",
+      "if (gap < 0 && noted === undefined) return records;",
+      "if (gap < 0) return records;",
+      WRITER,
     ],
     [
       "commits of both files come back out of order",
-      "    .sort((a, b) => a.version - b.version);\n  const gap",
-      "    .sort((a, b) => b.version - a.version);\n  const gap",
+      "    .sort((a, b) => a.version - b.version);\n  const records",
+      "    .sort((a, b) => b.version - a.version);\n  const records",
     ],
     [
       "a gap between commits is no damage",
-      "if (gap < 0) return records;",
+      "if (gap < 0 && noted === undefined) return records;",
       "if (gap < 1e9) return records;",
     ],
     [
@@ -256,13 +262,6 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       CHECKPOINTS,
     ],
     ["a store that was given up stays locked", "tryAll(log.rollBack);", "", DURABILITY],
-  ]),
-  ...changesOf("src/kv/sqlite/left_redo_log.ts", WRITER, [
-    [
-      "a start passes over what the redo log has noted",
-      "if (gap < 0 && noted === undefined) return records;",
-      "if (gap < 0) return records;",
-    ],
   ]),
   ...changesOf("src/kv/sqlite/checkpoints.ts", DURABILITY, [
     [

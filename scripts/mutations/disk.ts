@@ -418,7 +418,7 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ["a close takes the pass that runs for ended", "if (isBusy) return false;", ""],
     [
       "a log counts as emptied that was not",
-      "endEmptying(moved === frames && file.truncateLog())",
+      "endEmptying(moved === frames && truncate())",
       "endEmptying(moved === frames)",
     ],
     [

@@ -216,8 +216,8 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/http/data/events.ts", "tests/http/data/live_stream_test.ts", [
     [
       "a long poll of a stream does not wait",
-      "const isReady = ({ isUpToDate }: TailPage) => !isUpToDate;",
-      "const isReady = (_: TailPage) => true;",
+      "=> !isUpToDate || isBeyond;",
+      "=> isUpToDate || !isBeyond;",
     ],
   ]),
   ...changesOf("src/http/data/aggregate.ts", "tests/http/data/live_state_test.ts", [

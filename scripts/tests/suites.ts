@@ -110,7 +110,7 @@ function leftOut(paths: readonly string[]): string[] {
 export const ORDINARY_SIZES: Readonly<Record<string, string>> = {
   AUDIT_MUTATIONS: "10000",
   CRASH_ROUNDS: "10",
-  DIFFERENTIAL_OPERATIONS: "2000",
+  DIFFERENTIAL_OPERATIONS: "5000",
   FEED_SEEDS: "10",
   FILE_BIT_STRIDE: "5",
   MIGRATE_KILLS: "6",

@@ -118,25 +118,32 @@ function write(engine: Engine, text: string): Promise<void> {
   return engine.transact((tx) => Promise.resolve(tx.set(bytes(text), bytes(text))));
 }
 
+/** The calls of a start on these files, which syncs SQLite's log before it makes a redo log. */
+async function callsOfNextStart(killed: string): Promise<readonly string[]> {
+  let calls: readonly string[] = [];
+  await withFolder(async (folder) => {
+    for (const { name } of Deno.readDirSync(killed)) {
+      if (!name.endsWith("-shm")) Deno.copyFileSync(join(killed, name), join(folder, name));
+    }
+    let again: Engine | undefined;
+    calls = await callsOf(folder, () => {
+      again = openSqliteEngine({ path: join(folder, STORE) });
+    });
+    const first = calls.indexOf(`truncate ${STORE}-redo1`);
+    assert.ok(first >= 0, `a new log was made: ${calls}`);
+    assert.ok(calls.slice(0, first).includes(`sync ${STORE}-wal`), `${calls}`);
+    await again!.close();
+  });
+  return calls;
+}
+
 Deno.test("after a kill SQLite's log is synced, and names no redo log, before that is written over", async () => {
   await withFolder(async (killed) => {
     const engine = openSqliteEngine({ path: join(killed, STORE) });
     await write(engine, "a");
-    await withFolder(async (folder) => {
-      for (const { name } of Deno.readDirSync(killed)) {
-        if (!name.endsWith("-shm")) Deno.copyFileSync(join(killed, name), join(folder, name));
-      }
-      let again: Engine | undefined;
-      const calls = await callsOf(folder, () => {
-        again = openSqliteEngine({ path: join(folder, STORE) });
-      });
-      const first = calls.indexOf(`truncate ${STORE}-redo1`);
-      assert.ok(first >= 0, `a new log was made: ${calls}`);
-      assert.ok(calls.slice(0, first).includes(`sync ${STORE}-wal`), `${calls}`);
-      // The name of the new redo log follows it to the disk.
-      assert.equal(calls.at(-1), `sync ${STORE}-wal`);
-      await again!.close();
-    });
+    const calls = await callsOfNextStart(killed);
+    // The name of the new redo log follows it to the disk.
+    assert.equal(calls.at(-1), `sync ${STORE}-wal`);
     await engine.close();
   });
 });
@@ -153,19 +160,7 @@ Deno.test("after a kill within a close SQLite's log is synced before the redo lo
     while (Deno.statSync(join(killed, `${STORE}-wal`)).size === before) {
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    await withFolder(async (folder) => {
-      for (const { name } of Deno.readDirSync(killed)) {
-        if (!name.endsWith("-shm")) Deno.copyFileSync(join(killed, name), join(folder, name));
-      }
-      let again: Engine | undefined;
-      const calls = await callsOf(folder, () => {
-        again = openSqliteEngine({ path: join(folder, STORE) });
-      });
-      const first = calls.indexOf(`truncate ${STORE}-redo1`);
-      assert.ok(first >= 0, `a new log was made: ${calls}`);
-      assert.ok(calls.slice(0, first).includes(`sync ${STORE}-wal`), `${calls}`);
-      await again!.close();
-    });
+    await callsOfNextStart(killed);
   });
 });
 

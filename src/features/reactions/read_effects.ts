@@ -8,8 +8,9 @@ import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
 import { ERASED_TYPE } from "../../domain/erasure/marker.ts";
 import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
 import { limits } from "../../domain/limits.ts";
-import type { DeliveryState } from "../../domain/listener/delivery.ts";
+import type { Delivery, DeliveryState } from "../../domain/listener/delivery.ts";
 import type { AggregateName } from "../../domain/reading.ts";
+import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { SagaHistoryEntry, SagaState } from "../../domain/saga/instance.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
@@ -21,6 +22,7 @@ import { readTenantCount } from "../../store/access/instances.ts";
 import {
   beginEffects,
   type CancelledBy,
+  type EffectReferences,
   type EventPlace,
   readEffects,
   readEffectsSince,
@@ -112,6 +114,10 @@ const MS_PER_SECOND = 1000;
 const ROWS_MAX = 500;
 /** Stored bytes of events and records that one answer reads. */
 const READ_BYTES_MAX = 8 * 1024 * 1024;
+/** Implied events that are read at once, of at most `limits.eventDataBytesMax` each. */
+const EVENTS_AT_ONCE = 32;
+/** Events whose rows are read at once. */
+const FOLLOWED_AT_ONCE = 8;
 
 /** What is being put together. */
 interface Draft {
@@ -167,6 +173,12 @@ export async function prepareEffects(engine: Engine, nowMs: number): Promise<voi
   await engine.transact(async (tx) => beginEffects(tx, await readTenantCount(tx) > 0 ? nowMs : 0));
 }
 
+/** An event that was found, with its place. */
+interface FoundEvent {
+  readonly place: EventPlace;
+  readonly event: StoredEvent;
+}
+
 /** Empty if there is no such event. */
 async function followEvents(
   draft: Draft,
@@ -174,16 +186,19 @@ async function followEvents(
   depthMax: number,
 ): Promise<EventEffects[]> {
   const found: EventEffects[] = [];
-  let places: readonly EventPlace[] = [first];
-  for (let depth = 0; depth < depthMax && places.length > 0; depth++) {
-    const next: EventPlace[] = [];
-    for (const place of places) {
-      if (isSpent(draft)) return found;
-      const effects = await readEventEffects(draft, place, depth, next);
-      if (effects !== undefined) found.push(effects);
-      await draft.pieces.rest();
+  let layer = await readSome(draft, [first]);
+  for (let depth = 0; depth < depthMax && layer.length > 0; depth++) {
+    const next: FoundEvent[] = [];
+    for (let at = 0; at < layer.length; at += FOLLOWED_AT_ONCE) {
+      const some = layer.slice(at, at + FOLLOWED_AT_ONCE);
+      const rows = await Promise.all(some.map((each) => readRows(draft, each)));
+      for (const [index, each] of some.entries()) {
+        if (isSpent(draft)) return found;
+        found.push(await viewEffects(draft, { ...each, depth, rows: rows[index]! }, next));
+        await draft.pieces.rest();
+      }
     }
-    places = next;
+    layer = next;
   }
   return found;
 }
@@ -202,41 +217,71 @@ function add<T>(draft: Draft, list: T[], entry: T): void {
   list.push(entry);
 }
 
+/** What is stored under an event, read at once: each read is a round trip on a cluster. */
+interface EventRows {
+  readonly effects: EffectReferences;
+  readonly outbox: readonly OutboxWork[];
+  readonly scheduled: readonly ScheduleReference[];
+  /** By listener of the current spec. */
+  readonly deliveries: ReadonlyMap<string, Delivery | undefined>;
+}
+
+async function readRows(
+  { tx, tenant, spec }: Draft,
+  { place }: FoundEvent,
+): Promise<EventRows> {
+  const listeners = [...spec.listeners.keys()];
+  const [effects, outbox, scheduled, pending] = await Promise.all([
+    readEffects(tx, tenant, place, ROWS_MAX),
+    listStreamEntries(tx, tenant, place, ROWS_MAX),
+    readScheduleEffects(tx, tenant, place, ROWS_MAX + 1),
+    Promise.all(listeners.map((listener) => {
+      return readDelivery(tx, { tenant, listener, stream: place.stream }, place.index);
+    })),
+  ]);
+  const deliveries = new Map(listeners.map((listener, index) => [listener, pending[index]]));
+  return { effects, outbox, scheduled, deliveries };
+}
+
 /** One event with its effects; `next` gets the events that it has implied. */
-async function readEventEffects(
+async function viewEffects(
   draft: Draft,
-  place: EventPlace,
-  depth: number,
-  next: EventPlace[],
-): Promise<EventEffects | undefined> {
-  const { tx, tenant, sinceMs } = draft;
-  const event = await readOne(draft, place);
-  if (event === undefined) return undefined;
-  if (event.metadata.timestamp * MS_PER_SECOND < sinceMs) draft.isComplete = false;
-  const rows = await readEffects(tx, tenant, place, ROWS_MAX);
-  if (rows.isCut) draft.isTruncated = true;
+  { place, event, depth, rows }: FoundEvent & { readonly depth: number; readonly rows: EventRows },
+  next: FoundEvent[],
+): Promise<EventEffects> {
+  if (event.metadata.timestamp * MS_PER_SECOND < draft.sinceMs) draft.isComplete = false;
+  if (rows.effects.isCut) draft.isTruncated = true;
   const effects: EventEffects = { depth, ...viewEvent(place, event), implied: [] };
   draft.charactersLeft -= JSON.stringify(effects).length;
-  for (const implied of rows.implied) {
+  const { implied } = rows.effects;
+  for (let at = 0; at < implied.length; at += EVENTS_AT_ONCE) {
     if (isSpent(draft)) return effects;
-    const written = await readOne(draft, implied);
-    if (written === undefined) continue;
-    add(draft, effects.implied, viewEvent(implied, written));
-    next.push(implied);
+    for (const written of await readSome(draft, implied.slice(at, at + EVENTS_AT_ONCE))) {
+      add(draft, effects.implied, viewEvent(written.place, written.event));
+      next.push(written);
+    }
+    await draft.pieces.rest();
   }
   if (effects.erased) return effects;
-  await addPending(draft, place, effects.implied);
-  effects.scheduled = await readScheduled(draft, place);
-  effects.sagas = await readSagas(draft, place, rows.sagas);
-  effects.deliveries = await readDeliveries(draft, place, rows.deliveries);
+  addPending(draft, rows.outbox, effects.implied);
+  effects.scheduled = await viewScheduled(draft, rows.scheduled);
+  effects.sagas = await readSagas(draft, place, rows.effects.sagas);
+  effects.deliveries = viewDeliveries(draft, rows);
   return effects;
 }
 
-async function readOne(draft: Draft, place: EventPlace): Promise<StoredEvent | undefined> {
-  const found = await readEvent(draft.tx, draft.tenant, place.stream, place);
-  draft.eventsLeft--;
-  draft.bytesLeft -= found?.bytes ?? 0;
-  return found && decodeEvent(found.raw);
+/** Those of these events that exist, at most as many as the answer may still read. */
+async function readSome(draft: Draft, places: readonly EventPlace[]): Promise<FoundEvent[]> {
+  const wanted = places.slice(0, draft.eventsLeft);
+  if (wanted.length < places.length) draft.isTruncated = true;
+  draft.eventsLeft -= wanted.length;
+  const { tx, tenant } = draft;
+  const read = await Promise.all(wanted.map((place) => readEvent(tx, tenant, place.stream, place)));
+  return wanted.flatMap((place, index) => {
+    const found = read[index];
+    draft.bytesLeft -= found?.bytes ?? 0;
+    return found === undefined ? [] : [{ place, event: decodeEvent(found.raw) }];
+  });
 }
 
 function viewEvent({ stream: key, index }: EventPlace, { type }: StoredEvent): ImpliedView {
@@ -247,17 +292,18 @@ function viewEvent({ stream: key, index }: EventPlace, { type }: StoredEvent): I
 }
 
 /** Implied events that are not written yet. */
-async function addPending(draft: Draft, place: EventPlace, implied: ImpliedView[]): Promise<void> {
-  for (const { entry } of await listStreamEntries(draft.tx, draft.tenant, place, ROWS_MAX)) {
+function addPending(draft: Draft, outbox: readonly OutboxWork[], implied: ImpliedView[]): void {
+  for (const { entry } of outbox) {
     if (entry.kind !== "emit") continue;
     const { key, eventType: event_type } = entry.emission;
     add(draft, implied, { key, event_type, pending: true });
   }
 }
 
-async function readScheduled(draft: Draft, place: EventPlace): Promise<ScheduledEffect[]> {
-  const { tx, tenant } = draft;
-  const found = await readScheduleEffects(tx, tenant, place, ROWS_MAX + 1);
+async function viewScheduled(
+  draft: Draft,
+  found: readonly ScheduleReference[],
+): Promise<ScheduledEffect[]> {
   if (found.length > ROWS_MAX) draft.isTruncated = true;
   const scheduled: ScheduledEffect[] = [];
   for (const reference of found.slice(0, ROWS_MAX)) {
@@ -327,16 +373,12 @@ async function readSagas(
 }
 
 /** Pending ones are found by the listeners of the current spec, others by their rows. */
-async function readDeliveries(
-  draft: Draft,
-  { stream, index }: EventPlace,
-  ended: Awaited<ReturnType<typeof readEffects>>["deliveries"],
-): Promise<DeliveryEffect[]> {
-  const { tx, tenant, spec } = draft;
+function viewDeliveries(draft: Draft, rows: EventRows): DeliveryEffect[] {
+  const ended = rows.effects.deliveries;
   const deliveries: DeliveryEffect[] = [];
-  for (const listener of new Set([...spec.listeners.keys(), ...ended.keys()])) {
+  for (const listener of new Set([...rows.deliveries.keys(), ...ended.keys()])) {
     if (isSpent(draft)) break;
-    const pending = await readDelivery(tx, { tenant, listener, stream }, index);
+    const pending = rows.deliveries.get(listener);
     const known = ended.get(listener);
     if (pending !== undefined) {
       add(draft, deliveries, { listener, delivery_id: pending.id, state: "pending" });

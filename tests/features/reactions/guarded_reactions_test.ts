@@ -121,9 +121,12 @@ Deno.test("for a saga a failed guard is a failed step: what was done before is c
   }, { spec: shopSpec({}, { sagas: { selling: SAGA } }) });
 });
 
+/** These tests are about what guards see, not about how fast a busy machine calls a module. */
+const SEATS = { wasm: { blob_name: "seats", timeout_ms: 5_000 } };
+
 const BOOKED = {
   was_booked: {
-    handler: { wasm: "seats" },
+    handler: SEATS,
     guards: [{ require: { not: { eq: ["@.n", "aa"] } }, message: "Two are enough" }],
   },
   was_named: {
@@ -154,7 +157,7 @@ Deno.test("guards see the states that modules have computed, in batches and besi
 });
 
 Deno.test("a precondition beside a write that a module judges sees what that has computed", async () => {
-  await withModules({ seats: await seats() }, { was_booked: { wasm: "seats" } }, async (world) => {
+  await withModules({ seats: await seats() }, { was_booked: SEATS }, async (world) => {
     const { service: { data }, tenant } = world;
     const targets = [{
       aggregateType: "audit",

@@ -18,6 +18,7 @@ import {
 } from "../../support/saga_fixtures.ts";
 import { type Fault, faultyEngine } from "../../support/faulty_engine.ts";
 import { fakeHost } from "../../support/fake_host.ts";
+import { heldEngine } from "../../support/held_engine.ts";
 import { memoryDatabase } from "../../support/memory_foundationdb.ts";
 import { uuid } from "../../support/service_fixture.ts";
 import { temporaryEngine } from "../../support/temporary_engine.ts";
@@ -507,13 +508,15 @@ Deno.test("an event that commits while a saga begins to wait came before it", as
   const { engine, dispose } = await temporaryEngine();
   const spec = { ...SHOP, modules: { sagas: { asking: ASKING } } };
   const shop = await openShop(engine, spec);
-  const late = () => ({ kind: "delay", milliseconds: 100 }) as const;
-  const slow = await openShop(faultyEngine(engine, late), spec, shop.host);
+  const held = heldEngine(engine);
+  const slow = await openShop(held, spec, shop.host);
   try {
     await shop.write("order", "o1", "was_placed");
+    const beginning = held.hold();
     const showing = slow.showAll();
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await beginning.reached;
     await shop.write("inventory", "stock", "was_released");
+    beginning.release();
     await showing;
     await shop.showAll();
     assert.deepEqual((await shop.sagas()).map(({ state }) => state), ["running"]);

@@ -35,7 +35,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:worker_threads": ["src/kv"],
       "node:crypto": ["src/kv/sqlite/backup/copy_worker.ts"],
       "node:fs": ["src/kv/sqlite/upgrade_store.ts"],
-      "node:url": ["src/kv/sqlite/upgrade_store.ts"],
+      "node:url": ["src/kv/sqlite/moved_row.ts"],
       "node:path": ["src/kv"],
       "node:buffer": ["src/kv"],
       "foundationdb": ["src/kv/foundationdb/binding.ts"],

@@ -11,6 +11,7 @@ const READ_ARCHIVE = "tests/archive/read_archive_test.ts";
 const KEEP_ARCHIVE = "tests/archive/keep_archive_test.ts";
 const BACKUP = "tests/kv/sqlite/backup/backup_test.ts";
 const SYNCED_FILES = "tests/kv/sqlite/synced_files_test.ts";
+const MOVED_ROW = "tests/kv/sqlite/moved_row_test.ts";
 const SYNCED_FOLDER = "tests/kv/sqlite/synced_folder_test.ts";
 
 export const DISK_MUTATIONS: readonly Mutation[] = [
@@ -443,6 +444,18 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "syncFolder(dirname(path));\n      if (pagesMax",
       "if (pagesMax",
       SYNCED_FILES,
+    ],
+    [
+      "after a kill nobody syncs the pages that were moved",
+      "if (hasLeftLog) file.syncDataSync();",
+      "",
+      SYNCED_FILES,
+    ],
+    [
+      "logs of an earlier moment take the database back",
+      "else refuseEarlierLog(db, path, moved);",
+      "",
+      MOVED_ROW,
     ],
     [
       "what a commit that failed has set is read",

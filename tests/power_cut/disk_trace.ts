@@ -127,7 +127,8 @@ function parseCalls(trace: string): Call[] {
     }
     open.delete(thread);
     call.end = line;
-    calls.push(call);
+    // A call at whose begin the program was killed has done nothing.
+    if (!call.text.endsWith(" = ?")) calls.push(call);
   }
   // A call that never ended may have had its effect.
   return [...calls, ...open.values()];

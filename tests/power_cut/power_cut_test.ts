@@ -9,7 +9,14 @@ import assert from "node:assert/strict";
 import { createRandom, type Random } from "../crash/random.ts";
 import { checkState } from "./check_state.ts";
 import { type Fate, stateAfterCut } from "./disk_states.ts";
-import { type Plan, record, type Recording, STORE, whyNotRecorded } from "./record_disk.ts";
+import {
+  type Plan,
+  record,
+  recordAll,
+  type Recording,
+  STORE,
+  whyNotRecorded,
+} from "./record_disk.ts";
 
 const STATES = Number(Deno.env.get("POWER_CUTS") ?? 160);
 const SEED = Number(Deno.env.get("POWER_CUT_SEED") ?? Math.floor(Math.random() * 2 ** 31));
@@ -29,13 +36,32 @@ function test(name: string, fn: () => Promise<void>): void {
 }
 
 /** Draws the line of the cut and the fates of the sectors, and makes the files that are left. */
-function cut({ trace, acknowledged }: Recording, seed: number, begun: number, random: Random) {
-  const line = random.below(trace.lines + 1);
+function cut(recording: Recording, seed: number, begun: number, random: Random) {
+  const line = random.below(recording.trace.lines + 1);
+  return cutAt(recording, { seed, begun, line }, random);
+}
+
+function cutAt(
+  { trace, acknowledged }: Recording,
+  { seed, begun, line }: { seed: number; begun: number; line: number },
+  random: Random,
+) {
   const fate = random.pick(FATES);
   const files = stateAfterCut(trace, line, fate, random);
   const told = acknowledged.filter((one) => one.line < line).map(({ number }) => number);
   const expected = { seed, acknowledged: Math.max(0, ...told), begun };
   return { files, expected, name: `seed ${SEED}, line ${line} of ${trace.lines}, ${fate}` };
+}
+
+/** About the lines of a start. */
+const START_LINES = 60;
+
+/** Like {@link cut}, but never before the last program began, and often while it starts. */
+function cutFrom(recording: Recording, seed: number, begun: number, random: Random) {
+  const { trace, begin } = recording;
+  const lines = trace.lines + 1 - begin;
+  const line = begin + random.below(random.chance(0.5) ? Math.min(lines, START_LINES) : lines);
+  return cutAt(recording, { seed, begun, line }, random);
 }
 
 async function judge(one: ReturnType<typeof cut>, more = ""): Promise<number> {
@@ -103,6 +129,46 @@ test("a power cut during the start after a power cut loses nothing either", asyn
       await judge({ ...second, expected }, ` after ${first.name}`);
     }
   }
+});
+
+/** The exit code of a program that SIGKILL ended. */
+const KILLED = 128 + 9;
+
+/** The call at which the program is killed. `when` is its ordinal among those of its name. */
+const KILLS: readonly ((when: number) => string)[] = [
+  (when) => `fdatasync:signal=KILL:when=${1 + when % 20}`,
+  (when) => `fdatasync:signal=KILL:when=${1 + when % 40}`,
+  (when) => `fdatasync:signal=KILL:when=${when}`,
+  (when) => `write:signal=KILL:when=${when}`,
+  (when) => `pwrite64:signal=KILL:when=${when}`,
+  (when) => `ftruncate:signal=KILL:when=${1 + when % 6}`,
+  (when) => `fsync:signal=KILL:when=${1 + when % 9}`,
+  (when) => `unlink:signal=KILL:when=${1 + when % 2}`,
+  (when) => `unlinkat:signal=KILL:when=${1 + when % 3}`,
+];
+
+test("a kill at any call, and a power cut during the start after it or later, lose nothing", async () => {
+  const random = createRandom(SEED).fork(6);
+  let kills = 0;
+  for (let round = 0; round < Math.max(2 * KILLS.length, STATES / 10); round++) {
+    const kill = KILLS[round % KILLS.length]!(1 + random.below(40));
+    const [killed, end] = [random.pick(["close", "forget"] as const), random.pick(ENDS)];
+    const seed = random.below(2 ** 31);
+    // Few, so that many kills are within a start, a checkpoint or a close.
+    const count = 1 + random.below(12);
+    const recording = await recordAll([
+      { seed, first: 1, count, atOnce: 1, end: killed, faults: [kill] },
+      { seed, first: 0, count, atOnce: 1, end },
+    ]);
+    if (recording.earlierCodes[0] === KILLED) kills++;
+    assert.equal(recording.exitCode, 0, `${kill}: the start after it`);
+    const why = `, ${kill} before ${killed}, then ${end}`;
+    for (let state = 0; state < 8; state++) {
+      const one = cutFrom(recording, seed, 2 * count, random);
+      if (one.expected.acknowledged > 0) await judge(one, why);
+    }
+  }
+  assert.ok(kills >= KILLS.length, `${kills} programs were killed`);
 });
 
 /** Disks or systems that fail or stall. `when` is the ordinal of the affected call. */

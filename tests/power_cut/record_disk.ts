@@ -5,6 +5,7 @@ import { type DiskTrace, readDiskTrace, TRACED_CALLS } from "./disk_trace.ts";
 /** What the program has to do; see `store_program.ts`. */
 export interface Plan {
   readonly seed: number;
+  /** 0: the one after the newest that the program finds. */
   readonly first: number;
   readonly count: number;
   readonly atOnce: number;
@@ -19,13 +20,19 @@ export interface Recording {
   readonly trace: DiskTrace;
   /** The numbers of the acknowledged transactions, and when they were acknowledged. */
   readonly acknowledged: readonly { readonly line: number; readonly number: number }[];
+  /** Of the last program. */
   readonly exitCode: number;
-  /** The files as the program left them. */
+  /** Of the others, one after the other. */
+  readonly earlierCodes: readonly number[];
+  /** The line at which the last program began. */
+  readonly begin: number;
+  /** The files as the last program left them. */
   readonly left: ReadonlyMap<string, Uint8Array>;
 }
 
 export const STORE = "store.sqlite";
-const STORE_ENDS = ["", "-wal", "-redo1", "-redo2", "-pages"];
+/** SQLite has a journal until the store is in WAL mode. */
+const STORE_ENDS = ["", "-wal", "-redo1", "-redo2", "-pages", "-journal"];
 const PROGRAM = new URL("./store_program.ts", import.meta.url).pathname;
 /** More than any call of the program writes. */
 const STRING_BYTES_MAX = 4_000_000;
@@ -46,20 +53,36 @@ export async function whyNotRecorded(): Promise<string | undefined> {
 }
 
 /** @param before the files that the program finds. */
-export async function record(
+export function record(
   plan: Plan,
+  before: ReadonlyMap<string, Uint8Array> = new Map(),
+): Promise<Recording> {
+  return recordAll([plan], before);
+}
+
+/** One program after the other, in the same folder and without a sync between them. */
+export async function recordAll(
+  plans: readonly Plan[],
   before: ReadonlyMap<string, Uint8Array> = new Map(),
 ): Promise<Recording> {
   const folder = await Deno.realPath(await Deno.makeTempDir({ prefix: "daybook_cut_" }));
   const output = await Deno.makeTempFile({ prefix: "daybook_trace_" });
   try {
     writeFiles(folder, before);
-    const { code } = await runTraced(plan, folder, output);
-    const trace = readDiskTrace(await Deno.readTextFile(output), folder, before);
+    const codes: number[] = [];
+    let [begin, text] = [0, ""];
+    for (const plan of plans) {
+      begin = text.split("\n").length - 1;
+      codes.push((await runTraced(plan, folder, output)).code);
+      text += await Deno.readTextFile(output);
+    }
+    const exitCode = codes.pop()!;
+    const trace = readDiskTrace(text, folder, before);
     const acknowledged = trace.told.flatMap(({ line, text }) =>
       text.startsWith("ack ") ? [{ line, number: Number(text.slice(4)) }] : []
     );
-    return { trace, acknowledged, exitCode: code, left: readFiles(folder) };
+    const left = readFiles(folder);
+    return { trace, acknowledged, exitCode, earlierCodes: codes, begin, left };
   } finally {
     await Deno.remove(folder, { recursive: true });
     await Deno.remove(output);

@@ -7,8 +7,9 @@
  *
  *     deno run -A store_program.ts <store> <seed> <first> <count> <at once> <end>
  *
- * `end`: `close` closes the store, `kill` ends without closing, `forget` empties the logs
- * before it closes. Exit code: 0, or 1 if the store broke.
+ * `first`: 0 for the one after the newest that it finds. `end`: `close` closes the store, `kill`
+ * ends without closing, `forget` empties the logs before it closes. Exit code: 0, or 1 if the store
+ * broke.
  */
 
 import type { Engine } from "../../src/kv/engine.ts";
@@ -72,7 +73,8 @@ async function run(
     Deno.stdout.writeSync(encoder.encode(`ack ${new TextDecoder().decode(found)}\n`));
   }
   const underWay = new Set<Promise<void>>();
-  for (let number = first; number < first + count; number++) {
+  const begin = first || Number(new TextDecoder().decode(found)) + 1;
+  for (let number = begin; number < begin + count; number++) {
     const told: Promise<void> = tellUntilHeard(engine, seed, number)
       .then(() => void Deno.stdout.writeSync(encoder.encode(`ack ${number}\n`)))
       .finally(() => underWay.delete(told));

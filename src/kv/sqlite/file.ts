@@ -13,6 +13,7 @@ import { openRecentValues } from "./recent_values.ts";
 import { giveUpSums } from "./pages/page_notes.ts";
 import { dropForeignSums, removePageSums } from "./pages/page_sums.ts";
 import { refuseLogAlone } from "./left_redo_log.ts";
+import { readMovedRow, refuseEarlierLog } from "./moved_row.ts";
 import { redoPathsOf } from "./redo_log.ts";
 import { STORE_TABLES } from "./check_file.ts";
 import { lockStore } from "./lock.ts";
@@ -88,15 +89,17 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
   makeFolder(dirname(path));
   const lock = lockStore(path);
   try {
-    makePrivately(path);
+    const hasLeftLog = (sizeIfThere(`${path}-wal`) ?? 0) > 0;
+    makeReady(path, hasLeftLog);
     // What a killed process has left of a backup.
     removeIfThere(spoolPath(path));
-    const copy = copyBeforeUpgrade(path);
-    const hasLeftLog = (sizeIfThere(`${path}-wal`) ?? 0) > 0;
+    const moved = readMovedRow(path);
+    const copy = copyBeforeUpgrade(path, moved);
     const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
     try {
       const isNew = isEmpty(db);
       if (isNew) refuseLogAlone(path);
+      else refuseEarlierLog(db, path, moved);
       const isUpgraded = prepareSchema(db, path);
       if (copy !== undefined) isUpgraded ? options.onUpgraded?.(copy) : removeIfThere(copy);
       // Checksums beside a new store can only be those of another one.
@@ -129,9 +132,13 @@ function dropSums({ path, onUnnoted }: SqliteFileOptions, drop: () => void): voi
  * The file has signing keys in it, so it is for its owner alone; SQLite gives its side files the
  * same mode. Call this only under the lock: closing the file drops the locks that SQLite holds
  * on it in this process.
+ *
+ * A killed process may have moved pages that it did not sync any more. If another program has kept
+ * what SQLite knows of its log, SQLite counts them as moved, and may write over them there.
  */
-function makePrivately(path: string): void {
-  Deno.openSync(path, { create: true, append: true, mode: 0o600 }).close();
+function makeReady(path: string, hasLeftLog: boolean): void {
+  using file = Deno.openSync(path, { create: true, append: true, mode: 0o600 });
+  if (hasLeftLog) file.syncDataSync();
 }
 
 function isEmpty(db: DatabaseSync): boolean {

@@ -9,10 +9,10 @@
 
 import { statfsSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-import { pathToFileURL } from "node:url";
+import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import type { Bytes } from "../engine.ts";
+import type { MovedRow } from "./moved_row.ts";
 import { removePageSums } from "./pages/page_sums.ts";
 import { decodeRest, redoPathsOf, type RedoRecord, removeRedoLog } from "./redo_log.ts";
 import { rowChecksum } from "./pairs.ts";
@@ -36,9 +36,11 @@ const FREE_BYTES_MIN = 64 * 1024 * 1024;
  * @returns the folder; undefined if no copy is needed.
  * @throws {Error} when the disk has no room for it.
  */
-export function copyBeforeUpgrade(path: string): string | undefined {
-  const format = movedFormat(path);
-  if (format === undefined || format === FORMAT) return undefined;
+export function copyBeforeUpgrade(
+  path: string,
+  moved: Pick<MovedRow, "format"> | undefined,
+): string | undefined {
+  if (moved === undefined || moved.format === FORMAT) return undefined;
   const files = STORE_FILES.map((ending) => `${path}${ending}`)
     .map((file) => ({ file, bytes: sizeIfThere(file) }));
   const bytes = files.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
@@ -68,22 +70,6 @@ function copySynced(from: string, to: string): void {
   Deno.copyFileSync(from, to);
   using file = Deno.openSync(to, { read: true, write: true });
   file.syncSync();
-}
-
-/** The format that the database file names, whatever is in its logs; undefined if it names none. */
-function movedFormat(path: string): number | undefined {
-  let db: DatabaseSync | undefined;
-  try {
-    // Immutable: SQLite takes no lock and looks at no log.
-    const url = pathToFileURL(path);
-    url.searchParams.set("immutable", "1");
-    db = new DatabaseSync(url, { readOnly: true });
-    return (db.prepare("SELECT format FROM store").get() as { format: number } | undefined)?.format;
-  } catch {
-    return undefined;
-  } finally {
-    db?.close();
-  }
 }
 
 /**

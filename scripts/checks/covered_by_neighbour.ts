@@ -316,6 +316,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what guards look at; which writes they let pass is what is to be shown",
   },
   {
+    place: "src/features/writes/outside_states.ts",
+    test: "tests/features/writes/judge_guards_test.ts",
+    reason: "writes that wait for such states, and what they are told",
+  },
+  {
     place: "src/domain/write/precondition.ts",
     test: "tests/features/writes/judge_guards_test.ts",
     reason: "its cases are data, and run through whole writes",

@@ -36,13 +36,6 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "outer.value.stateJson.length > charactersMax",
       "outer.value.stateJson.length > 100 * charactersMax",
     ],
-  ]),
-  ...changesOf("src/features/writes/judge_guards.ts", GUARDS, [
-    [
-      "only the first guard of an event is judged",
-      "for (const [number, guard] of guards.entries()) {",
-      "for (const [number, guard] of guards.slice(0, 1).entries()) {",
-    ],
     [
       "later events of a batch are judged on the state before it",
       ": place.event;",
@@ -52,6 +45,13 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "targets are judged on what later targets will leave",
       "target === undefined || at > place.target",
       "target === undefined",
+    ],
+  ]),
+  ...changesOf("src/features/writes/judge_guards.ts", GUARDS, [
+    [
+      "only the first guard of an event is judged",
+      "for (const [number, guard] of guards.entries()) {",
+      "for (const [number, guard] of guards.slice(0, 1).entries()) {",
     ],
     [
       "a guard holds where an id is none",
@@ -65,13 +65,13 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "writes to one aggregate wait together for the states of each",
-      "if (error instanceof StatesNeeded && judged > 1)",
-      "if (error instanceof StatesNeeded && judged > 1_000)",
+      "if (error instanceof StatesNeeded && scene.judged > 1)",
+      "if (error instanceof StatesNeeded && scene.judged > 1_000)",
     ],
     [
       "guards come before preconditions",
-      "return failed ?? await judgeEvents(judging);",
-      "return await judgeEvents(judging) ?? failed;",
+      "return failed ?? (yield* judgeEvents(judging));",
+      "return (yield* judgeEvents(judging)) ?? failed;",
     ],
   ]),
   ...changesOf("src/features/specs/judge_past.ts", "tests/features/specs/check_data_test.ts", [
@@ -112,6 +112,18 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "implied events are written with their triggers, guards or not",
       "if (wasmHandlers.size > 0 || guarded?.has(emission.eventType)) return undefined;",
       "if (wasmHandlers.size > 0 && guarded !== undefined) return undefined;",
+    ],
+  ]),
+  ...changesOf("src/domain/spec/guards.ts", GUARDS, [
+    [
+      "where a guard finds another aggregate by the state of its own, it finds none",
+      `JSON.stringify(definition).includes("@")`,
+      `JSON.stringify(definition.require).includes("@")`,
+    ],
+    [
+      "a guard that does not look at its own state waits for it",
+      `JSON.stringify(definition).includes("@")`,
+      "JSON.stringify(definition).length > 0",
     ],
   ]),
   ...changesOf("src/domain/spec/guards.ts", SPECS, [

@@ -80,6 +80,8 @@ export interface EncodedEvent {
   readonly bytes: number;
   /** The event's `metadata.geo`, for the index of points. */
   readonly geo?: GeoStamp;
+  /** What `raw` says, where guards will look at it. */
+  readonly decoded?: StoredEvent;
 }
 
 export interface EventTexts {

@@ -18,6 +18,8 @@ export interface Guard {
   readonly message: string;
   /** The aggregates of its `with`, in the order of its bindings. */
   readonly others: readonly GuardOther[];
+  /** False if nothing in it can name the state of its own aggregate. */
+  readonly looksAtState: boolean;
   /** Throws `BudgetSpent` when the budget is spent. */
   readonly holds: (evaluation: Evaluation) => boolean;
 }

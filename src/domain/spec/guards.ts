@@ -71,7 +71,8 @@ function compileGuard(
   const names = others.map(({ alias }) => otherName(alias));
   const compiled = compilePredicate(definition.require, place, { state: true, names });
   if (!compiled.ok) faults.addAll(compiled.violations);
-  return compiled.ok ? { message, others, holds: compiled.predicate } : undefined;
+  const looksAtState = JSON.stringify(definition).includes("@");
+  return compiled.ok ? { message, others, looksAtState, holds: compiled.predicate } : undefined;
 }
 
 function checkMessage(value: JsonValue | undefined, path: string, faults: FaultList): string {

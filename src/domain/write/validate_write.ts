@@ -10,7 +10,7 @@ import { Buffer } from "node:buffer";
 import { type Budget, newBudget } from "../budget.ts";
 import type { GeoStamp } from "../geo/point.ts";
 import { explainIdentifier, parseIdentifier, type StreamKey, streamKey } from "../identifier.ts";
-import { isJsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import { nameHint } from "../nearest_name.ts";
 import { limits } from "../limits.ts";
 import { type CheckedMetadata, checkMetadata, isCount } from "./metadata.ts";
@@ -37,6 +37,8 @@ export interface ValidTarget {
 export interface ValidEvent {
   readonly type: string;
   readonly dataJson: string;
+  /** What `dataJson` was made of; absent if it was not a client who sent it. */
+  readonly data?: JsonObject;
   /** The point in its data, if its type declares one. */
   readonly geo?: GeoStamp;
 }
@@ -253,8 +255,8 @@ function* checkData(
       return refuse({ kind: "schema_validation", faults, ...where });
     }
     const located = locate?.(data);
-    if (located === undefined) valid[index] = { type, dataJson };
-    else if (located.ok) valid[index] = { type, dataJson, geo: located.geo };
+    if (located === undefined) valid[index] = { type, dataJson, data };
+    else if (located.ok) valid[index] = { type, dataJson, data, geo: located.geo };
     else {
       const where = place(form, targetIndex, index);
       return refuse({ kind: "schema_validation", faults: [located.fault], ...where });

@@ -113,11 +113,10 @@ export async function appendWrites(
   const logged = new Map<StreamKey, number>();
   for (const [index, write] of writes.entries()) {
     const early = refuseAppend(tx, tenant, write, readings[index], state);
-    const judged = early === undefined && write.conditions !== undefined
-      ? await conditions!.judge(write)
-      : undefined;
+    const judging = early ?? (write.conditions && conditions!.judge(write));
+    const judged = judging instanceof Promise ? await judging : judging;
     if (judged === "later") break;
-    const refused = early ?? judged ?? meter.refuse(write);
+    const refused = judged ?? meter.refuse(write);
     if (refused !== undefined) {
       outcomes.push(refused);
       continue;

@@ -16,7 +16,8 @@ import type { Engine, Transaction } from "../../kv/engine.ts";
 import type { ModuleAsker } from "./ask_modules.ts";
 import { type OpenConditions, openConditions } from "./judge_guards.ts";
 import { foldTarget, readStreamState, type SceneParts, type StreamState } from "./judge_scene.ts";
-import { foldOutside, type OutsideStates, StatesNeeded } from "./live_states.ts";
+import type { SceneStart } from "./live_states.ts";
+import { foldOutside, type OutsideStates, StatesNeeded } from "./outside_states.ts";
 import { ModulesToAsk } from "./prepare_reactions.ts";
 import type { PreparedTarget } from "./prepared_write.ts";
 
@@ -69,7 +70,7 @@ export function createOutsideAsker(
     body: (tx: Transaction, answers: OutsideAnswers) => Promise<T>,
   ): Promise<T> {
     const outside: OutsideStates = new Map();
-    const start = { tools: parts, tenant, outside, remembers: false };
+    const start: SceneStart = { tools: parts, tenant, outside, remembers: false };
     const answers: OutsideAnswers = {
       ...newOutsideAnswers(),
       openConditions: (tx, appenders) => openConditions(start, tx, appenders),

@@ -16,13 +16,13 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
-import { appendWrites } from "./append_writes.ts";
+import { type AppendOptions, appendWrites } from "./append_writes.ts";
 import { type DirectRuns, directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import { CHANGE_MS_MAX, NO_GATHERING, openGathering } from "./gather_writes.ts";
-import { type OpenConditions, transactJudged } from "./judge_guards.ts";
+import { transactJudged } from "./judge_guards.ts";
 import type { SceneParts } from "./judge_scene.ts";
 import { createJudge } from "./judge_writes.ts";
-import { StatesNeeded } from "./live_states.ts";
+import { StatesNeeded } from "./outside_states.ts";
 import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_write.ts";
 
 /** Writes that share one transaction at most. */
@@ -118,7 +118,7 @@ export function createCombiner(
     direct: DirectRuns,
     isShared = false,
   ): Promise<Outcome<Written>[]> {
-    const run = (openConditions?: OpenConditions) =>
+    const run = (openConditions: AppendOptions["openConditions"]) =>
       engine.transact((tx) => {
         const directStreams = direct.runs++ === 0 ? direct.streams : NO_STREAMS;
         const options = { directStreams, lanes, turns, openConditions };
@@ -127,7 +127,7 @@ export function createCombiner(
     for (const { conditions } of writes) {
       if (conditions !== undefined) return transactJudged(judging, tenant, run, isShared);
     }
-    return run();
+    return run(undefined);
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {

@@ -4,46 +4,34 @@
  * A state comes from memory and the few events since, and moves on with what the transaction
  * appends. Whatever is looked at is guarded. A state that takes longer ends the transaction
  * ({@link StatesNeeded}): it is folded outside, and the transaction runs again.
+ *
+ * A write is judged on these, moved on with its own earlier events.
  */
 
-import { newBudget, PIECE_UNITS } from "../../domain/budget.ts";
-import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
+import { type Budget, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { decodeEvent, type EncodedEvent, type StoredEvent } from "../../domain/event.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { fold } from "../../domain/handler/fold.ts";
+import { inPiece } from "../../domain/handler/guard.ts";
 import { encodeState } from "../../domain/handler/state_text.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import type { Awaiting, Soon } from "../../domain/soon.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
-import type { Host } from "../../host.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
-import type { FoldedState } from "../states/fold_stream.ts";
-import type { AggregateReader } from "../states/read_aggregate.ts";
 import type { SmallFold } from "../states/read_small.ts";
-
-export interface ConditionTools {
-  readonly reader: Pick<AggregateReader, "readSmallAt" | "readFolded" | "keepState">;
-  readonly host: Host;
-}
-
-/** States that were folded outside of the transaction, by name, or why there are none. */
-export type OutsideStates = Map<string, Outcome<FoldedState>>;
-
-/** A stream whose state is looked at. */
-export interface Looked {
-  readonly key: StreamKey;
-  readonly type: CompiledAggregateType;
-}
-
-/** The transaction has to wait for states that take long to fold. */
-export class StatesNeeded extends Error {
-  override readonly name = "StatesNeeded";
-  constructor(readonly needed: readonly Looked[]) {
-    super("states are to be folded first");
-  }
-}
+import {
+  type ConditionTools,
+  type Looked,
+  nameOf,
+  type OutsideStates,
+  StatesNeeded,
+} from "./outside_states.ts";
+import type { PreparedTarget, PreparedWrite } from "./prepared_write.ts";
 
 /** What a transaction folds and writes as text to keep its states: it does so in one turn. */
 const KEPT_UNITS_MAX = PIECE_UNITS;
@@ -71,9 +59,6 @@ export interface SceneStart {
   readonly remembers: boolean;
 }
 
-/** What is known at once needs no promise: a write pays for each. */
-export type Soon<T> = T | Promise<T>;
-
 export interface LiveStates {
   /** A stream with the state behind everything that the transaction has appended to it. */
   at(key: StreamKey, type: CompiledAggregateType): Soon<Judged<Live>>;
@@ -86,8 +71,8 @@ export interface LiveStates {
   findAll(streams: readonly Looked[]): Promise<void>;
   /** How many events a stream has by now. Guarded. */
   lengthOf(key: StreamKey): Promise<number>;
-  /** The event in `raw`, of that stream. It is known when the state moves on with it. */
-  decode(key: StreamKey, raw: string): StoredEvent;
+  /** An event of that stream. It is known when the state moves on with it. */
+  decode(key: StreamKey, event: Pick<EncodedEvent, "raw" | "decoded">): StoredEvent;
   /** Characters of the states that are held. */
   characters(): number;
   /** Caches the states as the transaction leaves them, once it has committed; not too many. */
@@ -111,8 +96,11 @@ export function openLiveStates(
     return (opened.get(key)?.head ?? await readHead(tx, tenant, key)).length;
   }
 
-  function decode(key: StreamKey, raw: string): StoredEvent {
-    const event = takeDecoded(key, raw);
+  function decode(
+    key: StreamKey,
+    { raw, decoded: known }: Pick<EncodedEvent, "raw" | "decoded">,
+  ): StoredEvent {
+    const event = known ?? takeDecoded(key, raw);
     decoded.set(key, { raw, event });
     return event;
   }
@@ -251,13 +239,9 @@ function forward(
 }
 
 /** A state that modules have computed. */
-export function parseState(text: string): Outcome<JsonObject> {
+function parseState(text: string): Outcome<JsonObject> {
   const isShort = text.length <= limits.guardStateCharactersMax;
   return isShort ? accept(JSON.parse(text)) : refuseState(text.length);
-}
-
-function nameOf(key: StreamKey, { foldHash }: CompiledAggregateType): string {
-  return `${key} ${foldHash}`;
 }
 
 function refuseState(characters: number) {
@@ -267,27 +251,146 @@ function refuseState(characters: number) {
   return refuse({ kind: "fold_budget_exceeded", message, bytes: characters, limit });
 }
 
-/** Folds states that a transaction needs; after too many runs, refuses them. */
-export async function foldOutside(
-  { reader }: ConditionTools,
-  tenant: number,
-  { needed }: StatesNeeded,
-  mayRunAgain: boolean,
-  outside: OutsideStates,
-): Promise<void> {
-  const options = { synchronous: false, bytesMax: limits.foldBytesMax };
-  await Promise.all(needed.map(async ({ key, type }) => {
-    const folded = mayRunAgain
-      ? await reader.readFolded(tenant, key, type, options)
-      : refuse(TOO_FAST);
-    if (!folded.ok) return void outside.set(nameOf(key, type), folded);
-    const { head: { length, bytes, generation }, stateJson } = folded.value;
-    outside.set(nameOf(key, type), accept({ length, bytes, generation, stateJson }));
-  }));
+/** Units for one character of a state, which is read and held, and may be kept. */
+export const STATE_UNITS = 4;
+/** The clock is looked at after so many small steps, or so much work. */
+const STEPS_MAX = 16;
+const STEP_UNITS_MAX = PIECE_UNITS / 16;
+
+/** What one transaction has judged so far. */
+export interface Scene {
+  readonly live: LiveStates;
+  readonly pieces: Pieces;
+  /** Units of all writes. */
+  spent: number;
+  judged: number;
+  /** Since the clock was looked at: guards and other steps, and what had been done by then. */
+  steps: number;
+  looked: number;
 }
 
-const TOO_FAST = {
-  kind: "modules_unavailable",
-  message: "Others write to these aggregates faster than guards can judge them",
-  retryAfterMs: 1_000,
-} as const;
+/** A write that is being judged. */
+export interface Judging {
+  readonly scene: Scene;
+  readonly write: PreparedWrite;
+  readonly budget: Budget;
+  /** States behind the earlier events of the write, and how many those are. */
+  readonly moved: Map<StreamKey, Moved>;
+  /** Aggregates that guards have looked at beside the targets. */
+  readonly others: Set<StreamKey>;
+  /** Of each target, the state that was looked at last, if modules have computed it. */
+  readonly parsed: Map<StreamKey, Parsed>;
+}
+
+interface Parsed {
+  readonly before: number;
+  readonly state: Outcome<JsonObject>;
+}
+
+interface Moved {
+  state: JsonObject;
+  folded: number;
+  readonly owned: WeakSet<object>;
+}
+
+/** The place of an event in a write. */
+export interface EventPlace {
+  readonly target: number;
+  readonly event: number;
+}
+
+/** Whether to look at the clock, which costs as much as a small guard. */
+export function isDue({ scene, budget }: Judging): boolean {
+  const done = scene.spent + limits.guardUnitsMax - budget.left;
+  const units = done + STATE_UNITS * scene.live.characters();
+  if (++scene.steps < STEPS_MAX && units - scene.looked < STEP_UNITS_MAX) return false;
+  scene.steps = 0;
+  scene.looked = units;
+  return true;
+}
+
+export function* rest({ scene: { pieces } }: Judging): Awaiting<void> {
+  const resting = pieces.rest();
+  if (resting !== undefined) yield resting;
+}
+
+/** The state of an aggregate behind the earlier events of the write. */
+export function stateAt(
+  judging: Judging,
+  place: EventPlace,
+  key: StreamKey,
+  type: CompiledAggregateType,
+): Soon<Judged<JsonObject>> {
+  const { targets } = judging.write;
+  const at = targets.findIndex((target) => target.key === key);
+  const target = targets[at];
+  const before = target === undefined || at > place.target
+    ? 0
+    : at < place.target
+    ? target.events.length
+    : place.event;
+  const text = target?.judgedStates?.get(before);
+  if (text !== undefined) return parsedOnce(judging, key, before, text);
+  if (before > 0) {
+    const reached = judging.moved.get(key);
+    if (reached?.folded === before) return accept(reached.state);
+    return stateBehind(judging, target!, before, type);
+  }
+  const begun = judging.scene.live.at(key, type);
+  return begun instanceof Promise ? begun.then(stateOf) : stateOf(begun);
+}
+
+/** The state behind so many events of a target. */
+async function stateBehind(
+  judging: Judging,
+  target: PreparedTarget,
+  before: number,
+  type: CompiledAggregateType,
+): Promise<Judged<JsonObject>> {
+  const { scene: { live, pieces }, budget, moved } = judging;
+  const { key } = target;
+  let reached = moved.get(key);
+  if (reached === undefined) {
+    const begun = await live.at(key, type);
+    if (begun === "later" || !begun.ok) return begun;
+    reached = { state: begun.value.state, folded: 0, owned: new WeakSet() };
+    moved.set(key, reached);
+  }
+  while (reached.folded < before) {
+    moveOn(reached, target, type, budget);
+    if (isDue(judging)) await pieces.rest();
+  }
+  return accept(reached.state);
+}
+
+/** Guards look at one state many times, and a long one takes milliseconds to parse. */
+function parsedOnce(
+  { parsed }: Judging,
+  key: StreamKey,
+  before: number,
+  text: string,
+): Outcome<JsonObject> {
+  const last = parsed.get(key);
+  if (last?.before === before) return last.state;
+  const state = parseState(text);
+  parsed.set(key, { before, state });
+  return state;
+}
+
+function stateOf(live: Judged<Live>): Judged<JsonObject> {
+  return live === "later" || !live.ok ? live : accept(live.value.state);
+}
+
+/** Folds the next event of a target; the state that it started from stays as it is. */
+function moveOn(
+  reached: Moved,
+  { events }: PreparedTarget,
+  { handlers }: CompiledAggregateType,
+  budget: Budget,
+): void {
+  const { type, raw } = events[reached.folded++]!;
+  const handler = handlers.get(type);
+  if (handler === undefined) return;
+  const { state, owned } = reached;
+  reached.state = inPiece(budget, (piece) => handler(state, decodeEvent(raw), piece, owned));
+}

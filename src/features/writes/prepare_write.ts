@@ -156,15 +156,20 @@ function* prepareTarget(
   const plain = encodeMetadata(metadata);
   const guarded = expected === "any" ? metadata : { ...metadata, previous_length: expected };
   const first = guarded === metadata ? plain : encodeMetadata(guarded);
+  const compiled = spec.aggregateTypes.get(aggregateType)!;
   let bytes = 0;
   let isPlaced = false;
   const events = new Array<EncodedEvent>(target.events.length);
   for (let index = 0; index < events.length; index++) {
     if (index > 0) yield;
-    const { type, dataJson, geo } = target.events[index]!;
+    const { type, dataJson, data, geo } = target.events[index]!;
     const shared = index === 0 ? first : plain;
     const own = geo && encodeMetadata({ ...(index === 0 ? guarded : metadata), geo });
-    const event = encodeEvent({ key, type, dataJson, metadataJson: own ?? shared, geo });
+    const metadataJson = own ?? shared;
+    const encoded = encodeEvent({ key, type, dataJson, metadataJson, geo });
+    const event = data === undefined || !compiled.guarded?.has(type)
+      ? encoded
+      : { ...encoded, decoded: { key, type, data, metadata: JSON.parse(metadataJson) } };
     bytes += event.bytes + EVENT_OVERHEAD_BYTES;
     if (geo !== undefined) isPlaced = true;
     events[index] = event;
@@ -173,8 +178,7 @@ function* prepareTarget(
   const reactions = plan && (yield* prepareReactions(plan, aggregateType, key, events));
   const deliveries = plan && (yield* prepareDeliveries(plan, aggregateType, key, events));
   const prepared = { key, aggregateType, id, expected, events, bytes, reactions, deliveries };
-  const type = spec.aggregateTypes.get(aggregateType)!;
-  return type.wasmHandlers.size === 0 ? prepared : { ...prepared, judgedAs: type };
+  return compiled.wasmHandlers.size === 0 ? prepared : { ...prepared, judgedAs: compiled };
 }
 
 /** Tells readers where an event of the service itself comes from. */

@@ -28,7 +28,7 @@ function guardOf(require: JsonValue, id: JsonValue = "$.id"): Guard {
   const template = compileTemplate(id, "id", HANDLER_SCOPE);
   assert.ok(predicate.ok && template.ok, JSON.stringify([predicate, template]));
   const others = [{ alias: "other", aggregateType: "order", idOf: template.template }];
-  return { message: "No", others, holds: predicate.predicate };
+  return { message: "No", others, looksAtState: true, holds: predicate.predicate };
 }
 
 function freeze(value: unknown): void {

@@ -197,6 +197,48 @@ Deno.test("a state that is longer than guards may look at refuses the write", as
   }, { spec: longSpec(false) });
 });
 
+Deno.test("a guard that does not look at its own aggregate is judged however long that is", async () => {
+  const { aggregate_types: types, ...spec } = longSpec(false) as { aggregate_types: JsonObject };
+  const { events } = types.list as { events: JsonObject };
+  const looking = {
+    schema: true,
+    handler: [],
+    guards: [{
+      with: { other: { type: "list", id: "$.data.other" } },
+      require: { eq: ["$.with.other", {}] },
+      message: "It is not empty",
+    }],
+  };
+  const list = { events: { ...events, has_looked: looking } };
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    const characters = 90_000;
+    const count = Math.ceil(limits.guardStateCharactersMax / characters);
+    for (let number = 0; number < count; number++) {
+      valueOf(await data.writeEvents(test, requestOf([filled(uuid(1), characters)], {})));
+    }
+    const look = (other: string) => {
+      const event = { key: `list:${uuid(1)}`, type: "has_looked", data: { other } };
+      return data.writeEvents(test, requestOf([event], {}));
+    };
+    valueOf(await look(uuid(2)));
+    assert.equal(refusalOf(await look(uuid(1))).kind, "fold_budget_exceeded");
+  }, { spec: { ...spec, aggregate_types: { ...types, list } } });
+});
+
+Deno.test("guards see the numbers of an event as they are stored", async () => {
+  const guards = [{
+    require: { and: [{ eq: ["$.data.n", 0] }, { eq: ["$.data", { n: 0 }] }] },
+    message: "It is not zero",
+  }];
+  const count = { events: { was_counted: { schema: true, handler: [], guards } } };
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    for (const text of ['{"n":-0}', '{"n":0.0}', '{"n":0e5}']) {
+      const event = { key: `count:${uuid(1)}`, type: "was_counted", data: JSON.parse(text) };
+      valueOf(await data.writeEvents(test, requestOf([event], {})));
+    }
+  }, { spec: { agent_types: ["user"], aggregate_types: { count } } });
+});
+
 /** A cold service beside the fixture's: it has no state in memory. */
 async function withCold(
   { engine, host, access }: ServiceFixture,

@@ -19,7 +19,6 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "another aggregate that a guard looks at is not guarded",
       "? readHead(tx, tenant, key).then(",
       "? readHead(tx.unguarded, tenant, key).then(",
-      HISTORY,
     ],
     [
       "states that take long are judged as if they were empty",

@@ -141,6 +141,22 @@ Deno.test("two writes that are judged on each other's aggregates never both pass
   }, { spec: DUTY });
 });
 
+Deno.test("a write is judged again if what it was judged on changes before it commits", async () => {
+  let held: HeldEngine | undefined;
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    const write = (id: string, type: string, event: JsonObject = {}) =>
+      data.writeEvents(test, requestOf([{ key: `doctor:${id}`, type, data: event }], {}));
+    const [one, other] = [uuid(1), uuid(2)];
+    for (const id of [one, other]) valueOf(await write(id, "has_come"));
+    const commit = held!.hold();
+    const leaving = write(one, "has_left", { other });
+    await commit.reached;
+    valueOf(await write(other, "has_left", { other: one }));
+    commit.release();
+    assert.equal(refusalOf(await leaving).kind, "guard_failed");
+  }, { spec: DUTY, wrap: (engine) => held = heldEngine(engine) });
+});
+
 /** A type whose states are long, and folded anew for each read if it is never cached. */
 function longSpec(neverCached: boolean): JsonObject {
   return {
@@ -223,6 +239,34 @@ Deno.test("a guard that does not look at its own aggregate is judged however lon
     valueOf(await look(uuid(2)));
     assert.equal(refusalOf(await look(uuid(1))).kind, "fold_budget_exceeded");
   }, { spec: { ...spec, aggregate_types: { ...types, list } } });
+});
+
+Deno.test("a guard may find another aggregate by the state of its own alone", async () => {
+  const guards = [{
+    with: { owner: { type: "owner", id: "@.owner" } },
+    require: { eq: ["$.with.owner.isActive", true] },
+    message: "Its owner is not active",
+  }];
+  const set = (target: string, value: JsonValue) => ({
+    schema: true,
+    handler: { set: { target, value } },
+  });
+  const types = {
+    owner: { events: { was_activated: set("isActive", true) } },
+    car: {
+      events: { was_sold: set("owner", "$.data.to"), was_moved: { ...set("at", 1), guards } },
+    },
+  };
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    const write = (key: string, type: string, event: JsonObject = {}) =>
+      data.writeEvents(test, requestOf([{ key, type, data: event }], {}));
+    const car = `car:${uuid(1)}`;
+    valueOf(await write(`owner:${uuid(2)}`, "was_activated"));
+    valueOf(await write(car, "was_sold", { to: uuid(3) }));
+    assert.equal(refusalOf(await write(car, "was_moved")).kind, "guard_failed");
+    valueOf(await write(car, "was_sold", { to: uuid(2) }));
+    valueOf(await write(car, "was_moved"));
+  }, { spec: { agent_types: ["user"], aggregate_types: types } });
 });
 
 Deno.test("guards see the numbers of an event as they are stored", async () => {

@@ -80,9 +80,23 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a state is kept under another handler than its own",
     path: "src/features/states/state_cache.ts",
-    find: "return state?.foldHash === foldHash ? state : undefined;",
-    put: "return state;",
+    find: "if (slot?.state?.foldHash !== foldHash) return undefined;",
+    put: "if (slot?.state === undefined) return undefined;",
     suite: "tests/features/states/read_aggregate_test.ts",
+  },
+  {
+    name: "a state takes the place of one that came after it",
+    path: "src/features/states/state_cache.ts",
+    find: "slot === undefined || slot.state !== before || !slot.isKept",
+    put: "slot === undefined || !slot.isKept",
+    suite: "tests/features/states/state_cache_test.ts",
+  },
+  {
+    name: "states that were dropped come back",
+    path: "src/features/states/state_cache.ts",
+    find: "slot.state !== before || !slot.isKept",
+    put: "slot.state !== before",
+    suite: "tests/features/states/state_cache_test.ts",
   },
   {
     name: "a stale cache: a kept state is taken for that of the newest event",

@@ -90,6 +90,7 @@ export interface EventTexts {
   readonly dataJson: string;
   readonly metadataJson: string;
   readonly geo?: GeoStamp;
+  readonly decoded?: StoredEvent;
 }
 
 /**
@@ -101,29 +102,39 @@ export interface EventTexts {
  * escapes lone surrogates, so text and UTF-8 bytes correspond one to one.
  */
 export function encodeEvent(
-  { key, type, dataJson, metadataJson, geo }: EventTexts,
+  { key, type, dataJson, metadataJson, geo, decoded }: EventTexts,
 ): EncodedEvent {
   const raw = `{"key":${JSON.stringify(key)},"type":${JSON.stringify(type)},` +
     `"data":${dataJson},"metadata":${metadataJson}}`;
-  return { type, raw, bytes: Buffer.byteLength(raw), geo };
+  return { type, raw, bytes: Buffer.byteLength(raw), geo, decoded };
 }
 
 /** Metadata as JSON, in the field order that is part of the format. Absent fields are left out. */
 export function encodeMetadata(metadata: StoredMetadata): string {
+  return JSON.stringify(orderMetadata(metadata));
+}
+
+/** The same as it will be decoded. */
+export function orderMetadata(metadata: StoredMetadata): StoredMetadata {
   const { actor, target, previous_length, timestamp, idempotency_key } = metadata;
   const { implied_by, scheduled, geo, saga, origin } = metadata;
-  return JSON.stringify({
+  const ordered: { -readonly [Field in keyof StoredMetadata]?: StoredMetadata[Field] } = {
     actor: orderParty(actor),
-    target: target && orderParty(target),
-    previous_length,
-    timestamp,
-    idempotency_key,
-    implied_by: implied_by && orderCause(implied_by),
-    scheduled: scheduled && { scheduled_id: scheduled.scheduled_id, fire_at: scheduled.fire_at },
-    geo: geo && { type: geo.type, lat: geo.lat, lng: geo.lng },
-    saga: saga && orderSaga(saga),
-    origin: origin && orderOrigin(origin),
-  });
+  };
+  if (target !== undefined) ordered.target = orderParty(target);
+  if (previous_length !== undefined) ordered.previous_length = previous_length;
+  ordered.timestamp = timestamp;
+  if (idempotency_key !== undefined) ordered.idempotency_key = idempotency_key;
+  if (implied_by !== undefined) ordered.implied_by = orderCause(implied_by);
+  if (scheduled !== undefined) ordered.scheduled = orderSchedule(scheduled);
+  if (geo !== undefined) ordered.geo = { type: geo.type, lat: geo.lat, lng: geo.lng };
+  if (saga !== undefined) ordered.saga = orderSaga(saga);
+  if (origin !== undefined) ordered.origin = orderOrigin(origin);
+  return ordered as StoredMetadata;
+}
+
+function orderSchedule({ scheduled_id, fire_at }: ScheduledStamp): ScheduledStamp {
+  return { scheduled_id, fire_at };
 }
 
 function orderParty({ type, id }: PartyReference): PartyReference {

@@ -84,8 +84,10 @@ export interface AggregateReader {
 }
 
 export interface StateChange {
-  readonly before: FoldedState;
+  readonly before: Pick<FoldedState, "bytes">;
   readonly after: FoldedState;
+  /** The state before, if it is in memory. */
+  readonly known?: FoldedState;
 }
 
 export interface FoldRead {
@@ -293,16 +295,14 @@ export function createAggregateReader(
     tenant: number,
     stream: StreamKey,
     type: CompiledAggregateType,
-    { before, after }: StateChange,
+    { before, after, known }: StateChange,
   ): void {
     if (!type.cached) return;
-    const { length, bytes, generation, stateJson } = after;
-    const state = { length, bytes, generation, stateJson };
-    cache.set(tenant, stream, type.foldHash, state);
+    if (!cache.follow(known, after)) cache.set(tenant, stream, type.foldHash, after);
     // Writes arrive one at a time: ask for a snapshot each time they pass another `size` bytes.
-    const size = Math.max(SNAPSHOT_BYTES_MIN, stateJson.length);
-    if (Math.floor(bytes / size) === Math.floor(before.bytes / size)) return;
-    onSnapshotDue(tenant, stream, type.foldHash, state);
+    const size = Math.max(SNAPSHOT_BYTES_MIN, after.stateJson.length);
+    if (Math.floor(after.bytes / size) === Math.floor(before.bytes / size)) return;
+    onSnapshotDue(tenant, stream, type.foldHash, after);
   }
 
   /** The cached state, if it belongs to this stream's generation and is not ahead of the head. */

@@ -52,6 +52,8 @@ export interface SmallHead {
 export interface SmallState {
   readonly state: JsonObject;
   readonly characters: number;
+  /** The state in memory that it is, if it is one. */
+  readonly known?: FoldedState;
 }
 
 /** Makes the state that was read, which takes a few milliseconds; undefined if that fails. */
@@ -104,7 +106,7 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     if (base?.length !== head.length) return readRest(tx, tenant, request, { head, base });
     count(counters.stateReads, "memory");
     const { stateJson } = base;
-    return () => ({ state: JSON.parse(stateJson), characters: stateJson.length });
+    return () => ({ state: JSON.parse(stateJson), characters: stateJson.length, known: base });
   }
 
   /** Reads the events behind `base`. */

@@ -19,7 +19,9 @@ import type { Mark } from "./log_marks.ts";
 const CACHE_CHARACTERS_MAX = 48 * 1024 * 1024;
 const ENTRY_CHARACTERS_MAX = CACHE_CHARACTERS_MAX / 8;
 /** The cost of an entry beside its state. */
-const ENTRY_CHARACTERS = 256;
+const ENTRY_CHARACTERS = 320;
+/** By how much the text of a state may differ from what its entry counts for. */
+const SLACK_CHARACTERS = 64;
 
 /** How many refused folds are remembered. */
 const REFUSALS_MAX = 1_000;
@@ -38,6 +40,7 @@ export interface FoldName {
 /** A state with its fold hash and the result of the last check. */
 export interface CachedState extends FoldedState {
   readonly foldHash: string;
+  readonly slot: Slot;
   /**
    * Set when the state was found complete: the store's version then, and the times of its
    * events.
@@ -47,9 +50,24 @@ export interface CachedState extends FoldedState {
   marked?: { readonly mark: Mark; readonly createdAt: number; readonly updatedAt: number };
 }
 
+/** The place of a stream, in which one state follows another. */
+interface Slot {
+  readonly tenant: number;
+  readonly stream: StreamKey;
+  state: CachedState | undefined;
+  /** What it counts for: about the length of the state's text. */
+  readonly characters: number;
+  isKept: boolean;
+}
+
 export interface StateCache {
   get(tenant: number, stream: StreamKey, foldHash: string): CachedState | undefined;
   set(tenant: number, stream: StreamKey, foldHash: string, state: FoldedState): void;
+  /**
+   * Puts the next state of a stream in place of one from this cache, which takes a fraction of the
+   * time; false if there is none, it is not there any more, or the new one needs more or less room.
+   */
+  follow(before: FoldedState | undefined, state: FoldedState): boolean;
   /**
    * The refusal with which the same fold ended before. Saves repeating a fold that cannot
    * succeed.
@@ -61,27 +79,63 @@ export interface StateCache {
 }
 
 export function openStateCache(): StateCache {
-  const states = new LRUCache<string, CachedState>({
+  /** By tenant, so that a stream's key is looked up as it is. */
+  const slots = new Map<number, Map<StreamKey, Slot>>();
+  const kept = new LRUCache<Slot, Slot>({
     maxSize: CACHE_CHARACTERS_MAX,
-    maxEntrySize: ENTRY_CHARACTERS_MAX,
-    sizeCalculation: (state) => ENTRY_CHARACTERS + state.stateJson.length,
+    sizeCalculation: sizeOf,
+    dispose: (slot) => {
+      slot.isKept = false;
+      const ofTenant = slots.get(slot.tenant);
+      if (ofTenant?.get(slot.stream) !== slot) return;
+      ofTenant.delete(slot.stream);
+      if (ofTenant.size === 0) slots.delete(slot.tenant);
+    },
   });
   const refusals = createRecentMap<string, Refusal>(REFUSALS_MAX);
   return {
     refusal: (name) => refusals.get(textOf(name)),
     refuse: (name, refusal) => void refusals.set(textOf(name), refusal),
     get(tenant, stream, foldHash) {
-      const name = `${tenant}/${stream}`;
+      const slot = slots.get(tenant)?.get(stream);
+      if (slot?.state?.foldHash !== foldHash) return undefined;
       // Recency matters only when room gets scarce, so it is not updated before.
-      const isRoomy = states.calculatedSize < CACHE_CHARACTERS_MAX / 2;
-      const state = isRoomy ? states.peek(name) : states.get(name);
-      return state?.foldHash === foldHash ? state : undefined;
+      if (kept.calculatedSize >= CACHE_CHARACTERS_MAX / 2) kept.get(slot);
+      return slot.state;
     },
-    clear: () => states.clear(),
-    set(tenant, stream, foldHash, { length, bytes, generation, stateJson }) {
-      states.set(`${tenant}/${stream}`, { length, bytes, generation, stateJson, foldHash });
+    clear: () => kept.clear(),
+    set(tenant, stream, foldHash, state) {
+      const before = slots.get(tenant)?.get(stream);
+      if (before !== undefined) kept.delete(before);
+      const characters = state.stateJson.length;
+      const slot: Slot = { tenant, stream, state: undefined, characters, isKept: true };
+      if (sizeOf(slot) > ENTRY_CHARACTERS_MAX) return;
+      slot.state = cachedState(state, foldHash, slot);
+      const ofTenant = slots.get(tenant);
+      if (ofTenant === undefined) slots.set(tenant, new Map([[stream, slot]]));
+      else ofTenant.set(stream, slot);
+      kept.set(slot, slot);
+    },
+    follow(before, state) {
+      const { slot, foldHash } = (before ?? {}) as Partial<CachedState>;
+      if (slot === undefined || slot.state !== before || !slot.isKept) return false;
+      if (Math.abs(state.stateJson.length - slot.characters) > SLACK_CHARACTERS) return false;
+      slot.state = cachedState(state, foldHash!, slot);
+      return true;
     },
   };
+}
+
+function sizeOf({ characters }: Slot): number {
+  return ENTRY_CHARACTERS + characters;
+}
+
+function cachedState(
+  { length, bytes, generation, stateJson }: FoldedState,
+  foldHash: string,
+  slot: Slot,
+): CachedState {
+  return { length, bytes, generation, stateJson, foldHash, slot };
 }
 
 /** Whether the state is of the stream's generation and not ahead of the head. */

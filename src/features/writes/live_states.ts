@@ -17,18 +17,21 @@ import { encodeState } from "../../domain/handler/state_text.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { accept, type Outcome } from "../../domain/refusal.ts";
 import type { Awaiting, Soon } from "../../domain/soon.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
+import type { FoldedState } from "../states/fold_stream.ts";
 import type { SmallFold } from "../states/read_small.ts";
 import {
   type ConditionTools,
   type Looked,
   nameOf,
   type OutsideStates,
+  parseState,
+  refuseState,
   StatesNeeded,
 } from "./outside_states.ts";
 import type { PreparedTarget, PreparedWrite } from "./prepared_write.ts";
@@ -46,6 +49,8 @@ export interface Live extends Looked {
   state: JsonObject;
   length: number;
   isLost: boolean;
+  /** The state in memory that it was made of. */
+  known: FoldedState | undefined;
 }
 
 /** "later": the writes before have to be committed first. */
@@ -130,6 +135,7 @@ export function openLiveStates(
     if (made === undefined) return false;
     live.fold = undefined;
     live.state = made.state;
+    live.known = made.known;
     held += made.characters;
     return true;
   }
@@ -187,7 +193,17 @@ export function openLiveStates(
     if (fold === undefined) return Promise.reject(new StatesNeeded([{ key, type }]));
     const appender = opened.get(key);
     const { length } = head;
-    const live: Live = { key, type, head, appender, fold, state: {}, length, isLost: false };
+    const live: Live = {
+      key,
+      type,
+      head,
+      appender,
+      fold,
+      state: {},
+      length,
+      isLost: false,
+      known: undefined,
+    };
     known.push(live);
     return accept(live);
   }
@@ -203,9 +219,8 @@ export function openLiveStates(
       if (!text.ok) continue;
       budget.left -= text.value.length;
       const { length, bytes, generation } = appender.head;
-      const before = { ...head, stateJson: "" };
       const after = { length, bytes, generation, stateJson: text.value };
-      reader.keepState(tenant, key, type, { before, after });
+      reader.keepState(tenant, key, type, { before: head, after, known: live.known });
     }
   }
 
@@ -236,19 +251,6 @@ function forward(
   live.state = folded.value;
   live.length = head.length + added.length;
   return true;
-}
-
-/** A state that modules have computed. */
-function parseState(text: string): Outcome<JsonObject> {
-  const isShort = text.length <= limits.guardStateCharactersMax;
-  return isShort ? accept(JSON.parse(text)) : refuseState(text.length);
-}
-
-function refuseState(characters: number) {
-  const limit = limits.guardStateCharactersMax;
-  const message = `A state has ${characters} characters of JSON, more than the ${limit} that ` +
-    "guards and preconditions may look at";
-  return refuse({ kind: "fold_budget_exceeded", message, bytes: characters, limit });
 }
 
 /** Units for one character of a state, which is read and held, and may be kept. */

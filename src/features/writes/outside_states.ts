@@ -1,9 +1,10 @@
 /**
  * States that take long to fold. A transaction that needs some ends, they are folded outside of it,
- * and it runs again.
+ * and it runs again. And those that are too long, or were computed by modules.
  */
 
 import type { StreamKey } from "../../domain/identifier.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
@@ -61,3 +62,16 @@ const TOO_FAST = {
   message: "Others write to these aggregates faster than guards can judge them",
   retryAfterMs: 1_000,
 } as const;
+
+/** A state that modules have computed. */
+export function parseState(text: string): Outcome<JsonObject> {
+  const isShort = text.length <= limits.guardStateCharactersMax;
+  return isShort ? accept(JSON.parse(text)) : refuseState(text.length);
+}
+
+export function refuseState(characters: number) {
+  const limit = limits.guardStateCharactersMax;
+  const message = `A state has ${characters} characters of JSON, more than the ${limit} that ` +
+    "guards and preconditions may look at";
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: characters, limit });
+}

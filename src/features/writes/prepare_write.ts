@@ -9,6 +9,7 @@ import {
   encodeEvent,
   encodeMetadata,
   type ImpliedBy,
+  orderMetadata,
   type PartyReference,
   type SagaStamp,
   type ScheduledStamp,
@@ -165,11 +166,11 @@ function* prepareTarget(
     const { type, dataJson, data, geo } = target.events[index]!;
     const shared = index === 0 ? first : plain;
     const own = geo && encodeMetadata({ ...(index === 0 ? guarded : metadata), geo });
+    const decoded = data !== undefined && compiled.guarded?.has(type)
+      ? { key, type, data, metadata: orderMetadata({ ...(index === 0 ? guarded : metadata), geo }) }
+      : undefined;
     const metadataJson = own ?? shared;
-    const encoded = encodeEvent({ key, type, dataJson, metadataJson, geo });
-    const event = data === undefined || !compiled.guarded?.has(type)
-      ? encoded
-      : { ...encoded, decoded: { key, type, data, metadata: JSON.parse(metadataJson) } };
+    const event = encodeEvent({ key, type, dataJson, metadataJson, geo, decoded });
     bytes += event.bytes + EVENT_OVERHEAD_BYTES;
     if (geo !== undefined) isPlaced = true;
     events[index] = event;

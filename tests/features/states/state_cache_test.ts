@@ -1,7 +1,13 @@
-/** Views of states: when they carry a version, and that it tells states apart. */
+/** States in memory, and views of states: when they carry a version, which tells states apart. */
 
 import assert from "node:assert/strict";
-import { EMPTY_STATE, viewOfState } from "../../../src/features/states/state_cache.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
+import type { FoldedState } from "../../../src/features/states/fold_stream.ts";
+import {
+  EMPTY_STATE,
+  openStateCache,
+  viewOfState,
+} from "../../../src/features/states/state_cache.ts";
 
 const PLACE = { length: 3, generation: 2, createdAt: 10, updatedAt: 30 };
 
@@ -26,4 +32,75 @@ Deno.test("viewOfState() of a long state has a version that names handlers, gene
   const versions = new Set(others.map(({ version }) => version));
   assert.equal(versions.size, others.length);
   assert.ok(!versions.has(undefined));
+});
+
+const STREAM = "order:a" as StreamKey;
+
+function state(length: number, text = ""): FoldedState {
+  return {
+    length,
+    bytes: 100 * length,
+    generation: 0,
+    stateJson: JSON.stringify({ length, text }),
+  };
+}
+
+Deno.test("a state may follow one that is in memory, which stays as it was for who has it", () => {
+  const cache = openStateCache();
+  cache.set(1, STREAM, "f", state(1));
+  const first = cache.get(1, STREAM, "f")!;
+  assert.equal(cache.follow(first, state(2)), true);
+  const second = cache.get(1, STREAM, "f")!;
+  assert.deepEqual([first.length, second.length], [1, 2]);
+  assert.equal(second.stateJson, state(2).stateJson);
+  assert.equal(cache.get(2, STREAM, "f"), undefined);
+  assert.equal(cache.get(1, STREAM, "g"), undefined);
+});
+
+Deno.test("no state follows one that is not in memory any more", () => {
+  const cache = openStateCache();
+  assert.equal(cache.follow(undefined, state(2)), false);
+  assert.equal(cache.follow(state(1), state(2)), false, "it never was");
+  cache.set(1, STREAM, "f", state(1));
+  const first = cache.get(1, STREAM, "f")!;
+  cache.set(1, STREAM, "g", state(1));
+  assert.equal(cache.follow(first, state(2)), false, "one of other handlers came");
+  cache.set(1, STREAM, "f", state(1));
+  const again = cache.get(1, STREAM, "f")!;
+  assert.equal(cache.follow(again, state(2)), true);
+  assert.equal(cache.follow(again, state(3)), false, "another one has followed");
+  const last = cache.get(1, STREAM, "f")!;
+  cache.clear();
+  assert.equal(cache.follow(last, state(3)), false, "all were dropped");
+  assert.equal(cache.get(1, STREAM, "f"), undefined);
+});
+
+Deno.test("a state that needs more room is counted anew", () => {
+  const cache = openStateCache();
+  cache.set(1, STREAM, "f", state(1));
+  const first = cache.get(1, STREAM, "f")!;
+  assert.equal(cache.follow(first, state(2, "x".repeat(1_000))), false);
+  assert.equal(cache.follow(first, state(2, "x".repeat(10))), true);
+});
+
+Deno.test("the states of streams of one name are apart, and the longest unused ones make room", () => {
+  const cache = openStateCache();
+  const long = "x".repeat(4 * 1024 * 1024);
+  for (const tenant of [1, 2]) cache.set(tenant, STREAM, "f", state(tenant));
+  assert.deepEqual([1, 2].map((tenant) => cache.get(tenant, STREAM, "f")!.length), [1, 2]);
+  for (let number = 0; number < 20; number++) {
+    cache.set(3, `order:${number}` as StreamKey, "f", state(number, long));
+    assert.equal(cache.get(1, STREAM, "f")?.length, 1, "it is in use");
+  }
+  const left = Array.from({ length: 20 }, (_, number) => `order:${number}` as StreamKey)
+    .filter((stream) => cache.get(3, stream, "f") !== undefined);
+  assert.equal(left.length, 11, "48 Mi characters hold eleven of four and a little");
+  assert.equal(left.at(-1), "order:19");
+});
+
+Deno.test("a state that is longer than an eighth of the memory is not kept, nor the one before it", () => {
+  const cache = openStateCache();
+  cache.set(1, STREAM, "f", state(1));
+  cache.set(1, STREAM, "f", state(2, "x".repeat(6 * 1024 * 1024)));
+  assert.equal(cache.get(1, STREAM, "f"), undefined);
 });

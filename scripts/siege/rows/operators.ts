@@ -36,6 +36,13 @@ function admin(path: string, body: Json): HostileRequest {
   return { path: `${path}${AT}`, body: JSON.stringify(body), as: "operator" };
 }
 
+/** Of all instances. */
+const ANCHOR: HostileRequest = {
+  path: "/_admin/anchors?environment=test",
+  body: "{}",
+  as: "operator",
+};
+
 function seen(path: string): HostileRequest {
   return { path, as: "operator" };
 }
@@ -356,7 +363,7 @@ export const OPERATORS: AttackGroup = {
       prepare:
         () => [importEvents(repeat(30_000, (i) => ["thing", idOf(i), "was_seen", {}] as const))],
       waves: [
-        { request: admin("/_admin/anchors", {}), clients: 2 },
+        { request: ANCHOR, clients: 2 },
         { request: (turn) => write("thing", idOf(turn % 30_000), "was_seen", {}), clients: 4 },
       ],
     },
@@ -369,7 +376,7 @@ export const OPERATORS: AttackGroup = {
         for (let i = 0; i < 5; i++) {
           yield writeMany("thing", ID, times(limits.batchEventsMax, "was_seen"));
         }
-        yield admin("/_admin/anchors", {});
+        yield ANCHOR;
       },
       waves: [{
         request: (turn) => read(`/thing/${ID}/audit/attestation/${turn * 7 % 50_000}`),

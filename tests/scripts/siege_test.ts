@@ -11,6 +11,8 @@ import { startNeighbour } from "../../scripts/siege/neighbour.ts";
 import type { Observation, ProbeSummary } from "../../scripts/siege/probes.ts";
 import type { Outcome } from "../../scripts/siege/outcome.ts";
 import { OPERATION_NAMES } from "../../src/domain/handler/operations.ts";
+import type { Route } from "../../src/http/call.ts";
+import { PATHS } from "../../src/http/paths.ts";
 import { markdownTable } from "../../scripts/siege/table.ts";
 
 const ATTACKS = ATTACK_GROUPS.flatMap(({ attacks }) => attacks);
@@ -20,6 +22,34 @@ Deno.test("each attack of the siege has a name of its own, and says what it does
   for (const { name, does, needs, waves } of ATTACKS) {
     assert(name !== "" && does !== "" && needs !== "" && waves.length > 0, name);
     assert(!name.includes("|") && !name.includes(","), `${name}: --only and the table need it so`);
+  }
+});
+
+/** The route of a request; undefined if its path is none, as some attacks want it. */
+function routeOf(path: string, method: string): Route | undefined {
+  const sent = path.split("/");
+  const fitting = PATHS.filter(({ pattern }) => {
+    const parts = pattern.split("/");
+    return parts.length === sent.length &&
+      parts.every((part, index) => part.startsWith("{") || part === sent[index]);
+  });
+  const named = fitting.find(({ pattern }) => pattern.split("/")[1] === sent[1]);
+  return (named ?? fitting[0])?.methods.get(method);
+}
+
+Deno.test("attacks send only query parameters that their routes take, so that they get farther", () => {
+  for (const { name, waves } of ATTACKS) {
+    if (name === "long queries") continue;
+    for (const { request } of waves) {
+      const { path, method, body } = typeof request === "function" ? request(0) : request;
+      const [at = "", query = ""] = path.split("?");
+      const route = routeOf(at, method ?? (body === undefined ? "GET" : "POST"));
+      if (route === undefined) continue;
+      const taken = Object.keys(route.operation?.query ?? {});
+      for (const key of new URLSearchParams(query).keys()) {
+        assert(taken.includes(key), `${name}: ${at} takes no ${key}`);
+      }
+    }
   }
 });
 

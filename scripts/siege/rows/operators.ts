@@ -36,12 +36,12 @@ function admin(path: string, body: Json): HostileRequest {
   return { path: `${path}${AT}`, body: JSON.stringify(body), as: "operator" };
 }
 
-/** Of all instances. */
-const ANCHOR: HostileRequest = {
-  path: "/_admin/anchors?environment=test",
-  body: "{}",
-  as: "operator",
-};
+/** Asks for something of all instances. */
+function ofAll(path: string): HostileRequest {
+  return { path: `${path}?environment=test`, body: "{}", as: "operator" };
+}
+
+const ANCHOR = ofAll("/_admin/anchors");
 
 function seen(path: string): HostileRequest {
   return { path, as: "operator" };
@@ -404,7 +404,7 @@ export const OPERATORS: AttackGroup = {
       name: "signing keys without a pause",
       does: "new signing keys, as many as can be made",
       needs: NEEDS,
-      waves: [{ request: admin("/_admin/signing-keys", {}), clients: 8 }],
+      waves: [{ request: ofAll("/_admin/signing-keys"), clients: 8 }],
     },
     {
       name: "API keys without a pause",

@@ -453,9 +453,15 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "logs of an earlier moment take the database back",
-      "else refuseEarlierLog(db, path, moved);",
+      "else refuseOrDrop(copy, () => refuseEarlierLog(db, path, moved));",
       "",
       MOVED_ROW,
+    ],
+    [
+      "a copy of files that are refused stays",
+      "if (copy?.isNew) removeIfThere(copy.folder);",
+      "",
+      "tests/kv/sqlite/upgrade_store_test.ts",
     ],
     [
       "what a commit that failed has set is read",

@@ -149,9 +149,22 @@ function orderSaga({ name, saga_id, step, phase }: SagaStamp): SagaStamp {
   return { name, saga_id, step, phase };
 }
 
+const ORIGIN_FIELDS = [
+  "stream",
+  "id",
+  "time",
+  "position",
+  "correlation_id",
+  "causation_id",
+] as const;
+
 function orderOrigin(origin: Origin): Origin {
-  const { source, stream, id, time, position, correlation_id, causation_id } = origin;
-  return { source, stream, id, time, position, correlation_id, causation_id };
+  const ordered: { -readonly [Field in keyof Origin]: Origin[Field] } = { source: origin.source };
+  for (const field of ORIGIN_FIELDS) {
+    const value = origin[field];
+    if (value !== undefined) ordered[field] = value;
+  }
+  return ordered;
 }
 
 /** Parses the event in `raw`. */

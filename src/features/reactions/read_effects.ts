@@ -210,9 +210,12 @@ function isSpent(draft: Draft): boolean {
   return isSpent;
 }
 
-/** Adds to a list as long as the answer has room. */
+/** Adds what was read to a list, as long as the answer has room. */
 function add<T>(draft: Draft, list: T[], entry: T): void {
-  if (isSpent(draft)) return;
+  if (draft.charactersLeft <= 0) {
+    draft.isTruncated = true;
+    return;
+  }
   draft.charactersLeft -= JSON.stringify(entry).length;
   list.push(entry);
 }

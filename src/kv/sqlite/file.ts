@@ -22,7 +22,7 @@ import { SQLITE_SIZES, type SqliteSizes } from "./sizes.ts";
 import { openSqliteWriter, type SqliteWriter } from "./writer.ts";
 import { prepareMoment } from "./store_row.ts";
 import { makeFolder, removeIfThere, sizeIfThere, syncFolder } from "./synced_folder.ts";
-import { copyBeforeUpgrade, FORMAT, upgradeStore } from "./upgrade_store.ts";
+import { type Copy, copyBeforeUpgrade, FORMAT, upgradeStore } from "./upgrade_store.ts";
 
 /** Chosen by measurement, like the sizes below; see `README.md`. */
 const pageBytes = 4096;
@@ -99,9 +99,10 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     try {
       const isNew = isEmpty(db);
       if (isNew) refuseLogAlone(path);
-      else refuseEarlierLog(db, path, moved);
+      else refuseOrDrop(copy, () => refuseEarlierLog(db, path, moved));
       const isUpgraded = prepareSchema(db, path);
-      if (copy !== undefined) isUpgraded ? options.onUpgraded?.(copy) : removeIfThere(copy);
+      if (copy !== undefined && !isUpgraded) removeIfThere(copy.folder);
+      else if (copy !== undefined) options.onUpgraded?.(copy.folder);
       // Checksums beside a new store can only be those of another one.
       if (isNew) dropSums(options, () => removePageSums(path));
       else if (!hasLeftLog) dropSums(options, () => dropForeignSums(path, prepareMoment(db)));
@@ -116,6 +117,16 @@ export function openSqliteFile(options: SqliteFileOptions): SqliteFile {
     }
   } catch (error) {
     lock.release();
+    throw error;
+  }
+}
+
+/** What is refused is not upgraded: a copy of it must not be taken for one of the right files. */
+function refuseOrDrop(copy: Copy | undefined, refuse: () => void): void {
+  try {
+    refuse();
+  } catch (error) {
+    if (copy?.isNew) removeIfThere(copy.folder);
     throw error;
   }
 }

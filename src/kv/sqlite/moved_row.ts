@@ -8,11 +8,11 @@ import { pathToFileURL } from "node:url";
 
 export interface MovedRow {
   readonly format: number;
-  /** Of the last commit whose row was moved. */
-  readonly version: number;
+  /** Of the last commit whose row was moved; undefined if that row is not whole. */
+  readonly version: number | undefined;
 }
 
-/** Undefined if the file has no such row, or not a whole one. */
+/** Undefined if the file has no such row. */
 export function readMovedRow(path: string): MovedRow | undefined {
   let db: DatabaseSync | undefined;
   try {
@@ -22,9 +22,9 @@ export function readMovedRow(path: string): MovedRow | undefined {
     db = new DatabaseSync(url, { readOnly: true });
     const { format, version, version_again } =
       db.prepare("SELECT format, version, version_again FROM store").get() ?? {};
-    const isWhole = typeof format === "number" && typeof version === "number" &&
-      version === version_again;
-    return isWhole ? { format, version } : undefined;
+    if (typeof format !== "number") return undefined;
+    const isWhole = typeof version === "number" && version === version_again;
+    return { format, version: isWhole ? version : undefined };
   } catch {
     return undefined;
   } finally {
@@ -43,7 +43,7 @@ export function refuseEarlierLog(
   path: string,
   moved: MovedRow | undefined,
 ): void {
-  if (moved === undefined) return;
+  if (moved?.version === undefined) return;
   const { version } = db.prepare("SELECT version FROM store").get() as { version: number };
   if (version >= moved.version) return;
   throw new Error(

@@ -29,24 +29,31 @@ const STORE_FILES = ["", "-wal", "-redo1", "-redo2", "-pages"] as const;
 /** Left free beside the copy. */
 const FREE_BYTES_MIN = 64 * 1024 * 1024;
 
+/** The copy of a store that is made before it is upgraded. */
+export interface Copy {
+  readonly folder: string;
+  /** Whether this start has made it. */
+  readonly isNew: boolean;
+}
+
 /**
  * Copies the files of a store that an earlier build wrote to a folder beside it. Call it before
  * SQLite opens the store. A copy that is there already is left as it is. A store that was killed
  * before its first checkpoint, some megabytes at most, does not tell its format and is not copied.
- * @returns the folder; undefined if no copy is needed.
+ * @returns undefined if no copy is needed.
  * @throws {Error} when the disk has no room for it.
  */
 export function copyBeforeUpgrade(
   path: string,
   moved: Pick<MovedRow, "format"> | undefined,
-): string | undefined {
+): Copy | undefined {
   if (moved === undefined || moved.format === FORMAT) return undefined;
   const files = STORE_FILES.map((ending) => `${path}${ending}`)
     .map((file) => ({ file, bytes: sizeIfThere(file) }));
   const bytes = files.reduce((sum, one) => sum + (one.bytes ?? 0), 0);
   if (bytes === 0) return undefined;
   const folder = `${path}-before-${FORMAT}`;
-  if (sizeIfThere(folder) !== undefined) return folder;
+  if (sizeIfThere(folder) !== undefined) return { folder, isNew: false };
   const { bavail, bsize } = statfsSync(dirname(path));
   if (bavail * bsize < bytes + FREE_BYTES_MIN) {
     throw new Error(
@@ -63,7 +70,7 @@ export function copyBeforeUpgrade(
   syncFolder(part);
   Deno.renameSync(part, folder);
   syncFolder(dirname(path));
-  return folder;
+  return { folder, isNew: true };
 }
 
 function copySynced(from: string, to: string): void {

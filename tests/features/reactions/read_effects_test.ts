@@ -9,6 +9,8 @@ import {
   prepareEffects,
 } from "../../../src/features/reactions/read_effects.ts";
 import type { Service } from "../../../src/features/service.ts";
+import type { StreamKey } from "../../../src/domain/identifier.ts";
+import { noteImplied } from "../../../src/store/effects.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
 import { deliver, scriptedSender, webhookSettings } from "../../support/listener_fixtures.ts";
@@ -388,6 +390,29 @@ Deno.test("an answer is bounded, and says that it ended early", async () => {
     const { data, truncated } = await effectsOf(service, test, { depth: 8 });
     assert.equal(truncated, true);
     assert.ok(data.length <= 1_000 && data[0]!.implied.length >= 500);
+  });
+});
+
+Deno.test("an answer shows every event that was read for it", async () => {
+  await withReactions(async ({ service, engine, tenants: { test } }) => {
+    await write(service, test, setOff(ID, "was_reminded"));
+    const others = Array.from({ length: 998 }, (_, n) => uuid(n + 100));
+    for (const id of others) await write(service, test, setOff(id, "was_reminded"));
+    const implied = others.map((id) => ({ stream: `order:${id}` as StreamKey, index: 0 }));
+    await engine.transact((tx) => {
+      noteImplied(tx, test.number, { stream: ORDER as StreamKey, index: 0 }, implied);
+      return Promise.resolve();
+    });
+    assert.equal((await only(service, test)).implied.length, 998);
+    await engine.transact((tx) => {
+      noteImplied(tx, test.number, { stream: ORDER as StreamKey, index: 0 }, [
+        ...implied,
+        ...implied,
+      ]);
+      return Promise.resolve();
+    });
+    const { data, truncated } = await effectsOf(service, test);
+    assert.deepEqual([data[0]!.implied.length, truncated], [999, true]);
   });
 });
 

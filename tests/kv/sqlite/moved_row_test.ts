@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { openSqliteEngine } from "../../../src/kv/sqlite/engine.ts";
 import { readMovedRow } from "../../../src/kv/sqlite/moved_row.ts";
@@ -40,6 +41,19 @@ Deno.test("the version of the database is that of the last commit that was moved
     assert.deepEqual(readMovedRow(path), { format: FORMAT, version: 1 });
     await engine.close();
     assert.deepEqual(readMovedRow(path), { format: FORMAT, version: 2 });
+  });
+});
+
+Deno.test("a row that is not whole has a format and no version", async () => {
+  await withFolder(async (folder) => {
+    const path = join(folder, STORE);
+    const engine = openSqliteEngine({ path });
+    await write(engine, "a");
+    await engine.close();
+    const db = new DatabaseSync(path);
+    db.exec("UPDATE store SET version_again = 7");
+    db.close();
+    assert.deepEqual(readMovedRow(path), { format: FORMAT, version: undefined });
   });
 });
 

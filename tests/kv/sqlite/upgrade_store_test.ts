@@ -79,6 +79,48 @@ Deno.test("a store of an earlier build is copied as it was before it is upgraded
   });
 });
 
+/** Changes the row of a store that is closed. */
+function change(path: string, sql: string): void {
+  const db = new DatabaseSync(path);
+  db.exec(sql);
+  db.close();
+}
+
+Deno.test("a store whose row is not whole is copied before it is upgraded all the same", async () => {
+  await withStore(CLOSED, async (folder, path) => {
+    change(path, "UPDATE store SET version_again = version_again + 1");
+    const told: string[] = [];
+    await openSqliteEngine({ path, onUpgraded: (copy) => told.push(copy) }).close().catch(() => {});
+    assert.deepEqual(told, [`${folder}/daybook.sqlite-before-7`]);
+  });
+});
+
+Deno.test("no copy is left of files that are refused", async () => {
+  await withStore(CLOSED, async (folder, path) => {
+    const log = await earlierLog(path);
+    assert.ok(log.length > 4096, "it has the page of the row");
+    Deno.writeFileSync(`${path}-wal`, log);
+    assert.throws(() => openSqliteEngine({ path }), /takes it back to .* not of one moment/);
+    const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
+    assert.deepEqual(names.filter((name) => name.includes("-before-")), []);
+  });
+});
+
+/** SQLite's log as it was one commit before the store, as far as its row goes. */
+async function earlierLog(path: string): Promise<Uint8Array> {
+  const other = await Deno.makeTempDir({ prefix: "daybook_earlier_" });
+  Deno.copyFileSync(path, `${other}/store`);
+  const db = new DatabaseSync(`${other}/store`);
+  try {
+    db.exec("PRAGMA wal_autocheckpoint = 0");
+    db.exec("UPDATE store SET version = version - 1, version_again = version_again - 1");
+    return Deno.readFileSync(`${other}/store-wal`);
+  } finally {
+    db.close();
+    await Deno.remove(other, { recursive: true });
+  }
+}
+
 Deno.test("a store of this build is not copied, whatever a kill has left in its logs", async () => {
   const folder = await Deno.makeTempDir({ prefix: "daybook_upgrade_" });
   const path = `${folder}/store.sqlite`;

@@ -36,7 +36,7 @@ function single(events: RequestedTarget["events"], change: Partial<RequestedTarg
   return write({ targets: [{ ...target, events, ...change }] });
 }
 
-Deno.test("validateWrite() gives the canonical stream and the data as JSON text", () => {
+Deno.test("validateWrite() gives the canonical stream, and the data as it was sent and as JSON text", () => {
   const request = single([placed], { id: id.toUpperCase() });
   const outcome = validateWrite(request, spec, "test");
   assert.ok(outcome.ok);
@@ -45,7 +45,7 @@ Deno.test("validateWrite() gives the canonical stream and the data as JSON text"
     aggregateType: "order",
     id,
     expected: "any",
-    events: [{ type: "was_placed", dataJson: '{"customer":"Ann"}' }],
+    events: [{ type: "was_placed", data: { customer: "Ann" }, dataJson: '{"customer":"Ann"}' }],
   }]);
 });
 

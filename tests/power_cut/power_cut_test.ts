@@ -150,7 +150,8 @@ const KILLS: readonly ((when: number) => string)[] = [
 test("a kill at any call, and a power cut during the start after it or later, lose nothing", async () => {
   const random = createRandom(SEED).fork(6);
   let kills = 0;
-  for (let round = 0; round < Math.max(2 * KILLS.length, STATES / 10); round++) {
+  const rounds = Math.max(2 * KILLS.length, STATES / 10);
+  for (let round = 0; round < rounds; round++) {
     const kill = KILLS[round % KILLS.length]!(1 + random.below(40));
     const [killed, end] = [random.pick(["close", "forget"] as const), random.pick(ENDS)];
     const seed = random.below(2 ** 31);
@@ -168,7 +169,8 @@ test("a kill at any call, and a power cut during the start after it or later, lo
       if (one.expected.acknowledged > 0) await judge(one, why);
     }
   }
-  assert.ok(kills >= KILLS.length, `${kills} programs were killed`);
+  // About half of the calls are never reached: the program ends before.
+  assert.ok(kills >= rounds / 9, `${kills} of ${rounds} programs were killed`);
 });
 
 /** Disks or systems that fail or stall. `when` is the ordinal of the affected call. */

@@ -149,7 +149,9 @@ function orderSaga({ name, saga_id, step, phase }: SagaStamp): SagaStamp {
   return { name, saga_id, step, phase };
 }
 
-const ORIGIN_FIELDS = [
+/** In the order that is part of the format. */
+export const ORIGIN_FIELDS = [
+  "source",
   "stream",
   "id",
   "time",
@@ -159,12 +161,12 @@ const ORIGIN_FIELDS = [
 ] as const;
 
 function orderOrigin(origin: Origin): Origin {
-  const ordered: { -readonly [Field in keyof Origin]: Origin[Field] } = { source: origin.source };
+  const ordered: { -readonly [Field in keyof Origin]?: Origin[Field] } = {};
   for (const field of ORIGIN_FIELDS) {
     const value = origin[field];
     if (value !== undefined) ordered[field] = value;
   }
-  return ordered;
+  return ordered as Origin;
 }
 
 /** Parses the event in `raw`. */

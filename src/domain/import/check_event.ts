@@ -6,7 +6,13 @@
  * Pure. See docs/reference/imports.md.
  */
 
-import { type EncodedEvent, encodeEvent, encodeMetadata, type Origin } from "../event.ts";
+import {
+  type EncodedEvent,
+  encodeEvent,
+  encodeMetadata,
+  type Origin,
+  ORIGIN_FIELDS,
+} from "../event.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../refusal.ts";
@@ -92,22 +98,14 @@ function takeOrigin(metadata: JsonValue | undefined) {
   return { origin, metadata: writable };
 }
 
-const ORIGIN_FIELDS: ReadonlySet<string> = new Set([
-  "source",
-  "stream",
-  "id",
-  "time",
-  "position",
-  "correlation_id",
-  "causation_id",
-]);
+const KNOWN_OF_ORIGIN: ReadonlySet<string> = new Set(ORIGIN_FIELDS);
 
 /** `{source, stream?, id?, time?, position?, correlation_id?, causation_id?}`, short texts. */
 function checkOrigin(origin: JsonValue): Outcome<Origin> {
   if (!isJsonObject(origin)) return originInvalid("", "metadata.origin must be an object");
   for (const field in origin) {
     const value = origin[field];
-    if (!ORIGIN_FIELDS.has(field)) {
+    if (!KNOWN_OF_ORIGIN.has(field)) {
       return originInvalid(`.${field}`, `Unknown field in metadata.origin: ${field}`);
     }
     if (typeof value !== "string" || value.length > limits.originTextCharactersMax) {

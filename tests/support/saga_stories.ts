@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import type { StoredEvent } from "../../src/domain/event.ts";
+import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 import type { Emission } from "../../src/domain/reaction/action.ts";
 import type { CompiledSaga } from "../../src/domain/saga/definition.ts";
@@ -27,7 +28,7 @@ const ACTOR = { type: "user", id: "global" };
 export function compileStory(saga: JsonObject): CompiledSaga {
   const faults = createFaultList();
   const document = { aggregate_types: declareTypes(saga), modules: { sagas: { story: saga } } };
-  const sagas = compileSagas(document, STORY_SINGLETONS, faults, createFaultList());
+  const sagas = runAtOnce(compileSagas(document, STORY_SINGLETONS, faults, createFaultList()));
   assert.deepEqual(faults.faults, []);
   return sagas.get("story")!;
 }

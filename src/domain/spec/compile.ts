@@ -116,11 +116,9 @@ function* compileDocument(
     ...type.wasmHandlers.values(),
   ]);
   yield;
-  implications.warnOfCycles(warnings);
-  yield;
-  const listeners = compileListeners(document, faults);
-  yield;
-  const sagas = compileSagas(document, singletons, faults, warnings);
+  yield* implications.warnOfCycles(warnings);
+  const listeners = yield* compileListeners(document, faults);
+  const sagas = yield* compileSagas(document, singletons, faults, warnings);
   const isSettingOff = [...aggregateTypes.values()].some(({ events }) =>
     [...events.values()].some(({ reactions }) => reactions !== undefined)
   );

@@ -1,5 +1,6 @@
 /** Compiles the `implications` of all event types of a spec, and checks them together. */
 
+import { type Steps } from "../fairness/pieces.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
 import { compileReactions } from "../reaction/compile_reactions.ts";
@@ -34,7 +35,7 @@ export interface ImplicationsCompiler {
   /** The module calls of everything compiled so far. */
   readonly moduleCalls: readonly ModuleCall[];
   /** Call this when all implications have been compiled. */
-  warnOfCycles(warnings: FaultList): void;
+  warnOfCycles(warnings: FaultList): Steps<void>;
 }
 
 /** A compiler serves one document, whose types the implications may name. */
@@ -129,10 +130,10 @@ interface Stop {
  * imply each other. `named` holds the events each type implies, by
  * `<aggregate_type>.<event_type>`. Linear in the number of implications.
  */
-export function warnOfImplicationCycles(
+export function* warnOfImplicationCycles(
   named: ReadonlyMap<string, readonly NamedEvent[]>,
   warnings: FaultList,
-): void {
+): Steps<void> {
   const finished = new Set<string>();
   const way: Stop[] = [];
   /** The index of each stop on the current path. */
@@ -146,6 +147,7 @@ export function warnOfImplicationCycles(
     enter(start, undefined);
     for (let stop = way.at(-1); stop !== undefined; stop = way.at(-1)) {
       if (warnings.isFull()) return;
+      yield;
       const edge = stop.edges[stop.next++];
       if (edge === undefined) {
         finished.add(stop.name);

@@ -5,6 +5,7 @@
  */
 
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { type Steps } from "../fairness/pieces.ts";
 import { limits } from "../limits.ts";
 import type { Listener, ListenerFormat } from "../listener/definition.ts";
 import { isPublicAddress, literalAddress } from "../listener/public_address.ts";
@@ -27,10 +28,10 @@ const SECRET_HINT =
 const EVENTS_HINT = 'For example ["order.was_placed", "order.*"], or ["*"] for all events.';
 
 /** The listeners of a spec by name. The result is usable only if no fault was reported. */
-export function compileListeners(
+export function* compileListeners(
   document: JsonObject,
   faults: FaultList,
-): ReadonlyMap<string, Listener> {
+): Steps<ReadonlyMap<string, Listener>> {
   const compiled = new Map<string, Listener>();
   const path = "modules.listeners";
   const value = isJsonObject(document.modules) ? document.modules.listeners : undefined;
@@ -46,6 +47,7 @@ export function compileListeners(
   }
   for (const name of names.slice(0, limits.listenersMax)) {
     if (faults.isFull()) break;
+    yield;
     const place = joinKey(path, name);
     checkTypeName(name, "Listener", place, faults);
     const listener = requireObject(listeners[name], place, LISTENER_HINT, faults);

@@ -7,6 +7,7 @@
 
 import { assert } from "../../domain/assert.ts";
 import { BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { StateTooLarge } from "../../domain/handler/handler.ts";
 import { limits } from "../../domain/limits.ts";
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
@@ -57,6 +58,8 @@ export interface RowBatchOptions {
   readonly spec: CompiledSpec;
   /** Whether to fold from the events alone, without cached states. */
   readonly synchronous: boolean;
+  /** A row with many sources takes milliseconds. */
+  readonly pieces: Pieces;
 }
 
 interface SourceState {
@@ -69,6 +72,8 @@ interface SourceState {
 
 /** The total size of the states of a row that is computed in this process. */
 const ROW_CHARACTERS_HERE_MAX = 256 * 1024;
+/** Sources of a row that are read together; a networked store answers them in one round trip. */
+const SOURCES_TOGETHER = 128;
 /** The size up to which a state is shared by the rows of a batch. */
 const SHARED_CHARACTERS_MAX = 64 * 1024;
 
@@ -77,7 +82,7 @@ export function openRowBatch(
   reader: AggregateReader,
   options: RowBatchOptions,
 ): RowBatch {
-  const { tenant, spec, synchronous } = options;
+  const { tenant, spec, synchronous, pieces } = options;
   const reads = once(async (stream): Promise<Outcome<SourceState>> => {
     const type = typeOf(spec, stream);
     const bytesMax = limits.foldBytesMax;
@@ -93,7 +98,7 @@ export function openRowBatch(
       const advance: Advance = async (found) =>
         advanceHere(projection, key, found) ??
           await advanceElsewhere(reader.compute, { tenant, projection, key, found });
-      const row = await computeRow(projection, key, reads.read, advance);
+      const row = await computeRow({ projection, key, pieces }, reads.read, advance);
       assert(row !== undefined, "a state that may take its time is read");
       return row;
     },
@@ -109,7 +114,7 @@ export interface SmallRowBatchOptions extends Omit<RowBatchOptions, "synchronous
 export function openSmallRowBatch(
   reader: AggregateReader,
   tx: ReadTransaction,
-  { tenant, spec, remembersOwn }: SmallRowBatchOptions,
+  { tenant, spec, remembersOwn, pieces }: SmallRowBatchOptions,
 ): SmallRowBatch {
   const reads = once(async (stream, isOwn): Promise<Outcome<SourceState> | undefined> => {
     const remembers = remembersOwn || !isOwn;
@@ -121,8 +126,10 @@ export function openSmallRowBatch(
     return found && accept(found);
   });
   return {
-    compute: (projection, key) =>
-      computeRow(projection, key, reads.read, (found) => advanceHere(projection, key, found)),
+    compute(projection, key) {
+      const advance: Advance = (found) => advanceHere(projection, key, found);
+      return computeRow({ projection, key, pieces }, reads.read, advance);
+    },
   };
 }
 
@@ -202,10 +209,15 @@ function typeOf({ aggregateTypes }: CompiledSpec, stream: StreamKey): CompiledAg
   return aggregateTypes.get(splitStreamKey(stream).type)!;
 }
 
+interface RowToCompute {
+  readonly projection: CompiledProjection;
+  readonly key: string;
+  readonly pieces: Pieces;
+}
+
 /** Undefined if a needed state was not read, or if computing the row exceeds a slice. */
 async function computeRow(
-  projection: CompiledProjection,
-  key: string,
+  { projection, key, pieces }: RowToCompute,
   read: ReadSource<Outcome<SourceState> | undefined>,
   advance: Advance,
 ): Promise<RowOutcome | undefined> {
@@ -213,17 +225,24 @@ async function computeRow(
   const found = new Map<StreamKey, SourceState>();
   const asked = new Set<StreamKey>();
   for (;;) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     const step = await advance(found);
     if (step === undefined) return undefined;
     if (!step.ok) return fail({ key, own, asked, projection }, step.refusal);
     if (step.value.kind === "data") return finish(projection, key, found, step.value.data);
     const missing = step.value.streams.filter((stream) => !found.has(stream));
     for (const stream of missing) asked.add(stream);
-    const outcomes = await Promise.all(missing.map((stream) => read(stream, stream === own)));
-    for (const [at, outcome] of outcomes.entries()) {
-      if (outcome === undefined) return undefined;
-      if (!outcome.ok) return fail({ key, own, asked, projection }, outcome.refusal);
-      found.set(missing[at]!, outcome.value);
+    for (let from = 0; from < missing.length; from += SOURCES_TOGETHER) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      const some = missing.slice(from, from + SOURCES_TOGETHER);
+      const outcomes = await Promise.all(some.map((stream) => read(stream, stream === own)));
+      for (const [at, outcome] of outcomes.entries()) {
+        if (outcome === undefined) return undefined;
+        if (!outcome.ok) return fail({ key, own, asked, projection }, outcome.refusal);
+        found.set(some[at]!, outcome.value);
+      }
     }
   }
 }

@@ -4,6 +4,7 @@
  * See docs/reference/queries.md.
  */
 
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
 import { limits } from "../../domain/limits.ts";
@@ -29,6 +30,7 @@ import type { ProjectionSets } from "./projection_sets.ts";
 
 export interface ProjectionTools {
   readonly engine: Engine;
+  readonly host: Turns;
   readonly specs: SpecCache;
   readonly sets: ProjectionSets;
   readonly reader: AggregateReader;
@@ -78,7 +80,7 @@ export async function readRow(
 
 /** Computes the row even while the projection is being built: this needs no stored row. */
 async function computeRow(
-  { engine, sets, reader }: ProjectionTools,
+  { engine, host, sets, reader }: ProjectionTools,
   tenant: number,
   name: string,
   key: string,
@@ -92,7 +94,7 @@ async function computeRow(
     return found.ok ? refuse({ kind: "projection_broken", name, reason }) : found;
   }
   if (!hasRow(kept.projection, key)) return refuseRow();
-  const batch = openRowBatch(reader, { tenant, spec, synchronous: true });
+  const batch = openRowBatch(reader, { tenant, spec, synchronous: true, pieces: openPieces(host) });
   const computed = await batch.compute(kept.projection, key);
   if ("failure" in computed) return refuse(computed.failure);
   return computed.row === undefined ? refuseRow() : accept(rowView(computed.row));

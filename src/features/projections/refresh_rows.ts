@@ -4,6 +4,7 @@
  */
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { openRowBatch, openSmallRowBatch, type RowOutcome } from "./compute_rows.ts";
@@ -29,11 +30,8 @@ export interface RowParts {
 /** Rows, and their bytes, in one transaction. */
 const ROWS_AT_A_TIME = 256;
 const BYTES_AT_A_TIME = 4 * 1024 * 1024;
-/**
- * Rows are computed for this long before other work has its turn, so large rows come in smaller
- * parts.
- */
-const TURN_MS = 8;
+/** How long a batch of rows is computed from the states of one moment, with pauses for others. */
+const MOMENT_MS = 100;
 /**
  * Rows whose states are read together, so that a networked store answers them in one round
  * trip.
@@ -78,7 +76,12 @@ async function computeSome(
 ): Promise<{ readonly works: readonly RowWork[]; readonly rest: readonly RowPlace[] }> {
   const quick = await computeQuickly(parts, set, left, isBuild);
   const { tenant, spec } = set;
-  const batch = openRowBatch(parts.reader, { tenant, spec, synchronous: false });
+  const batch = openRowBatch(parts.reader, {
+    tenant,
+    spec,
+    synchronous: false,
+    pieces: openPieces(parts.host),
+  });
   const computed: RowWork[] = [];
   // One after the other, because their states may be large.
   for (const [at, row] of quick.entries()) {
@@ -96,7 +99,7 @@ async function computeSome(
 }
 
 /**
- * Computes the next rows, as many as fit one turn, from the states of one moment. A row is
+ * Computes the next rows, as many as time allows, from the states of one moment. A row is
  * undefined if it takes longer; there are few of those.
  */
 async function computeQuickly(
@@ -106,9 +109,10 @@ async function computeQuickly(
   isBuild: boolean,
 ): Promise<(RowOutcome | undefined)[]> {
   return await engine.snapshot(async (tx) => {
-    const batch = openSmallRowBatch(reader, tx, { tenant, spec, remembersOwn: !isBuild });
+    const pieces = openPieces(host);
+    const batch = openSmallRowBatch(reader, tx, { tenant, spec, remembersOwn: !isBuild, pieces });
     const computed: (RowOutcome | undefined)[] = [];
-    const endMs = host.monotonicMs() + TURN_MS;
+    const endMs = host.monotonicMs() + MOMENT_MS;
     let long = 0;
     while (computed.length < Math.min(left.length, ROWS_AT_A_TIME)) {
       const some = left.slice(computed.length, computed.length + ROWS_TOGETHER);
@@ -141,7 +145,7 @@ async function writeSome(
   };
   const outcome = await engine.transact(async (tx) => {
     if (!await sets.isCurrent(tx, set)) return undefined;
-    const { moved, errors } = await writeRows(tx, works, moment);
+    const { moved, errors } = await writeRows(tx, works, moment, openPieces(host));
     if (finish === undefined || moved.length > 0) return { moved, errors, isFinished: false };
     return await finish(tx) ? { moved, errors, isFinished: true } : undefined;
   });

@@ -7,6 +7,7 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { openRowBatch } from "./compute_rows.ts";
@@ -163,7 +164,7 @@ interface RowHashes {
 
 /** Returns false if the row was left out, because it has an error or keeps changing. */
 async function hashRow(
-  { engine, reader }: RowParts,
+  { engine, host, reader }: RowParts,
   { tenant, spec }: ProjectionSet,
   { place, projection }: KeptProjection,
   { key, stored, computed }: RowHashes,
@@ -171,7 +172,12 @@ async function hashRow(
   for (let check = 0; check < CHECKS_MAX; check++) {
     const before = await engine.snapshot((tx) => readProjectionRow(tx, place, key));
     if (before === undefined || before.error !== undefined) return false;
-    const batch = openRowBatch(reader, { tenant, spec, synchronous: true });
+    const batch = openRowBatch(reader, {
+      tenant,
+      spec,
+      synchronous: true,
+      pieces: openPieces(host),
+    });
     const now = await batch.compute(projection, key);
     if ("failure" in now || now.row === undefined) return false;
     if (marksOf(before) !== marksOf(now.row)) continue;

@@ -8,6 +8,7 @@
 import { errorTypeOfRow, makeRowError } from "./row_error.ts";
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import type { RowError } from "../../domain/projection/ready_projection.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Transaction } from "../../kv/engine.ts";
@@ -53,14 +54,19 @@ export async function writeRows(
   tx: Transaction,
   works: readonly RowWork[],
   moment: WriteMoment,
+  pieces: Pieces,
 ): Promise<WrittenRows> {
   const heads = new Map<StreamKey, Promise<SourceMark>>();
   const checked = await Promise.all(works.map(async (work) => {
     const before = await readProjectionRow(tx, work.kept.place, work.row.key);
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     return { work, before, isMoved: await isMoved(tx, work, before, heads) };
   }));
   const errors: ErrorRecord[] = [];
   for (const { work, before, isMoved } of checked) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     if (isMoved) continue;
     const record = writeRow(tx, work, before, moment);
     if (record !== undefined) errors.push(record);

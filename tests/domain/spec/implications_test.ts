@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { NamedEvent } from "../../../src/domain/reaction/terms.ts";
@@ -210,7 +211,7 @@ Deno.test("warnOfImplicationCycles() warns exactly where there is a cycle, and s
   fc.assert(
     fc.property(graph, (edges) => {
       const warnings = createFaultList();
-      warnOfImplicationCycles(namedOf(edges), warnings);
+      runAtOnce(warnOfImplicationCycles(namedOf(edges), warnings));
       const cyclic = onCycles(edges);
       assert.equal(warnings.faults.length > 0, cyclic.size > 0);
       for (const { message } of warnings.faults) {
@@ -228,7 +229,7 @@ Deno.test("warnOfImplicationCycles() warns exactly where there is a cycle, and s
 Deno.test("warnOfImplicationCycles() is done at once with a long chain that closes", () => {
   const edges = Array.from({ length: 20_000 }, (_, index) => [(index + 1) % 20_000]);
   const warnings = createFaultList();
-  warnOfImplicationCycles(namedOf(edges), warnings);
+  runAtOnce(warnOfImplicationCycles(namedOf(edges), warnings));
   assert.equal(warnings.faults.length, 1);
   assert.ok(warnings.faults[0]!.message.length < 500);
 });

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { makeRowRecord } from "../../../src/features/projections/row_error.ts";
+import { openPieces } from "../../../src/domain/fairness/pieces.ts";
 import { type WriteMoment, writeRows } from "../../../src/features/projections/write_rows.ts";
 import {
   type ComputedRow,
@@ -60,7 +61,8 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
       write: (type, id, event) =>
         writeShop(service, test, { streams, stream: [type, id], event, nowMs: host.timeMs }),
       compute() {
-        const options = { tenant: test.number, spec, synchronous: false };
+        const pieces = openPieces(host);
+        const options = { tenant: test.number, spec, synchronous: false, pieces };
         return openRowBatch(reader, options).compute(kept!.projection, ORDER);
       },
       async put(row) {
@@ -70,7 +72,8 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
           makeRecord: (...made) => makeRowRecord(host, ...made),
         };
         const work = { kept: kept!, row };
-        const { moved } = await engine.transact((tx) => writeRows(tx, [work], moment));
+        const pieces = openPieces(host);
+        const { moved } = await engine.transact((tx) => writeRows(tx, [work], moment, pieces));
         return moved.length > 0;
       },
     });

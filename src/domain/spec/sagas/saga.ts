@@ -6,7 +6,8 @@
  */
 
 import { assert } from "../../assert.ts";
-import { canonicalHash } from "../../canonical_hash.ts";
+import { canonicalHashSteps } from "../../canonical_hash.ts";
+import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import type { Terms } from "../../reaction/terms.ts";
@@ -33,12 +34,12 @@ const STEPS_HINT = 'For example [{"name": "reserve", "emit": {...}}].';
 type SagaVocabulary = Pick<Terms, "declared" | "declaredEvents" | "singletons">;
 
 /** The sagas of a spec by name. The result is usable only if no fault was reported. */
-export function compileSagas(
+export function* compileSagas(
   document: JsonObject,
   singletons: ReadonlySet<string>,
   faults: FaultList,
   warnings: FaultList,
-): ReadonlyMap<string, CompiledSaga> {
+): Steps<ReadonlyMap<string, CompiledSaga>> {
   const compiled = new Map<string, CompiledSaga>();
   const path = "modules.sagas";
   const value = isJsonObject(document.modules) ? document.modules.sagas : undefined;
@@ -48,6 +49,8 @@ export function compileSagas(
   const declared = declaredTypes(document);
   const declaredEvents = new Set([...declared.values()].flatMap((events) => [...events]));
   const vocabulary = { declared, declaredEvents, singletons };
+  const sortedSingletons = [...singletons].sort();
+  yield;
   const names = Object.keys(sagas);
   if (names.length > limits.sagasMax) {
     const message = `A spec has at most ${limits.sagasMax} sagas; this one has ${names.length}.`;
@@ -57,10 +60,11 @@ export function compileSagas(
     if (faults.isFull()) break;
     const place = joinKey(path, name);
     checkTypeName(name, "Saga", place, faults);
-    const saga = compileSaga(name, sagas[name]!, { path: place, vocabulary, faults, warnings });
+    const site = { path: place, vocabulary, sortedSingletons, faults, warnings };
+    const saga = yield* compileSaga(name, sagas[name]!, site);
     if (saga !== undefined) compiled.set(name, saga);
   }
-  warnOfSagaCycles(sagas, path, warnings);
+  yield* warnOfSagaCycles(sagas, path, warnings);
   return compiled;
 }
 
@@ -78,27 +82,27 @@ export function compileKeptSaga(kept: KeptSagaDefinition): CompiledSaga {
 export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
-  const saga = compileSaga(kept.name, kept.saga, {
-    path: "saga",
-    vocabulary,
-    faults,
-    warnings: createFaultList(),
-  });
+  const sortedSingletons = [...vocabulary.singletons].sort();
+  const warnings = createFaultList();
+  const site = { path: "saga", vocabulary, sortedSingletons, faults, warnings };
+  const saga = runAtOnce(compileSaga(kept.name, kept.saga, site));
   return faults.faults.length === 0 ? saga : undefined;
 }
 
 interface SagaSite {
   readonly path: string;
   readonly vocabulary: SagaVocabulary;
+  /** Shared by all sagas of a document. */
+  readonly sortedSingletons: readonly string[];
   readonly faults: FaultList;
   readonly warnings: FaultList;
 }
 
-function compileSaga(
+function* compileSaga(
   name: string,
   value: JsonValue,
-  { path, vocabulary, faults, warnings }: SagaSite,
-): CompiledSaga | undefined {
+  { path, vocabulary, sortedSingletons, faults, warnings }: SagaSite,
+): Steps<CompiledSaga | undefined> {
   const saga = requireObject(value, path, SAGA_HINT, faults);
   if (saga === undefined) return undefined;
   checkKnownKeys(saga, SAGA_KEYS, path, faults);
@@ -113,9 +117,9 @@ function compileSaga(
   };
   const place: SagaPlace = { all: [], earlier: [], hasPrev: false, terms, faults };
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
-  const steps = compileSteps(saga.steps, `${path}.steps`, place, warnings);
-  const kept = { name, saga, singletons: [...vocabulary.singletons].sort() };
-  const hash = canonicalHash(kept as unknown as JsonObject);
+  const steps = yield* compileSteps(saga.steps, `${path}.steps`, place, warnings);
+  const kept = { name, saga, singletons: sortedSingletons };
+  const hash = yield* canonicalHashSteps(kept as unknown as JsonObject);
   return { name, trigger, steps, kept, hash };
 }
 
@@ -176,12 +180,12 @@ function compileTrigger(
   };
 }
 
-function compileSteps(
+function* compileSteps(
   value: JsonValue | undefined,
   path: string,
   place: SagaPlace,
   warnings: FaultList,
-): CompiledSagaStep[] {
+): Steps<CompiledSagaStep[]> {
   const { faults } = place;
   if (!Array.isArray(value) || value.length === 0) {
     const [rule, message] = value === undefined
@@ -204,6 +208,7 @@ function compileSteps(
   const steps: CompiledSagaStep[] = [];
   for (const [index, each] of value.entries()) {
     if (faults.isFull()) break;
+    yield;
     const at = joinIndex(path, index);
     const step = requireObject(each, at, STEPS_HINT, faults);
     if (step === undefined) continue;
@@ -242,13 +247,15 @@ function readStepName(
  * types written as plain names are followed. At run time the depth of chained events is limited
  * in any case.
  */
-function warnOfSagaCycles(sagas: JsonObject, path: string, warnings: FaultList): void {
+function* warnOfSagaCycles(sagas: JsonObject, path: string, warnings: FaultList): Steps<void> {
   const next = new Map<string, readonly string[]>();
   const triggered = groupByTrigger(sagas);
   for (const [name, saga] of Object.entries(sagas)) {
+    yield;
     next.set(name, emittedTypes(saga).flatMap((type) => triggered.get(type) ?? []));
   }
   for (const name of next.keys()) {
+    yield;
     const chain = findChain(name, next);
     if (chain === undefined) continue;
     warnings.add(

@@ -33,12 +33,12 @@ export interface Host {
    * that is ready to run, and input that has arrived over the network meanwhile.
    */
   yieldTurn(): Promise<void>;
-  /**
-   * Lets ready work run; for work that takes only microseconds. After some milliseconds of such
-   * yields, the network is polled too.
-   */
+  /** Lets ready work run; for work that takes only microseconds. */
   yieldBriefly(): Promise<void>;
-  /** To be called for each incoming request. */
+  /**
+   * To be called for each incoming request until it returns undefined. A promise to wait for if
+   * requests have used up the turn.
+   */
   admit(): Promise<void> | undefined;
   /** The current span as a `traceparent`; absent without tracing. */
   traceparent?(): string | undefined;
@@ -63,13 +63,10 @@ function oneLine(json: string): string {
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const MS_PER_SECOND = 1000;
 
-const NOTHING = new Uint8Array();
-
 function openTurns(): LoopTurns {
   return openLoopTurns({
     nowMs: performance.now.bind(performance),
     next: () => new Promise((resolve) => setImmediate(resolve)),
-    elsewhere: () => crypto.subtle.digest("SHA-256", NOTHING),
     soon: (run) => void setTimeout(run, 1),
   });
 }
@@ -104,12 +101,11 @@ export function systemHost(tracer?: Tracer): Host {
 }
 
 /**
- * Ways to yield the event loop so that the network is polled in time.
+ * Ways to yield the event loop.
  *
- * While something is ready to run in every turn, the runtime polls its sockets only once in 61
- * turns. If turns take milliseconds, a request waits for a third of a second, and it needs
- * several polls. The runtime also polls whenever nothing is ready, even for a few microseconds,
- * so these yields create such moments.
+ * The runtime polls the network once in so many steps of its own; `deno task start` sets
+ * `DENO_TOKIO_EVENT_INTERVAL` so that it does so in every turn, however busy the loop is. See
+ * docs/decisions/0034-the-network-is-polled-in-every-turn.md.
  */
 export interface LoopTurns {
   /**
@@ -117,15 +113,11 @@ export interface LoopTurns {
    * loop that is always busy, it resolves after a few tries.
    */
   yieldTurn(): Promise<void>;
-  /**
-   * Resolves in the next turn, or after a network poll if the last one is some milliseconds
-   * old.
-   */
+  /** Resolves in the next turn. */
   yieldBriefly(): Promise<void>;
   /**
-   * Called for each request before it is answered. A client that sends many requests ahead keeps
-   * the loop busy from what was read before, so nobody else's input is polled. Then this gives a
-   * promise to wait for, of a network poll; undefined while polls are frequent.
+   * Undefined while the turn may admit a request; otherwise resolves in the next turn. A client
+   * that sends many requests ahead has them answered in one turn, unless they wait.
    */
   admit(): Promise<void> | undefined;
 }
@@ -135,32 +127,21 @@ export interface Loop {
   nowMs(): number;
   /** Resolves in the next turn. */
   next(): Promise<void>;
-  /** Resolves when another thread has finished some work; nothing is ready to run until then. */
-  elsewhere(): Promise<unknown>;
   /** Calls `run` after at least one millisecond. */
   soon(run: () => void): void;
 }
 
-/** The longest time without a network poll. */
-const LOOK_MS_MAX = 8;
-/** The first poll finds what has arrived; the second runs what it woke. */
-const LOOKS = 2;
+/** Requests are admitted for this long in one turn. */
+const ADMIT_MS_MAX = 4;
 /** If a timer fires this soon after it was set, the loop had nothing else to do: it was idle. */
 const AT_REST_MS = 2.5;
 /** Other work may keep the loop busy forever, so a waiter continues after this many tries. */
 const TRIES_MAX = 4;
 
 export function openLoopTurns(loop: Loop): LoopTurns {
-  let lookedMs = loop.nowMs();
-  let looking: Promise<void> | undefined;
   let waiting: (() => void)[] = [];
-  let isTimed = false;
-
-  async function lookNow(): Promise<void> {
-    for (let looks = 0; looks < LOOKS; looks++) await loop.elsewhere();
-    lookedMs = loop.nowMs();
-    looking = undefined;
-  }
+  let endMs = 0;
+  let turn: Promise<void> | undefined;
 
   function rest(tries: number): void {
     const setMs = loop.nowMs();
@@ -179,22 +160,11 @@ export function openLoopTurns(loop: Loop): LoopTurns {
         waiting.push(resolve);
         if (waiting.length === 1) rest(1);
       }),
-    yieldBriefly() {
-      // A caller that continued during a poll would leave something ready and so prevent it.
-      const isDue = looking !== undefined || loop.nowMs() - lookedMs > LOOK_MS_MAX;
-      return isDue ? looking ??= lookNow() : loop.next();
-    },
+    yieldBriefly: loop.next,
     admit() {
-      const now = loop.nowMs();
-      if (isTimed) return now - lookedMs > LOOK_MS_MAX ? looking ??= lookNow() : undefined;
-      // The first request after a while was just polled. The runtime polls timers together with
-      // the network, so this one fires in time only if the network is polled, too.
-      isTimed = true;
-      lookedMs = now;
-      loop.soon(() => {
-        isTimed = false;
-        lookedMs = loop.nowMs();
-      });
+      if (turn !== undefined) return loop.nowMs() < endMs ? undefined : turn;
+      endMs = loop.nowMs() + ADMIT_MS_MAX;
+      turn = loop.next().then(() => void (turn = undefined));
       return undefined;
     },
   };

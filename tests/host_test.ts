@@ -130,10 +130,6 @@ function openTestLoop() {
       asked.push("next");
       return Promise.resolve();
     },
-    elsewhere() {
-      asked.push("elsewhere");
-      return new Promise<void>((resolve) => ends.push(resolve));
-    },
     soon(run: () => void) {
       asked.push("soon");
       ends.push(run);
@@ -147,62 +143,30 @@ function openTestLoop() {
   return { loop, asked, come, turns: openLoopTurns(loop) };
 }
 
-Deno.test("turns follow each other without a look for eight milliseconds", () => {
+Deno.test("a turn admits requests for four milliseconds, and the next one admits others", async () => {
   const { loop, asked, turns } = openTestLoop();
-  for (loop.now = 0; loop.now <= 8; loop.now++) void turns.yieldBriefly();
-  assert.deepEqual(asked, Array(9).fill("next"));
-});
-
-Deno.test("after that, all who would go on wait until another thread has done something twice", async () => {
-  const { loop, asked, come, turns } = openTestLoop();
-  loop.now = 8.1;
-  let gone = 0;
-  for (let times = 0; times < 3; times++) void turns.yieldBriefly().then(() => gone++);
-  await come();
-  assert.equal(gone, 0);
-  void turns.yieldBriefly().then(() => gone++);
-  await come();
-  assert.equal(gone, 4);
-  void turns.yieldBriefly();
-  assert.deepEqual(asked, ["elsewhere", "elsewhere", "next"]);
-});
-
-Deno.test("the first request after a while counts as a poll, and asks for a timer", () => {
-  const { loop, asked, turns } = openTestLoop();
-  loop.now = 7;
-  assert.equal(turns.admit(), undefined);
-  loop.now = 15;
-  void turns.yieldBriefly();
-  loop.now = 15.1;
-  void turns.yieldBriefly();
-  assert.deepEqual(asked, ["soon", "next", "elsewhere"]);
-});
-
-Deno.test("requests are answered at once while timers fire in time, however many come", async () => {
-  const { loop, asked, come, turns } = openTestLoop();
-  for (let times = 0; times < 100; times++) {
-    loop.now += 1;
+  for (const at of [0, 1, 3.9]) {
+    loop.now = at;
     assert.equal(turns.admit(), undefined);
-    if (times % 2 === 1) await come();
   }
-  assert.deepEqual(asked, Array(50).fill("soon"));
-});
-
-Deno.test("requests wait for a poll where a timer does not fire: they keep the loop busy", async () => {
-  const { loop, asked, come, turns } = openTestLoop();
+  loop.now = 4;
+  const waits = [turns.admit(), turns.admit()];
+  assert.ok(waits[0] !== undefined && waits[0] === waits[1], "all wait for the same turn");
+  await waits[0];
+  assert.equal(turns.admit(), undefined);
+  loop.now = 7.9;
   assert.equal(turns.admit(), undefined);
   loop.now = 8;
+  assert.notEqual(turns.admit(), undefined);
+  assert.deepEqual(asked, ["next", "next"]);
+});
+
+Deno.test("a turn that has ended before its four milliseconds leaves them to the next one", async () => {
+  const { loop, turns } = openTestLoop();
   assert.equal(turns.admit(), undefined);
-  loop.now = 8.1;
-  let admitted = 0;
-  for (let times = 0; times < 3; times++) void turns.admit()!.then(() => admitted++);
-  await come();
-  await come();
-  assert.equal(admitted, 0, "the timer came first, then one of two polls");
-  await come();
-  assert.equal(admitted, 3);
+  await Promise.resolve().then(() => Promise.resolve());
+  loop.now = 5;
   assert.equal(turns.admit(), undefined);
-  assert.deepEqual(asked, ["soon", "elsewhere", "elsewhere", "soon"]);
 });
 
 Deno.test("who waits for rest goes on with a timer that rings on time", async () => {

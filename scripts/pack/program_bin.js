@@ -18,6 +18,15 @@ const { tasks } = JSON.parse(readFileSync(config, "utf8"));
 /** The package.json of the project around it is not the program's. */
 const env = { ...process.env, DENO_NO_PACKAGE_JSON: "1" };
 
+/** The variables that the task sets for the runtime. */
+function writtenVariables(task) {
+  const assignment = /^([A-Z_]+)=(\S*)$/;
+  const words = (tasks[task].command ?? tasks[task]).split(" ");
+  return Object.fromEntries(
+    words.map((word) => assignment.exec(word)?.slice(1)).filter((found) => found),
+  );
+}
+
 /** The options of a task that are written out; `serve` computes the rest from its settings. */
 function writtenOptions(task) {
   const ofTheTask = ["--no-config", "--no-lock", "--allow-run=deno"];
@@ -39,6 +48,7 @@ function computedOptions() {
 
 const args = process.argv.slice(2);
 if (args[0] === "serve") {
+  Object.assign(env, writtenVariables("start"));
   // Permissions are computed from absolute paths, because the app lies elsewhere.
   env.DAYBOOK_DATA_DIR = resolve(env.DAYBOOK_DATA_DIR || "data");
   for (const name of ["DAYBOOK_TLS_CERT", "DAYBOOK_TLS_KEY"]) {

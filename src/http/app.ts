@@ -107,8 +107,7 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   }
 
   async function fetch(request: Request, connection?: Connection): Promise<Response> {
-    const poll = host.admit();
-    if (poll !== undefined) await poll;
+    for (let turn = host.admit(); turn !== undefined; turn = host.admit()) await turn;
     const address = parseAddress(request.url);
     const path = address.segments && findPath(address.segments);
     let isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);

@@ -85,6 +85,7 @@ export async function startServer(options: ServerOptions = {}): Promise<ServerPr
       DAYBOOK_HOST: "127.0.0.1",
       DAYBOOK_PORT: String(ports.first),
       NO_COLOR: "1",
+      ...await startVariables(),
       ...options.env,
     },
     stdin: "null",
@@ -200,9 +201,20 @@ function signal(child: Deno.ChildProcess, name: Deno.Signal): void {
 }
 
 /** The server gets exactly the options that the `start` task gives it. */
-async function startOptions(env: Readonly<Record<string, string>>): Promise<string[]> {
+/** The variables that the task sets for the runtime. */
+async function startVariables(): Promise<Record<string, string>> {
+  const words = await startWords();
+  const found = words.map((word) => /^([A-Z_]+)=(\S*)$/.exec(word)).filter((each) => each !== null);
+  return Object.fromEntries(found.map(([, name, value]) => [name, value]));
+}
+
+async function startWords(): Promise<string[]> {
   const config = JSON.parse(await Deno.readTextFile(new URL("deno.json", ROOT)));
-  const words = (config.tasks.start.command as string).split(" ");
+  return (config.tasks.start.command as string).split(" ");
+}
+
+async function startOptions(env: Readonly<Record<string, string>>): Promise<string[]> {
+  const words = await startWords();
   // The task's shell runs a script for these; here the same functions make them.
   const made = ASKED.map((asked) => startPermission(asked, surroundings(env)));
   const fixed = words.filter((word) => word.startsWith("--") && !OF_ASKING.has(word));

@@ -28,27 +28,63 @@ export interface Pieces {
 
 /** How long one time slice may run. */
 export const PIECE_MS_MAX = 4;
+/**
+ * The first time slice while others wait for theirs. Many requests may arrive in one turn, so
+ * only short ones are done in it.
+ */
+const CROWDED_MS_MAX = 0.5;
 
-/** The last waiter in line, for each source of turns. */
-const lines = new WeakMap<Turns, Promise<void>>();
+/** Those who wait for turns of one source: after their first slice, and after later ones. */
+interface Line {
+  readonly first: (() => void)[];
+  readonly further: (() => void)[];
+  isMoving: boolean;
+}
+
+const lines = new WeakMap<Turns, Line>();
 
 /**
  * Waits for an event-loop turn of the caller's own: one waiter goes on in each turn. However
- * many slices wait, other work is held up by one slice at a time.
+ * many slices wait, other work is held up by one slice at a time. Work that has had only one slice
+ * is probably short, so every other turn is for such work, if there is any.
  */
-export function waitForTurn(turns: Turns): Promise<void> {
-  const before = lines.get(turns) ?? Promise.resolve();
-  const turn = before.then(() => turns.yieldTurn());
-  lines.set(turns, turn.catch(() => {}));
-  return turn;
+export function waitForTurn(turns: Turns, isFirst = false): Promise<void> {
+  const line = lineOf(turns);
+  return new Promise((resolve) => {
+    (isFirst ? line.first : line.further).push(resolve);
+    if (!line.isMoving) void move(turns, line);
+  });
+}
+
+function lineOf(turns: Turns): Line {
+  const known = lines.get(turns);
+  if (known !== undefined) return known;
+  const line: Line = { first: [], further: [], isMoving: false };
+  lines.set(turns, line);
+  return line;
+}
+
+async function move(turns: Turns, line: Line): Promise<void> {
+  const { first, further } = line;
+  line.isMoving = true;
+  for (let turn = 0; first.length + further.length > 0; turn++) {
+    await turns.yieldTurn();
+    const [preferred, other] = turn % 2 === 0 ? [first, further] : [further, first];
+    (preferred.shift() ?? other.shift())!();
+  }
+  line.isMoving = false;
 }
 
 /** The first slice begins now. */
 export function openPieces(turns: Turns, pieceMs: number = PIECE_MS_MAX): Pieces {
-  let endMs = turns.monotonicMs() + pieceMs;
+  const isCrowded = lines.get(turns)?.isMoving ?? false;
+  let endMs = turns.monotonicMs() + (isCrowded ? CROWDED_MS_MAX : pieceMs);
+  let isFirst = true;
 
   async function next(): Promise<void> {
-    await waitForTurn(turns);
+    const turn = waitForTurn(turns, isFirst);
+    isFirst = false;
+    await turn;
     endMs = turns.monotonicMs() + pieceMs;
   }
 

@@ -341,14 +341,14 @@ async function* storedChunks(
   let from = base?.length ?? 0;
   const pieces = openPieces(host);
   while (from < head.length) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     const { length: to, generation } = head;
     const window = { from, to, bytesMax, generation };
     const stored = await engine.snapshot((tx) => readEvents(tx, tenant, stream, window));
     if (stored.length === 0) return;
     yield stored;
     from = stored.at(-1)!.index + 1;
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
   }
 }
 

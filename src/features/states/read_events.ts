@@ -62,7 +62,11 @@ interface PageRequest {
   readonly turns: Turns;
 }
 
-/** A page is read in portions of this size. Others have their turn between two of them. */
+/**
+ * A page is read in portions, and others have their turn between two of them. Many pages may be
+ * asked for in one turn, so the first portion is small.
+ */
+const FIRST_PORTION_BYTES = 64 * 1024;
 const PORTION_BYTES = 512 * 1024;
 
 /** As {@link readEvents} or {@link readEventsBackwards}, in time slices. */
@@ -76,7 +80,8 @@ async function readPortions(
   const portions: IndexedEvent[][] = [];
   let left = window;
   for (;;) {
-    const portion = await readNext({ ...left, bytesMax: Math.min(left.bytesMax, PORTION_BYTES) });
+    const bytesMax = portions.length === 0 ? FIRST_PORTION_BYTES : PORTION_BYTES;
+    const portion = await readNext({ ...left, bytesMax: Math.min(left.bytesMax, bytesMax) });
     if (portion.length === 0) return portions;
     portions.push(portion);
     left = without(left, portion);

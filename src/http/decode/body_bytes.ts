@@ -134,7 +134,7 @@ async function readBlocks<T>(
   bytesMax: number,
   stopping: Stopping,
 ): Promise<Outcome<T>> {
-  const { body } = sender.request;
+  const { host, request: { body } } = sender;
   if (body === null) return sink.end();
   const reader = openBody(body);
   const cancel = () => void reader.cancel().catch(() => {});
@@ -153,9 +153,8 @@ async function readBlocks<T>(
       if (done) stopping.stop = undefined;
       return sink.end();
     }
-    // Bodies that arrive as fast as they are read keep the loop busy, as requests sent ahead do.
-    const poll = sender.host.admit();
-    if (poll !== undefined) await poll;
+    // Bodies that arrive as fast as they are read would be read to their ends in one turn.
+    for (let turn = host.admit(); turn !== undefined; turn = host.admit()) await turn;
     const taken = holdForBody(sender, BLOCK_BYTES);
     if (taken !== true && !await taken) return noRoom();
     if (block.length < BLOCK_BYTES) block = new Uint8Array(BLOCK_BYTES);

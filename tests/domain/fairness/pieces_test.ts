@@ -88,6 +88,51 @@ Deno.test("waitForTurn() lets one of many go on in each turn, in the order in wh
   assert.deepEqual(order, ["a", "b", "c"]);
 });
 
+Deno.test("every other turn is for work that has had only one slice", async () => {
+  const ends: (() => void)[] = [];
+  const turns = {
+    monotonicMs: () => 0,
+    yieldTurn: () => new Promise<void>((resolve) => ends.push(resolve)),
+  };
+  const order: string[] = [];
+  const come = (name: string, isFirst: boolean) =>
+    waitForTurn(turns, isFirst).then(() => order.push(name));
+  const waiting = [..."abc"].map((name) => come(name, false));
+  waiting.push(...[..."xyz"].map((name) => come(name, true)));
+  while (order.length < 6) {
+    ends.shift()!();
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  await Promise.all(waiting);
+  assert.equal(order.join(""), "xaybzc");
+});
+
+Deno.test("the first slice is short while others wait for theirs", async () => {
+  const ends: (() => void)[] = [];
+  const turns = {
+    nowMs: 0,
+    monotonicMs: () => turns.nowMs,
+    yieldTurn: () => new Promise<void>((resolve) => ends.push(resolve)),
+  };
+  const long = openPieces(turns, 4);
+  turns.nowMs = 4;
+  const next = long.rest();
+  const other = openPieces(turns, 4);
+  turns.nowMs = 4.4;
+  assert.equal(other.rest(), undefined);
+  turns.nowMs = 4.5;
+  const others = other.rest();
+  assert.ok(others instanceof Promise);
+  for (const turn of [next, others]) {
+    ends.shift()!();
+    await turn;
+  }
+  await Promise.resolve();
+  const alone = openPieces(turns, 4);
+  turns.nowMs = 8.4;
+  assert.equal(alone.rest(), undefined);
+});
+
 /** Takes `count` steps of three milliseconds and notes each. */
 function* threeMs(turns: { nowMs: number }, count: number, notes: string[]): Steps<string> {
   for (let step = 1; step <= count; step++) {

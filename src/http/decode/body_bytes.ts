@@ -5,17 +5,17 @@
  * So are the time, and the memory that all bodies of the process hold together.
  */
 
-import type { Turns } from "../../domain/fairness/pieces.ts";
+import type { BriefTurns } from "../../domain/fairness/pieces.ts";
+import { openTurnQuota, type TurnQuota } from "../../domain/fairness/turn_quota.ts";
 import { limits } from "../../domain/limits.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
-import type { Host } from "../../host.ts";
 import { type ByteRoom, openByteRoom, type Share } from "../byte_room.ts";
 import { type Deadlines, openDeadlines } from "../deadlines.ts";
 
 /** A request with a body, and the owner of the body. */
 export interface Sender {
   readonly request: Request;
-  readonly host: Turns & Pick<Host, "admit">;
+  readonly host: BriefTurns;
   /** The party charged for the memory: an instance, an operator or an address. */
   owner: string;
   /** The memory held by the body; returned when the request has been answered. */
@@ -33,9 +33,22 @@ const DECIMAL = /^[0-9]+$/;
 /** A body declared no longer than this is read in one piece, which is faster. */
 const BYTES_AT_ONCE_MAX = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
+/** Blocks of all bodies that are read in one turn, besides the first ones. */
+const BLOCKS_PER_TURN = 16;
 
 /** Shared by all listeners of the process. */
 const room: ByteRoom = openByteRoom(limits.bodiesBytesMax);
+
+/** One for each source of turns; a process has one. */
+const flows = new WeakMap<BriefTurns, TurnQuota>();
+
+function flowOf(turns: BriefTurns): TurnQuota {
+  const known = flows.get(turns);
+  if (known !== undefined) return known;
+  const opened = openTurnQuota(BLOCKS_PER_TURN, turns.yieldBriefly);
+  flows.set(turns, opened);
+  return opened;
+}
 
 /** The bytes that bodies hold now in this process. */
 export function bodyBytesHeld(): number {
@@ -154,7 +167,8 @@ async function readBlocks<T>(
       return sink.end();
     }
     // Bodies that arrive as fast as they are read would be read to their ends in one turn.
-    for (let turn = host.admit(); turn !== undefined; turn = host.admit()) await turn;
+    const turn = flowOf(host).enter();
+    if (turn !== undefined) await turn;
     const taken = holdForBody(sender, BLOCK_BYTES);
     if (taken !== true && !await taken) return noRoom();
     if (block.length < BLOCK_BYTES) block = new Uint8Array(BLOCK_BYTES);

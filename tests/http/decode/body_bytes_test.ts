@@ -81,26 +81,30 @@ Deno.test("where others of its owner hold all that it may, a body is refused wit
   assert.equal(bodyBytesHeld(), 0);
 });
 
-Deno.test("a body that arrives as fast as it is read waits for a turn that admits it", async () => {
-  const seen: string[] = [];
-  let asked = 0;
-  /** Every block asks three times: twice it has to wait. */
-  const admit = () => {
-    if (++asked % 3 === 0) return undefined;
-    seen.push("waits");
-    return new Promise<void>((resolve) => setTimeout(resolve, 1));
-  };
-  const request = post(inPieces(8, BLOCK));
-  const sender: Sender = { request, owner: "a", host: { ...fakeHost(), admit } };
+Deno.test("sixteen blocks of all bodies are read in one turn, however many have arrived", async () => {
+  const turns: (() => void)[] = [];
+  const host = { ...fakeHost(), yieldBriefly: () => new Promise<void>((go) => turns.push(go)) };
+  let blocks = 0;
   const sink: Sink<void> = {
-    add: () => seen.push("block") > 0,
+    add: () => ++blocks > 0,
     end: () => accept(undefined),
   };
-  assert.ok((await readBody(sender, sink, 1_000_000)).ok);
-  const one = ["block", "waits", "waits"];
-  // The first block is a quarter of the others, and the last one may be empty.
-  assert.deepEqual(seen.slice(0, 9), [...one, ...one, ...one]);
-  sender.body?.leave();
+  const senders = [1, 2, 3].map((): Sender => ({
+    request: post(inPieces(12, BLOCK)),
+    owner: "a",
+    host,
+  }));
+  const read = Promise.all(senders.map((sender) => readBody(sender, sink, 1_000_000)));
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+  await settle();
+  // Each body has a first block of a quarter, and one that waits.
+  assert.equal(blocks, 3 + 16);
+  turns.shift()!();
+  await settle();
+  assert.equal(blocks, 3 + 32);
+  turns.shift()!();
+  assert.ok((await read).every(({ ok }) => ok));
+  for (const sender of senders) sender.body?.leave();
 });
 
 Deno.test("a sink that cannot go on ends the reading", async () => {

@@ -35,18 +35,31 @@ const BYTES_AT_ONCE_MAX = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 /** Blocks of all bodies that are read in one turn, besides the first ones. */
 const BLOCKS_PER_TURN = 16;
+/**
+ * The system takes milliseconds to close a connection with megabytes that nobody has read, and
+ * many bodies may be refused at the same moment.
+ */
+const REFUSALS_PER_TURN = 1;
 
 /** Shared by all listeners of the process. */
 const room: ByteRoom = openByteRoom(limits.bodiesBytesMax);
 
-/** One for each source of turns; a process has one. */
-const flows = new WeakMap<BriefTurns, TurnQuota>();
+interface Quotas {
+  readonly blocks: TurnQuota;
+  readonly refusals: TurnQuota;
+}
 
-function flowOf(turns: BriefTurns): TurnQuota {
-  const known = flows.get(turns);
+/** One for each source of turns; a process has one. */
+const quotas = new WeakMap<BriefTurns, Quotas>();
+
+function quotasOf(turns: BriefTurns): Quotas {
+  const known = quotas.get(turns);
   if (known !== undefined) return known;
-  const opened = openTurnQuota(BLOCKS_PER_TURN, turns.yieldBriefly);
-  flows.set(turns, opened);
+  const opened = {
+    blocks: openTurnQuota(BLOCKS_PER_TURN, turns.yieldBriefly),
+    refusals: openTurnQuota(REFUSALS_PER_TURN, turns.yieldBriefly),
+  };
+  quotas.set(turns, opened);
   return opened;
 }
 
@@ -94,7 +107,10 @@ export function readBody<T>(
   const { request } = sender;
   const header = request.headers.get("content-length");
   const declared = header !== null && DECIMAL.test(header) ? Number(header) : undefined;
-  if (declared !== undefined && declared > bytesMax) return Promise.resolve(tooLarge(bytesMax));
+  const refusals = quotasOf(sender.host).refusals;
+  if (declared !== undefined && declared > bytesMax) {
+    return (refusals.enter() ?? Promise.resolve()).then(() => tooLarge(bytesMax));
+  }
   const isSmall = declared !== undefined && declared <= BYTES_AT_ONCE_MAX;
   return new Promise((resolve) => {
     const stopping: Stopping = {};
@@ -108,11 +124,13 @@ export function readBody<T>(
       const share = sender.body ??= room.open(sender.owner);
       if (!share.take(BYTES_AT_ONCE_MAX)) settle(noRoom());
     });
-    function settle(outcome: Outcome<T>): void {
+    async function settle(outcome: Outcome<T>): Promise<void> {
       endLateness();
       if (endDeadline !== undefined) late.count--;
       endDeadline?.();
       endDeadline = undefined;
+      const turn = outcome.ok ? undefined : refusals.enter();
+      if (turn !== undefined) await turn;
       resolve(outcome);
       stopping.stop?.();
     }
@@ -167,7 +185,7 @@ async function readBlocks<T>(
       return sink.end();
     }
     // Bodies that arrive as fast as they are read would be read to their ends in one turn.
-    const turn = flowOf(host).enter();
+    const turn = quotasOf(host).blocks.enter();
     if (turn !== undefined) await turn;
     const taken = holdForBody(sender, BLOCK_BYTES);
     if (taken !== true && !await taken) return noRoom();

@@ -107,6 +107,25 @@ Deno.test("sixteen blocks of all bodies are read in one turn, however many have 
   for (const sender of senders) sender.body?.leave();
 });
 
+Deno.test("bodies that are refused at the same moment are refused in turns of their own", async () => {
+  const turns: (() => void)[] = [];
+  const host = { ...fakeHost(), yieldBriefly: () => new Promise<void>((go) => turns.push(go)) };
+  let refused = 0;
+  for (let times = 0; times < 3; times++) {
+    const request = post(inPieces(1, BLOCK), { "content-length": String(2_000_000) });
+    void readBody({ request, owner: "a", host }, counting(), 1_000_000).then((outcome) => {
+      assert.ok(!outcome.ok && outcome.refusal.kind === "payload_too_large");
+      refused++;
+    });
+  }
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+  for (let turn = 1; turn <= 3; turn++) {
+    await settle();
+    assert.equal(refused, turn);
+    turns.shift()!();
+  }
+});
+
 Deno.test("a sink that cannot go on ends the reading", async () => {
   let blocks = 0;
   const sink: Sink<string> = { add: () => ++blocks < 3, end: () => accept("enough") };

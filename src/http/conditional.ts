@@ -64,7 +64,7 @@ function* tagSteps(parts: readonly Part[], length: number): Steps<string> {
   let sum = 0;
   for (const part of parts) {
     for (let at = 0; at < part.length; at += PIECE_LENGTH) {
-      if (at > 0) yield;
+      yield;
       const end = at + PIECE_LENGTH;
       sum = crc32(typeof part === "string" ? part.slice(at, end) : part.subarray(at, end), sum);
     }

@@ -26,7 +26,7 @@ interface Comparison {
   readonly faults: FaultList;
   readonly work: Work;
   /** Continues with two nested schemas of the two being compared. */
-  readonly descend: (before: SchemaAt, after: SchemaAt, path: string) => void;
+  readonly descend: (before: SchemaAt, after: SchemaAt, path: string) => Steps<void>;
 }
 
 /** Shared by the comparison and all trials of one alternative against another. */
@@ -61,7 +61,7 @@ export function* compareEventSchemas(
   const is = { references: yield* findReferencesSteps(after), pointer: "" };
   yield;
   try {
-    compareWhole({ before: was, after: is }, path, faults, work);
+    yield* compareWhole({ before: was, after: is }, path, faults, work);
   } catch (error) {
     if (!(error instanceof BudgetSpent)) throw error;
     faults.add(
@@ -79,43 +79,44 @@ interface SchemaPair {
 }
 
 /** Reports faults with their paths. Visits each pair once, so that recursive schemas end. */
-function compareWhole(
+function* compareWhole(
   { before, after }: SchemaPair,
   path: string,
   faults: FaultList,
   work: Work,
-): void {
+): Steps<void> {
   const seen = new Set<string>();
-  function descend(was: SchemaAt, is: SchemaAt, place: string, isRoot = false): void {
+  function* descend(was: SchemaAt, is: SchemaAt, place: string, isRoot = false): Steps<void> {
     const pair = pairOf(was, is);
     if (seen.has(pair) || faults.isFull()) return;
     seen.add(pair);
-    compare({ before: was, after: is }, place, { faults, work, descend }, isRoot);
+    yield* compare({ before: was, after: is }, place, { faults, work, descend }, isRoot);
   }
-  descend(before, after, path, true);
+  yield* descend(before, after, path, true);
 }
 
 function pairOf(before: SchemaAt, after: SchemaAt): string {
   return `${before.pointer}\n${after.pointer}`;
 }
 
-function compare(
+function* compare(
   { before, after }: SchemaPair,
   path: string,
   comparison: Comparison,
   isRoot = false,
-): void {
+): Steps<void> {
+  yield;
   const { faults, work } = comparison;
   const [was, is] = [viewOf(before, work), viewOf(after, work)];
   spend(work.budget, UNITS_PER_PAIR);
   if (was.isFalse) return;
   if (!keepsType({ was, is }, path, isRoot, faults)) return;
   if (was.types === undefined || was.types.has("object")) {
-    compareObjects(was, is, path, comparison);
+    yield* compareObjects(was, is, path, comparison);
   }
-  compareHeld(was, is, path, comparison);
+  yield* compareHeld(was, is, path, comparison);
   for (const keyword of ["anyOf", "oneOf"] as const) {
-    compareBranches({ was, is }, keyword, path, comparison);
+    yield* compareBranches({ was, is }, keyword, path, comparison);
   }
 }
 
@@ -181,12 +182,12 @@ function reportType(path: string, before: string, after: string, faults: FaultLi
 }
 
 /** Blocks new required properties and closed objects, then compares the properties both have. */
-function compareObjects(
+function* compareObjects(
   was: SchemaView,
   is: SchemaView,
   path: string,
   comparison: Comparison,
-): void {
+): Steps<void> {
   const { faults, work: { budget } } = comparison;
   for (const name of is.required) {
     spend(budget, UNITS_PER_NAME);
@@ -212,7 +213,7 @@ function compareObjects(
     spend(budget, UNITS_PER_NAME);
     const before = was.properties.get(name);
     if (before !== undefined) {
-      comparison.descend(before, after, joinKey(joinKey(path, "properties"), name));
+      yield* comparison.descend(before, after, joinKey(joinKey(path, "properties"), name));
     }
   }
 }
@@ -243,12 +244,12 @@ function compareDependents(
 }
 
 /** Compares `items` and the like; where one side has none, it accepts anything there. */
-function compareHeld(
+function* compareHeld(
   was: SchemaView,
   is: SchemaView,
   path: string,
   comparison: Comparison,
-): void {
+): Steps<void> {
   for (const [name, after] of is.held) {
     spend(comparison.work.budget, UNITS_PER_NAME);
     // Narrowing properties that have no name is not a blocked change.
@@ -260,7 +261,7 @@ function compareHeld(
     const trigger = /^dependentSchemas\.(.*)$/s.exec(name)?.[1];
     if (trigger !== undefined && !was.properties.has(trigger)) continue;
     if (name === "additionalProperties" && !is.isOpen) continue;
-    comparison.descend(held ?? ANYTHING, after, heldPath(path, name));
+    yield* comparison.descend(held ?? ANYTHING, after, heldPath(path, name));
   }
 }
 
@@ -276,26 +277,30 @@ function heldPath(path: string, name: string): string {
 }
 
 /** Each alternative that was accepted must find one that still accepts it, at whatever position. */
-function compareBranches(
+function* compareBranches(
   { was, is }: ViewPair,
   keyword: "anyOf" | "oneOf",
   path: string,
   comparison: Comparison,
-): void {
+): Steps<void> {
   const after = is.branches.get(keyword) ?? [];
   if (after.length === 0) return;
   for (const [index, before] of (was.branches.get(keyword) ?? []).entries()) {
     const sameIndex = after[index];
     // Usually it is still at the same position.
     const likely = sameIndex === undefined ? after : [sameIndex, ...after];
-    const finds = likely.some((branch) => isCompatible(before, branch, comparison.work));
+    let finds = false;
+    for (const branch of likely) {
+      finds = yield* isCompatible(before, branch, comparison.work);
+      if (finds) break;
+    }
     if (finds || sameIndex === undefined) continue;
-    comparison.descend(before, sameIndex, joinIndex(joinKey(path, keyword), index));
+    yield* comparison.descend(before, sameIndex, joinIndex(joinKey(path, keyword), index));
   }
 }
 
 /** Whether nothing is blocked between the two, which may be alternatives at different positions. */
-function isCompatible(first: SchemaAt, second: SchemaAt, work: Work): boolean {
+function* isCompatible(first: SchemaAt, second: SchemaAt, work: Work): Steps<boolean> {
   spend(work.budget, UNITS_PER_PAIR);
   const [before, after] = [withoutDetour(first), withoutDetour(second)];
   const pair = pairOf(before, after);
@@ -305,11 +310,11 @@ function isCompatible(first: SchemaAt, second: SchemaAt, work: Work): boolean {
   work.trials.set(pair, "under way");
   const assumptions = work.assumptions;
   const faults = createFaultList(1);
-  const descend = (was: SchemaAt, is: SchemaAt) => {
-    if (faults.isFull() || isCompatible(was, is, work)) return;
+  function* descend(was: SchemaAt, is: SchemaAt): Steps<void> {
+    if (faults.isFull() || (yield* isCompatible(was, is, work))) return;
     faults.add("incompatible", "", "", "");
-  };
-  compare({ before, after }, "", { faults, work, descend });
+  }
+  yield* compare({ before, after }, "", { faults, work, descend });
   const isFine = faults.faults.length === 0;
   // Do not keep a result that relies on another one not yet known.
   if (isFine && work.assumptions > assumptions) work.trials.delete(pair);

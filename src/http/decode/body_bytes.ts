@@ -5,8 +5,7 @@
  * So are the time, and the memory that all bodies of the process hold together.
  */
 
-import type { BriefTurns } from "../../domain/fairness/pieces.ts";
-import { openTurnQuota, type TurnQuota } from "../../domain/fairness/turn_quota.ts";
+import { type BriefTurns, openTurnQuota, type TurnQuota } from "../../domain/fairness/pieces.ts";
 import { limits } from "../../domain/limits.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import { type ByteRoom, openByteRoom, type Share } from "../byte_room.ts";

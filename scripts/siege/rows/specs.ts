@@ -178,6 +178,15 @@ export const SPECS: AttackGroup = {
         }),
     }),
     deployed({
+      name: "dry run of 150 sagas beside 50000 singletons",
+      does: "each saga is kept with the names that it may use",
+      next: (turn) =>
+        specOf({ work: { was_begun: eventType(), was_done: eventType() } }, {
+          singletons: repeat(50_000, (i) => `s${turn}_${i}`),
+          modules: { sagas: fields(150, () => shortSaga()) },
+        }),
+    }),
+    deployed({
       name: "dry run of long descriptions",
       does: "a megabyte of text that nobody reads",
       next: (turn) =>
@@ -289,6 +298,14 @@ function mesh(count: number, type: string): Json {
 function implied(to: number, turn: number): Json {
   return {
     emit: { aggregate_type: "loop", id: "$.id", event_type: `f${to}`, data: { n: turn } },
+  };
+}
+
+function shortSaga(): Json {
+  const emit = { aggregate_type: "work", event_type: "was_done", id: "global", data: {} };
+  return {
+    trigger: { aggregate_type: "work", event_type: "was_begun" },
+    steps: [{ name: "only", emit }],
   };
 }
 

@@ -5,7 +5,11 @@
 
 import assert from "node:assert/strict";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
-import { checkCompatibility, describeChanges } from "../../../src/domain/spec/compatibility.ts";
+import {
+  checkCompatibility,
+  compatibilitySteps,
+  describeChanges,
+} from "../../../src/domain/spec/compatibility.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 
@@ -124,6 +128,18 @@ Deno.test("checkCompatibility() gives up on many large forms in another order", 
   const turned = specOfForms("b", FORMS.toReversed());
   const violations = checkCompatibility(specOfForms("a", FORMS), turned);
   assert.deepEqual(violations.map(({ rule }) => rule), ["not_comparable"]);
+});
+
+Deno.test("compatibilitySteps() pauses at each property, however many one schema has", () => {
+  const names = Array.from({ length: 3_000 }, (_, index) => `p${index}`);
+  const schema = (title: string) => ({
+    title,
+    properties: Object.fromEntries(names.map((name) => [name, { type: "string" }])),
+  });
+  const steps = compatibilitySteps(specWith(schema("a")), specWith(schema("b")));
+  let pauses = 0;
+  while (!steps.next().done) pauses++;
+  assert.ok(pauses >= names.length, `${pauses} pauses`);
 });
 
 Deno.test("describeChanges() lists what a first deploy adds, event type by event type", () => {

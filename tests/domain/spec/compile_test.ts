@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
-import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { compileSpec, compileSpecSteps } from "../../../src/domain/spec/compile.ts";
 import type { Violation } from "../../../src/domain/refusal.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 
@@ -276,4 +276,30 @@ Deno.test("compileSpec() never throws on the example spec with any one place rep
     }),
     { numRuns: 300 },
   );
+});
+
+Deno.test("compileSpecSteps() pauses at each step of each saga, and at each listener", () => {
+  const event = { schema: true, handler: [] };
+  const emit = { aggregate_type: "work", event_type: "was_done", id: "global", data: {} };
+  const saga = {
+    trigger: { aggregate_type: "work", event_type: "was_begun" },
+    steps: Array.from({ length: 20 }, (_, at) => ({ name: `s${at}`, emit })),
+  };
+  const listener = {
+    url: "https://example.com/",
+    secret: "a secret of sixteen",
+    events: ["work.was_done"],
+  };
+  const many = (count: number, value: JsonObject) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`x${at}`, value]));
+  const steps = compileSpecSteps({
+    agent_types: ["user"],
+    aggregate_types: { work: { events: { was_begun: event, was_done: event } } },
+    modules: { sagas: many(100, saga), listeners: many(50, listener) },
+  });
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses++;
+  assert.ok(step.value.ok, JSON.stringify(step.value));
+  assert.ok(pauses >= 100 * 20 + 50, `${pauses} pauses`);
 });

@@ -5,8 +5,9 @@
  * docs/reference/sagas.md.
  */
 
+import { createHash } from "node:crypto";
 import { assert } from "../../assert.ts";
-import { canonicalHashSteps } from "../../canonical_hash.ts";
+import { canonicalJson } from "../../canonical_json.ts";
 import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
@@ -49,7 +50,7 @@ export function* compileSagas(
   const declared = declaredTypes(document);
   const declaredEvents = new Set([...declared.values()].flatMap((events) => [...events]));
   const vocabulary = { declared, declaredEvents, singletons };
-  const sortedSingletons = [...singletons].sort();
+  const sorted = sortSingletons(singletons);
   yield;
   const names = Object.keys(sagas);
   if (names.length > limits.sagasMax) {
@@ -60,7 +61,7 @@ export function* compileSagas(
     if (faults.isFull()) break;
     const place = joinKey(path, name);
     checkTypeName(name, "Saga", place, faults);
-    const site = { path: place, vocabulary, sortedSingletons, faults, warnings };
+    const site = { path: place, vocabulary, singletons: sorted, faults, warnings };
     const saga = yield* compileSaga(name, sagas[name]!, site);
     if (saga !== undefined) compiled.set(name, saga);
   }
@@ -82,18 +83,28 @@ export function compileKeptSaga(kept: KeptSagaDefinition): CompiledSaga {
 export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
-  const sortedSingletons = [...vocabulary.singletons].sort();
-  const warnings = createFaultList();
-  const site = { path: "saga", vocabulary, sortedSingletons, faults, warnings };
+  const singletons = sortSingletons(vocabulary.singletons);
+  const site = { path: "saga", vocabulary, singletons, faults, warnings: createFaultList() };
   const saga = runAtOnce(compileSaga(kept.name, kept.saga, site));
   return faults.faults.length === 0 ? saga : undefined;
+}
+
+/** Shared by all sagas of a document, which may have many thousands. */
+interface SortedSingletons {
+  readonly names: readonly string[];
+  /** As canonical JSON. */
+  readonly text: string;
+}
+
+function sortSingletons(singletons: ReadonlySet<string>): SortedSingletons {
+  const names = [...singletons].sort();
+  return { names, text: canonicalJson(names) };
 }
 
 interface SagaSite {
   readonly path: string;
   readonly vocabulary: SagaVocabulary;
-  /** Shared by all sagas of a document. */
-  readonly sortedSingletons: readonly string[];
+  readonly singletons: SortedSingletons;
   readonly faults: FaultList;
   readonly warnings: FaultList;
 }
@@ -101,7 +112,7 @@ interface SagaSite {
 function* compileSaga(
   name: string,
   value: JsonValue,
-  { path, vocabulary, sortedSingletons, faults, warnings }: SagaSite,
+  { path, vocabulary, singletons, faults, warnings }: SagaSite,
 ): Steps<CompiledSaga | undefined> {
   const saga = requireObject(value, path, SAGA_HINT, faults);
   if (saga === undefined) return undefined;
@@ -118,9 +129,17 @@ function* compileSaga(
   const place: SagaPlace = { all: [], earlier: [], hasPrev: false, terms, faults };
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
   const steps = yield* compileSteps(saga.steps, `${path}.steps`, place, warnings);
-  const kept = { name, saga, singletons: sortedSingletons };
-  const hash = yield* canonicalHashSteps(kept as unknown as JsonObject);
+  const kept = { name, saga, singletons: singletons.names };
+  const hash = hashOfKept(name, saga, singletons);
   return { name, trigger, steps, kept, hash };
+}
+
+/** The canonical hash of a definition as it is kept. */
+function hashOfKept(name: string, saga: JsonObject, { text }: SortedSingletons): string {
+  return createHash("sha256")
+    .update(`{"name":${canonicalJson(name)},"saga":${canonicalJson(saga)},"singletons":`)
+    .update(`${text}}`)
+    .digest("hex");
 }
 
 /** All types that a definition names. For a stored definition they count as declared. */

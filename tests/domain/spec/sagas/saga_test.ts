@@ -1,6 +1,7 @@
 /** What `modules.sagas` may say: every rule as a golden case, and the warnings. */
 
 import assert from "node:assert/strict";
+import { canonicalHash } from "../../../../src/domain/canonical_hash.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../src/domain/json.ts";
 import { limits } from "../../../../src/domain/limits.ts";
 import type { Violation } from "../../../../src/domain/refusal.ts";
@@ -149,6 +150,7 @@ Deno.test("a kept definition compiles by itself, and its hash tells it from any 
   const hashes = [...compiled.spec.sagas.values()].map((saga) => {
     const kept = compileKeptSaga(JSON.parse(JSON.stringify(saga.kept)));
     assert.equal(kept.hash, saga.hash);
+    assert.equal(kept.hash, canonicalHash(saga.kept as unknown as JsonObject));
     return kept.hash;
   });
   assert.equal(new Set(hashes).size, 2);

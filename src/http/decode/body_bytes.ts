@@ -43,6 +43,10 @@ const REFUSALS_PER_TURN = 1;
 /** Shared by all listeners of the process. */
 const room: ByteRoom = openByteRoom(limits.bodiesBytesMax);
 
+function refusalTurn({ host }: Sender): Promise<void> | undefined {
+  return quotasOf(host).refusals.enter();
+}
+
 interface Quotas {
   readonly blocks: TurnQuota;
   readonly refusals: TurnQuota;
@@ -106,9 +110,8 @@ export function readBody<T>(
   const { request } = sender;
   const header = request.headers.get("content-length");
   const declared = header !== null && DECIMAL.test(header) ? Number(header) : undefined;
-  const refusals = quotasOf(sender.host).refusals;
   if (declared !== undefined && declared > bytesMax) {
-    return (refusals.enter() ?? Promise.resolve()).then(() => tooLarge(bytesMax));
+    return (refusalTurn(sender) ?? Promise.resolve()).then(() => tooLarge(bytesMax));
   }
   const isSmall = declared !== undefined && declared <= BYTES_AT_ONCE_MAX;
   return new Promise((resolve) => {
@@ -128,7 +131,7 @@ export function readBody<T>(
       if (endDeadline !== undefined) late.count--;
       endDeadline?.();
       endDeadline = undefined;
-      const turn = outcome.ok ? undefined : refusals.enter();
+      const turn = outcome.ok ? undefined : refusalTurn(sender);
       if (turn !== undefined) await turn;
       resolve(outcome);
       stopping.stop?.();

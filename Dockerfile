@@ -39,8 +39,7 @@ USER deno
 ENV DAYBOOK_HOST=0.0.0.0 \
     DAYBOOK_PORT=8000 \
     DAYBOOK_DATA_DIR=/data \
-    DENO_NO_UPDATE_CHECK=1 \
-    DENO_TOKIO_EVENT_INTERVAL=2
+    DENO_NO_UPDATE_CHECK=1
 VOLUME /data
 # production, staging, test
 EXPOSE 8000-8002
@@ -50,4 +49,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
        "const scheme = Deno.env.get('DAYBOOK_TLS_CERT') ? 'https' : 'http'; const reply = await fetch(`${scheme}://127.0.0.1:${Deno.env.get('DAYBOOK_PORT')}/health/ready`); Deno.exit(reply.ok ? 0 : 1)"]
 
 # As `deno task start`: what the server may touch follows from its settings.
-CMD ["sh", "-c", "exec deno run --cached-only --frozen --no-prompt --v8-flags=--max-semi-space-size=8,--heap-growing-percent=100,--no-allocation-site-pretenuring --allow-net --allow-env --allow-sys=hostname,statfs \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts read)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts write)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts run)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts ffi)\" main.ts serve"]
+CMD ["sh", "-c", "DENO_TOKIO_EVENT_INTERVAL=2 exec deno run --cached-only --frozen --no-prompt --v8-flags=--max-semi-space-size=8,--heap-growing-percent=100,--no-allocation-site-pretenuring --allow-net --allow-env --allow-sys=hostname,statfs \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts read)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts write)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts run)\" \"$(deno run -A -q --no-config --no-lock scripts/start_permissions.ts ffi)\" main.ts serve"]

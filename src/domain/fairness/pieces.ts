@@ -64,6 +64,14 @@ function lineOf(turns: Turns): Line {
   return line;
 }
 
+/**
+ * The same turns with a line of their own. A transaction has five seconds, so its slices wait for
+ * no other long work.
+ */
+export function withOwnLine({ monotonicMs, yieldTurn }: Turns): Turns {
+  return { monotonicMs, yieldTurn };
+}
+
 async function move(turns: Turns, line: Line): Promise<void> {
   const { first, further } = line;
   line.isMoving = true;

@@ -4,7 +4,7 @@
  */
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";
-import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { openRowBatch, openSmallRowBatch, type RowOutcome } from "./compute_rows.ts";
@@ -109,7 +109,7 @@ async function computeQuickly(
   isBuild: boolean,
 ): Promise<(RowOutcome | undefined)[]> {
   return await engine.snapshot(async (tx) => {
-    const pieces = openPieces(host);
+    const pieces = openPieces(withOwnLine(host));
     const batch = openSmallRowBatch(reader, tx, { tenant, spec, remembersOwn: !isBuild, pieces });
     const computed: (RowOutcome | undefined)[] = [];
     const endMs = host.monotonicMs() + MOMENT_MS;
@@ -144,8 +144,9 @@ async function writeSome(
     makeRecord: (kept, key, failure) => makeRowRecord(host, kept, key, failure),
   };
   const outcome = await engine.transact(async (tx) => {
+    const pieces = openPieces(withOwnLine(host));
     if (!await sets.isCurrent(tx, set)) return undefined;
-    const { moved, errors } = await writeRows(tx, works, moment, openPieces(host));
+    const { moved, errors } = await writeRows(tx, works, moment, pieces);
     if (finish === undefined || moved.length > 0) return { moved, errors, isFinished: false };
     return await finish(tx) ? { moved, errors, isFinished: true } : undefined;
   });

@@ -5,7 +5,7 @@
  * conflict each. Writes that arrive for it meanwhile wait.
  */
 
-import type { Turns } from "../../domain/fairness/pieces.ts";
+import { withOwnLine } from "../../domain/fairness/pieces.ts";
 import { count, countErrors, type Counters, newCounters } from "../../domain/measures/counters.ts";
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
@@ -87,8 +87,7 @@ export function createCombiner(
   let isScheduled = false;
   /** Whether a timer will look. */
   let isTimed = false;
-  // A line of its own: a transaction has five seconds, so its slices wait for no other long work.
-  const turns: Turns = { monotonicMs: host.monotonicMs, yieldTurn: host.yieldTurn };
+  const turns = withOwnLine(host);
 
   const judged = judging && createJudge(judging, combine);
 

@@ -103,8 +103,8 @@ export function systemHost(tracer?: Tracer): Host {
 /**
  * Ways to yield the event loop.
  *
- * The runtime polls the network once in so many steps of its own; `deno task start` sets
- * `DENO_TOKIO_EVENT_INTERVAL` so that it does so in every turn, however busy the loop is. See
+ * The runtime looks at the network, and at what other threads have finished, once in so many steps
+ * of its own. `deno task start` makes it do so in every turn, however busy the loop is. See
  * docs/decisions/0034-the-network-is-polled-in-every-turn.md.
  */
 export interface LoopTurns {

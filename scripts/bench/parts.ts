@@ -7,6 +7,7 @@ import { measureBackups } from "./backup_rows.ts";
 import type { Bench } from "./bench.ts";
 import { measureConsole } from "./console_rows.ts";
 import { measureDeliveries } from "./delivery_rows.ts";
+import { measureEngines } from "./engine_rows.ts";
 import { EMBEDDED_GOALS, measureFeed } from "./feed_rows.ts";
 import { measureGeo } from "./geo_rows.ts";
 import { measureGuards } from "./guard_rows.ts";
@@ -78,6 +79,7 @@ export const PARTS = {
   },
   geo: { about: "a million points (3 minutes)", run: (bench) => measureGeo(onOneStore(bench)) },
   guards: { about: "what guards cost", run: (bench) => measureGuards(onOneStore(bench)) },
+  engines: { about: "both engines side by side; needs FoundationDB", run: measureEngines },
   overload: { about: "three times as many writes as it can do", run: runOverload },
   sdk: {
     about: "what the client costs beside bare fetch",

@@ -19,10 +19,14 @@ import { lastLogPlace, type LogRecord, readLog, readLogAt } from "../../store/fe
 const RECORDS_MAX = 64;
 /** After that much was new, heads are read for so long. */
 const PAUSE_MS = 1_000;
-/** Fewer requests in one turn are answered as fast by the heads of their streams. */
-const REQUESTS_MIN = 3;
-/** After a turn with fewer, so many requests do not wait for the end of theirs to find out. */
-const SKIPPED = 15;
+/** Reads of one log at a time. Who asks then waits until one ends, so that many share the next. */
+const READS_MAX = 3;
+/** Requests that come at longer intervals are answered as fast by the heads of their streams. */
+const INTERVAL_MS_MAX = 0.5;
+/** An interval counts as no longer than this, so that a pause is soon forgotten. */
+const PAUSE_COUNTED_MS_MAX = 10;
+/** The weight of the last interval in their average. */
+const INTERVAL_WEIGHT = 1 / 16;
 const ENVIRONMENTS_MAX = 1_000;
 const MARKS_MAX = 50_000;
 
@@ -39,21 +43,22 @@ interface Follower {
   readonly marks: Map<StreamKey, Mark>;
   /** Too much was new, or the log was cleared: its marks say nothing. */
   isOver: boolean;
+  /** The reads of the log that are under way. */
+  readonly reading: Set<Promise<void>>;
   /** A read of the log that has not begun. */
   next: Catching | undefined;
-  toSkip: number;
+  /** When somebody asked last, and the average interval until then. */
+  askedMs: number;
+  intervalMs: number;
 }
 
 /** A read of the log for everybody who asks before it begins. */
 interface Catching {
-  requests: number;
-  hasBegun: boolean;
-  /** False: the log was not read. */
-  end: Promise<boolean>;
+  /** Resolves when the marks are up to date. */
+  end: Promise<void>;
 }
 
-const NOT_KNOWN = Promise.resolve(false);
-const NO_NEWS = Promise.resolve(undefined);
+const NOT_BEGUN = Promise.resolve();
 
 export interface LogMarks {
   /** To be called before the head of the stream is read. Undefined: nothing can be said. */
@@ -80,8 +85,16 @@ export function openLogMarks(engine: Engine, nowMs: () => number): LogMarks {
     const place = await engine.snapshot((tx) => lastLogPlace(tx, tenant))
       .finally(() => starting.delete(tenant));
     if (place === undefined) return;
-    const begun = { marks: new Map(), isOver: false, next: undefined, toSkip: 0 };
-    followers.set(tenant, { tenant, place, ...begun });
+    followers.set(tenant, {
+      tenant,
+      place,
+      marks: new Map(),
+      isOver: false,
+      reading: new Set(),
+      next: undefined,
+      askedMs: nowMs(),
+      intervalMs: 0,
+    });
   }
 
   function mark(tenant: number, stream: StreamKey): Mark | undefined {
@@ -105,44 +118,41 @@ export function openLogMarks(engine: Engine, nowMs: () => number): LogMarks {
   async function stands(mark: Mark): Promise<boolean> {
     const { follower } = mark;
     if (mark.isGone || follower.isOver) return false;
-    if (follower.toSkip > 0) {
-      follower.toSkip--;
-      return false;
-    }
-    const catching = follower.next ?? catchUp(follower);
-    catching.requests++;
-    return await catching.end && !mark.isGone && !follower.isOver;
+    noteAsked(follower, nowMs());
+    const isAlone = follower.intervalMs > INTERVAL_MS_MAX && follower.reading.size === 0;
+    if (isAlone) return false;
+    await (follower.next ??= catchUp(follower)).end;
+    return !mark.isGone && !follower.isOver;
   }
 
   function catchUp(follower: Follower): Catching {
-    const catching: Catching = { requests: 0, hasBegun: false, end: NOT_KNOWN };
-    catching.end = readNews(follower, catching);
-    if (!catching.hasBegun) follower.next = catching;
+    const { reading } = follower;
+    const catching: Catching = { end: NOT_BEGUN };
+    const isFree = reading.size < READS_MAX;
+    catching.end = (isFree ? NOT_BEGUN : Promise.race(reading)).then(() => {
+      const read = readNews(follower, catching);
+      const ended = read.catch(() => {});
+      reading.add(ended);
+      void ended.then(() => reading.delete(ended));
+      return read;
+    });
     return catching;
   }
 
-  async function readNews(follower: Follower, catching: Catching): Promise<boolean> {
+  async function readNews(follower: Follower, catching: Catching): Promise<void> {
     function begin(): void {
-      catching.hasBegun = true;
       if (follower.next === catching) follower.next = undefined;
     }
     try {
-      const news = await engine.snapshot((tx) => {
+      const [records, last] = await engine.snapshot((tx) => {
         // Whoever asks from now on needs a later read.
         begin();
-        if (catching.requests < REQUESTS_MIN) {
-          follower.toSkip = SKIPPED;
-          return NO_NEWS;
-        }
         const { tenant, place } = follower;
         const page = { after: place, limit: RECORDS_MAX };
         return Promise.all([readLog(tx, tenant, page), readLogAt(tx, tenant, place)]);
       });
-      if (news === undefined) return false;
-      const [records, last] = news;
       if (last === undefined || records.length === RECORDS_MAX) end(follower);
       else for (const record of records) note(follower, record);
-      return true;
     } finally {
       begin();
     }
@@ -163,6 +173,12 @@ function dropOldest(marks: Map<StreamKey, Mark>): void {
     marks.delete(stream);
     return;
   }
+}
+
+function noteAsked(follower: Follower, nowMs: number): void {
+  const interval = Math.min(nowMs - follower.askedMs, PAUSE_COUNTED_MS_MAX);
+  follower.askedMs = nowMs;
+  follower.intervalMs += (interval - follower.intervalMs) * INTERVAL_WEIGHT;
 }
 
 /** Reads of the log may end in another order than they began: the place only moves on. */

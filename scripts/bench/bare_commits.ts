@@ -3,13 +3,13 @@
  * the package alone.
  */
 
-import fdb from "foundationdb";
-
 const API_VERSION = 720;
 const WARM_UP = 100;
 
 /** The time of each of `count` transactions, one after the other, in milliseconds. */
 export async function measureCommits(clusterFile: string, count: number): Promise<number[]> {
+  // The package needs its native library as soon as it is loaded.
+  const { default: fdb } = await import("foundationdb");
   fdb.setAPIVersion(API_VERSION);
   const database = fdb.open(clusterFile);
   const key = "bench/bare";

@@ -1,7 +1,7 @@
 /**
  * Tells whether cached states are still current where other processes write too. Whatever changes
  * a stream is in the commit log of its environment, so one read of what is new in the log answers
- * for all states that are asked for in one turn of the event loop.
+ * for all states that were asked for before it began.
  *
  * A mark is taken before the head of a stream is read, and stands until the log tells of that
  * stream. The head is not older than the part of the log that was known then, so what is new in

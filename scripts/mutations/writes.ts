@@ -133,6 +133,17 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       APPEND,
     ],
   ]),
+  ...changesOf(
+    "src/features/writes/write_emission.ts",
+    "tests/features/writes/write_emission_test.ts",
+    [
+      [
+        "an event that sets off much is prepared in one piece",
+        "runInPieces(prepareEmissionSteps(host, spec, whole, moment, answers), host)",
+        "runInPieces(prepareEmissionSteps(host, spec, whole, moment, answers), { ...host, monotonicMs: () => 0 })",
+      ],
+    ],
+  ),
   ...changesOf("src/store/streams/streams.ts", "tests/store/streams/aggregates_test.ts", [
     [
       "an aggregate is listed with its second event",

@@ -8,7 +8,13 @@ import { assert } from "../../domain/assert.ts";
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import { decodeEvent, eventId } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
-import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
+import {
+  openPieces,
+  type Pieces,
+  runInPieces,
+  type Turns,
+  withOwnLine,
+} from "../../domain/fairness/pieces.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { keptRoot, type Root, rootOf } from "../../domain/reaction/root.ts";
 import { createRecentMap, type RecentMap } from "../../domain/recent_map.ts";
@@ -46,7 +52,11 @@ import {
   verdictOf,
   withJudgedState,
 } from "../writes/ask_outside.ts";
-import { type EmissionStamp, prepareEmission, type WriteMoment } from "../writes/prepare_write.ts";
+import {
+  type EmissionStamp,
+  prepareEmissionSteps,
+  type WriteMoment,
+} from "../writes/prepare_write.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import { claimSaga } from "../writes/root_claims.ts";
 
@@ -95,6 +105,8 @@ export interface SagaWork {
   readonly errors: ErrorRecord[];
   /** Outbox entries left by the events so far. */
   readonly outbox: OutboxWork[];
+  /** The turns of this transaction alone. */
+  readonly turns: Turns;
   /** Yields now and then, because one event may concern hundreds of sagas. */
   readonly pieces: Pieces;
 }
@@ -112,9 +124,10 @@ export function openSagaWork(
   { tenant, spec, moment, answers }: SagaScene,
 ): SagaWork {
   const sums = { bytes: 0, sagas: 0, events: 0 };
-  const pieces = openPieces(tools.host);
+  const turns = withOwnLine(tools.host);
+  const pieces = openPieces(turns);
   const left = { states: [], errors: [], outbox: [] };
-  return { tools, tx, tenant, spec, moment, answers, pieces, ...sums, ...left };
+  return { tools, tx, tenant, spec, moment, answers, turns, pieces, ...sums, ...left };
 }
 
 export interface SagaBeginning {
@@ -264,7 +277,9 @@ async function writeEvent(
   };
   const { key, stream_id } = instance.trigger;
   const request = { emission, stamp, requestId, root: rootOf(stored, key, stream_id) };
-  const prepared = prepareEmission(tools.host, spec, request, moment, answers.implications);
+  const { host } = tools;
+  const preparing = prepareEmissionSteps(host, spec, request, moment, answers.implications);
+  const prepared = await runInPieces(preparing, work.turns);
   if (!prepared.ok) return { kind: "unwritten", reason: prepared.message, nowMs };
   let { write } = prepared;
   if (write.bytes > SAGA_BYTES_MAX) {

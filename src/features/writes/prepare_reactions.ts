@@ -126,8 +126,9 @@ const DIRECT_DATA_LENGTH_MAX = 2048;
 /** What a direct event stores besides its data and keys: metadata and its head. */
 const DIRECT_EVENT_BYTES = 640;
 const UTF8_BYTES_MAX = 3;
-/** Actions of one event that are prepared before the work may yield. */
+/** Actions of one event, or bytes of them, that are prepared before the work may yield. */
 const ACTIONS_OF_PIECE = 32;
+const BYTES_OF_PIECE = 256 * 1024;
 
 /** What `events` of one stream set off, by offset; undefined if nothing. */
 export function* prepareReactions(
@@ -205,10 +206,14 @@ function* prepareActions(
   const schedules: PreparedSchedule[] = [];
   const keyBytes = entryKeyBytes(key);
   let tooDeep = 0;
+  let restAbove = plan.bytes + BYTES_OF_PIECE;
   const kept = keptBy(plan, key, actions.length);
   const isSpent = plan.isRootSpent && !plan.root!.isRecurring;
   for (const [index, action] of actions.entries()) {
-    if (index % ACTIONS_OF_PIECE === ACTIONS_OF_PIECE - 1) yield;
+    if (index % ACTIONS_OF_PIECE === ACTIONS_OF_PIECE - 1 || plan.bytes >= restAbove) {
+      restAbove = plan.bytes + BYTES_OF_PIECE;
+      yield;
+    }
     if (action.kind === "schedule") {
       const schedule = prepareSchedule(plan, action, kept);
       if (isSpent && !schedule.root!.isRecurring) continue;

@@ -20,7 +20,7 @@ import type { Emission } from "../../domain/reaction/action.ts";
 import { type ModuleAnswers, NO_ANSWERS } from "../../domain/reaction/module_question.ts";
 import type { Root } from "../../domain/reaction/root.ts";
 import { checkEmission } from "../../domain/write/check_emission.ts";
-import { runAtOnce, type Steps } from "../../domain/fairness/pieces.ts";
+import type { Steps } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { ValidTarget, ValidWrite } from "../../domain/write/validate_write.ts";
@@ -210,16 +210,16 @@ export type PreparedEmission =
 
 /**
  * Checks an event against the current spec and makes its bytes and its own reactions, as for a
- * client's write. It happens now and expects no length.
+ * client's write. It happens now and expects no length. It may yield while it makes many reactions.
  * @throws {ModulesToAsk} like {@link prepareWriteSteps}.
  */
-export function prepareEmission(
+export function* prepareEmissionSteps(
   host: Host,
   spec: CompiledSpec,
   { emission, stamp, requestId, cause, root, isRootSpent = false }: EmissionRequest,
   { nowMs, ownWaitMs }: WriteMoment,
   answers: ModuleAnswers = NO_ANSWERS,
-): PreparedEmission {
+): Steps<PreparedEmission> {
   const checked = checkEmission(emission, spec);
   if (!checked.ok) return checked;
   const timestamp = Math.floor(nowMs / MS_PER_SECOND);
@@ -239,7 +239,7 @@ export function prepareEmission(
     answers,
   });
   const valid: ValidTarget = { key, aggregateType, id, expected: "any", events: [checked.event] };
-  const target = runAtOnce(prepareTarget(spec, plan, valid, { ...stamp, timestamp }));
+  const target = yield* prepareTarget(spec, plan, valid, { ...stamp, timestamp });
   requireAnswers(plan);
   const impliedCount = plan.actions;
   const bytes = target.bytes + plan.bytes;

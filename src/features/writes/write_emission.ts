@@ -3,13 +3,15 @@
  * module handles its type, the module judges it first. See docs/reference/reactions.md.
  *
  * However large the backlog, only so many bytes are between preparation and commit at a time.
- * Events are prepared for two milliseconds in a row, and environments take turns. So a backlog
+ * Events are prepared for two milliseconds in a row, one that sets off much in time slices, and
+ * environments take turns. So a backlog
  * neither fills the memory nor blocks the thread, and one environment's reactions do not hold up
  * those of others.
  */
 
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
+import type { ModuleAnswers } from "../../domain/reaction/module_question.ts";
 import type { Written } from "../../domain/write/write.ts";
 import type { Host } from "../../host.ts";
 import type { ModuleAsker } from "./ask_modules.ts";
@@ -18,12 +20,17 @@ import type { Combiner } from "./combine.ts";
 import {
   type EmissionRequest,
   type PreparedEmission,
-  prepareEmission,
+  prepareEmissionSteps,
   type WriteMoment,
 } from "./prepare_write.ts";
 import { openFairLine } from "../../domain/fairness/fair_line.ts";
 import { limits } from "../../domain/limits.ts";
-import { openTurnPiece, PIECE_MS_MAX, type Turns } from "../../domain/fairness/pieces.ts";
+import {
+  openTurnPiece,
+  PIECE_MS_MAX,
+  runInPieces,
+  type Turns,
+} from "../../domain/fairness/pieces.ts";
 import { openShares } from "../../domain/fairness/shares.ts";
 
 export type Emitted =
@@ -53,12 +60,10 @@ export function createEmitter(host: Host, combiner: Combiner, asker: ModuleAsker
   ): PreparedEmission | Promise<PreparedEmission> {
     const isRootSpent = spentRoots.get(spentName(tenant, request)) === true;
     const whole = { ...request, isRootSpent };
-    if (spec.moduleCalls.length === 0) return prepareEmission(host, spec, whole, moment);
-    return asker.prepare(
-      tenant,
-      spec,
-      (answers) => prepareEmission(host, spec, whole, moment, answers),
-    ).then((asked) => {
+    const prepareWith = (answers?: ModuleAnswers) =>
+      runInPieces(prepareEmissionSteps(host, spec, whole, moment, answers), host);
+    if (spec.moduleCalls.length === 0) return prepareWith();
+    return asker.prepare(tenant, spec, prepareWith).then((asked) => {
       if (!asked.ok) throw new Error(explainRefusal(asked.refusal));
       return asked.value;
     });

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { appendWrites } from "../../../src/features/writes/append_writes.ts";
 import { scheduleCause } from "../../../src/features/work/fire_schedule.ts";
-import { prepareEmission } from "../../../src/features/writes/prepare_write.ts";
+import { prepareEmissionSteps } from "../../../src/features/writes/prepare_write.ts";
 import type {
   Cause,
   PreparedReactions,
@@ -32,6 +32,7 @@ import {
   openWatchedTypes,
   watchTypes,
 } from "../../../src/store/reactions/watched_types.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { hourOf, rootOf } from "../../../src/domain/reaction/root.ts";
 import { readRecurring } from "../../../src/store/reactions/roots.ts";
@@ -54,7 +55,9 @@ function prepared(emission: Emission, cause?: Cause): PreparedWrite {
   const stamp = { actor: { type: "user", id: "global" } };
   const root = rootOf(undefined, emission.key, "000000000000");
   const request = { emission, stamp, requestId: "r", cause, root };
-  const made = prepareEmission(host, spec, request, { nowMs: host.timeMs, ownWaitMs: 1_000 });
+  const made = runAtOnce(
+    prepareEmissionSteps(host, spec, request, { nowMs: host.timeMs, ownWaitMs: 1_000 }),
+  );
   assert.ok(made.ok);
   return made.write;
 }

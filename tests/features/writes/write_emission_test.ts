@@ -5,6 +5,11 @@
  */
 
 import assert from "node:assert/strict";
+import { streamKey } from "../../../src/domain/identifier.ts";
+import { rootOf } from "../../../src/domain/reaction/root.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import type { PreparedWrite } from "../../../src/features/writes/prepared_write.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 import { eventsOf } from "../../support/reactive_spec.ts";
 import { valueOf } from "../../support/service_fixture.ts";
 import {
@@ -14,6 +19,7 @@ import {
   withModules,
 } from "../../support/wasm/module_world.ts";
 import {
+  createEmitter,
   type EmissionRoom,
   openEmissionRoom,
 } from "../../../src/features/writes/write_emission.ts";
@@ -174,3 +180,51 @@ Deno.test("a preparation that fails gives its room back, and its error goes to i
   one.leave();
   await one.done;
 });
+
+Deno.test("an event that sets off much is prepared in many turns, and whole", async () => {
+  const emit = { aggregate_type: "note", id: "global", event_type: "was_seen", data: "$.data" };
+  const implications = Array.from({ length: 60 }, () => ({ emit }));
+  const compiled = compileSpec({
+    aggregate_types: {
+      note: { events: { was_seen: { schema: true, handler: [], implications } } },
+    },
+    agent_types: ["user"],
+  });
+  assert.ok(compiled.ok);
+  const { nowMs, turns, host } = countingHost();
+  const prepared: PreparedWrite[] = [];
+  const combiner = {
+    submit: (_tenant: number, write: PreparedWrite) => {
+      prepared.push(write);
+      return new Promise<never>(() => {});
+    },
+  };
+  const emitter = createEmitter(host, combiner as never, {} as never);
+  const emission = {
+    key: streamKey("note", "global"),
+    aggregateType: "note",
+    id: "global",
+    eventType: "was_seen",
+    data: { list: Array.from({ length: 10_000 }, (_, n) => n) },
+  };
+  const stamp = { actor: { type: "user", id: "global" } };
+  const root = rootOf(undefined, emission.key, "000000000000");
+  const moment = { nowMs, ownWaitMs: 1_000 };
+  void emitter.write(1, compiled.spec, { emission, stamp, requestId: "r", root }, moment);
+  while (prepared.length === 0) await settle();
+  assert.equal(prepared[0]!.impliedCount, 60);
+  assert.ok(turns.count >= 8, `prepared in ${turns.count} turns`);
+});
+
+/** A host whose clock moves by a whole slice whenever it is read, and which counts turns. */
+function countingHost() {
+  const host = fakeHost();
+  const turns = { count: 0 };
+  let readAtMs = host.timeMs;
+  host.monotonicMs = () => readAtMs += 5;
+  host.yieldTurn = () => {
+    turns.count++;
+    return settle();
+  };
+  return { nowMs: host.timeMs, turns, host };
+}

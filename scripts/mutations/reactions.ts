@@ -9,6 +9,8 @@ const DROPS = "tests/features/reactions/drop_implied_test.ts";
 const CLAIMS = "tests/features/writes/root_claims_test.ts";
 const BUDGETS = "tests/features/reactions/root_budgets_test.ts";
 const SCHEDULES = "tests/features/work/fire_schedule_test.ts";
+const HELD = "tests/features/reactions/held_works_test.ts";
+const LINE = "tests/features/reactions/work_line_test.ts";
 const IMPLICATIONS = "tests/features/reactions/run_outbox_test.ts";
 const RUNNER = "tests/features/reactions/outbox_runner_test.ts";
 const FAULTS = "tests/features/reactions/reaction_faults_test.ts";
@@ -248,8 +250,8 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "what an implied event implies is left to the workers",
-      "if (left !== undefined && moment.ownWaitMs > 0) await doAll(left);",
-      "void left;",
+      "return left !== undefined && moment.ownWaitMs > 0 ? held.take(left) : [];",
+      "void left;\n    return [];",
     ],
     [
       "a reply waits as long as it takes",
@@ -261,6 +263,40 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "if (isOutage(error)) throw error;\n      await postpone(work, error);",
       "await postpone(work, error);",
       RUNNER,
+    ],
+  ]),
+  ...changesOf("src/features/reactions/held_works.ts", HELD, [
+    [
+      "a write may leave any number of entries in memory",
+      "if (works.length === 0 || isFull(works[0]!.place.tenant)) return [];",
+      "if (works.length === 0) return [];",
+    ],
+    [
+      "an entry that was never held gives its room back",
+      "if (!names.delete(nameOf(work.place))) return;",
+      "names.delete(nameOf(work.place));",
+    ],
+  ]),
+  ...changesOf("src/features/reactions/work_line.ts", LINE, [
+    [
+      "all entries in memory are processed at once",
+      "line.take((tenant) => !attempts.isFull(tenant))",
+      "line.take(() => true)",
+    ],
+    [
+      "entries are processed on after an outage",
+      "if (all.outage === undefined) return void process(all, work);",
+      "if (all.open > 0) return void process(all, work);",
+    ],
+    [
+      "what sagas have set off is not waited for",
+      "        all.open++;\n        running.then(() => close(all), (error) => fail(all, error));",
+      "        running.catch(() => {});",
+    ],
+    [
+      "an entry that has met an outage stays in memory",
+      "      attempts.add(tenant, -1);\n      onOver(work);",
+      "      attempts.add(tenant, -1);\n      if (all.outage === undefined) onOver(work);",
     ],
   ]),
   ...changesOf("src/store/reactions/outbox.ts", OUTBOX, [

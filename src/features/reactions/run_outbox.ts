@@ -16,7 +16,6 @@ import {
   entryRoot,
   impliedStamp,
   isEntryDue,
-  type OutboxPlace,
   type OutboxWork,
   OWN_WAIT_MS,
   retryPauseMs,
@@ -48,7 +47,8 @@ import { makeErrorRecord } from "../base/record_error.ts";
 import { noteImplied } from "../../store/effects.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { openSagaLanes, type SagaLanes } from "./saga_lanes.ts";
-import { openShares } from "../../domain/fairness/shares.ts";
+import { openHeldWorks } from "./held_works.ts";
+import { type Consequence, openWorkLine } from "./work_line.ts";
 
 export interface OutboxRunner {
   /**
@@ -90,8 +90,6 @@ export interface RunnerParts {
 
 /** Bytes that a round reads of all shards together, and again for the turns of other tenants. */
 const PAGES_BYTES_MAX = 4 * 1024 * 1024;
-/** Entries of one write that are processed at a time. */
-const AT_A_TIME = 500;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
@@ -108,10 +106,11 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   }
 
   const dropper = openDropper({ engine, host, specs, counters: combiner.counters });
-  const lanes = openSagaLanes(parts.sagas, ownWaitMs, doAll);
+  const line = openWorkLine({ attempt, onOver: held.drop });
+  const lanes = openSagaLanes(parts.sagas, ownWaitMs, (works) => line.doAll(held.take(works)));
 
   async function drainOwn(works: readonly OutboxWork[]): Promise<void> {
-    const run = doAll(works).catch((error: unknown) => {
+    const run = line.doAll(held.take(works)).catch((error: unknown) => {
       // The store is unavailable; the workers find what is left once it is back.
       host.log("warn", "What a write has set off waits for the workers", { reason: say(error) });
     }).finally(() => running.delete(run));
@@ -128,37 +127,29 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     cancel();
   }
 
-  async function doAll(works: readonly OutboxWork[]): Promise<void> {
-    held.hold(works);
-    let at = 0;
-    try {
-      while (at < works.length) {
-        const some = works.slice(at, at + AT_A_TIME);
-        at += AT_A_TIME;
-        await allOf(some.map(attempt)).finally(() => held.drop(some));
-      }
-    } finally {
-      held.drop(works.slice(at));
-    }
-  }
-
   /** Throws only outages. */
-  async function attempt(work: OutboxWork): Promise<void> {
-    if (paused.tenants.has(work.place.tenant)) return;
+  async function attempt(work: OutboxWork): Promise<Consequence> {
+    const { entry, place: { tenant } } = work;
+    if (paused.tenants.has(tenant)) return {};
     try {
-      const { entry } = work;
-      if (entry.kind === "emit") await emit(work, entry);
-      else await lanes.move(work.place.tenant, { kind: "event", work });
+      if (entry.kind === "emit") return { works: await emit(work, entry) };
+      const { following } = await lanes.move(tenant, { kind: "event", work });
+      return { running: following };
     } catch (error) {
       if (isOutage(error)) throw error;
       await postpone(work, error);
+      return {};
     }
   }
 
-  async function emit(work: OutboxWork, entry: EmitEntry): Promise<void> {
+  /** Returns the entries that its event has left and this process takes. */
+  async function emit(work: OutboxWork, entry: EmitEntry): Promise<readonly OutboxWork[]> {
     const { tenant } = work.place;
     const spec = await specs.current(tenant);
-    if (isTakenOut(spec, work, entry)) return await dropper.drop({ work, entry }, spec.hash);
+    if (isTakenOut(spec, work, entry)) {
+      await dropper.drop({ work, entry }, spec.hash);
+      return [];
+    }
     const moment = { nowMs: host.nowMs(), ownWaitMs: ownWaitMs(tenant) };
     const request = {
       emission: entry.emission,
@@ -168,9 +159,12 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       root: entryRoot(work.place, entry),
     };
     const prepared = await parts.emitter.write(tenant, spec, request, moment);
-    if (!prepared.ok) return await drop(work, entry, prepared.message, spec.hash);
+    if (!prepared.ok) {
+      await drop(work, entry, prepared.message, spec.hash);
+      return [];
+    }
     const { outbox: left } = prepared.written;
-    if (left !== undefined && moment.ownWaitMs > 0) await doAll(left);
+    return left !== undefined && moment.ownWaitMs > 0 ? held.take(left) : [];
   }
 
   /** Gives up an event that does not fit the current spec. Nothing else is lost with it. */
@@ -246,7 +240,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
       isEntryDue(work, nowMs) && !held.has(work.place) && !paused.tenants.has(work.place.tenant)
     );
     if (due.length === 0 || isStopping()) return 0;
-    await allOf(due.map(attempt));
+    await line.doAll(due);
     return due.length;
   }
 
@@ -301,62 +295,6 @@ function causeOf(work: OutboxWork): Cause {
   };
 }
 
-/** Waits for all, and only then throws the first error. */
-async function allOf(running: readonly Promise<void>[]): Promise<void> {
-  const results = await Promise.allSettled(running);
-  for (const result of results) if (result.status === "rejected") throw result.reason;
-}
-
 function say(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/**
- * Tracks the outbox entries that this process holds in memory. These are its own entries, from
- * the write that left them until they are done. Their number and their bytes are limited, and
- * environments share both limits. Entries beyond the limits are left to the workers, which read
- * the outbox page by page.
- */
-interface HeldWorks {
-  /** Whether an environment holds as many as it may. */
-  isFull(tenant: number): boolean;
-  /** Whether the entry is held already. If so, the workers must not do it as well. */
-  has(place: OutboxPlace): boolean;
-  /** Holds `works` until {@link drop}. */
-  hold(works: readonly OutboxWork[]): void;
-  drop(works: readonly OutboxWork[]): void;
-}
-
-/** Entries in memory at most. */
-const WORKS_MAX = 40_000;
-/** Memory that an entry takes besides its stored bytes. */
-const ENTRY_BYTES = 500;
-
-export function openHeldWorks(): HeldWorks {
-  const numbers = openShares(WORKS_MAX);
-  const bytes = openShares(limits.outboxHeldBytesMax);
-  const names = new Set<string>();
-
-  return {
-    isFull: (tenant) => names.size > 0 && (numbers.isFull(tenant) || bytes.isFull(tenant)),
-    has: (place) => names.size > 0 && names.has(nameOf(place)),
-    hold(works) {
-      for (const work of works) {
-        numbers.add(work.place.tenant, 1);
-        bytes.add(work.place.tenant, work.bytes + ENTRY_BYTES);
-        names.add(nameOf(work.place));
-      }
-    },
-    drop(works) {
-      for (const work of works) {
-        numbers.add(work.place.tenant, -1);
-        bytes.add(work.place.tenant, -work.bytes - ENTRY_BYTES);
-        names.delete(nameOf(work.place));
-      }
-    },
-  };
-}
-
-function nameOf({ tenant, stream, index, number }: OutboxPlace): string {
-  return `${tenant}/${stream}/${index}/${number}`;
 }

@@ -9,11 +9,15 @@ import type { SagaAdvancer, SagaCause } from "../sagas/advance_sagas.ts";
 import { isOutage } from "../../domain/outage.ts";
 
 export interface SagaLanes {
-  /**
-   * Resolves to true when everything the cause sets off is done, to false when it is left for
-   * another time. Throws outages and errors of this cause alone.
-   */
-  move(tenant: number, cause: SagaCause): Promise<boolean>;
+  /** Resolves when the cause is committed. Throws outages and errors of this cause alone. */
+  move(tenant: number, cause: SagaCause): Promise<Moved>;
+}
+
+export interface Moved {
+  /** False when the cause is left for another time. */
+  readonly isDone: boolean;
+  /** Resolves when everything that it sets off is done. Rejects with an outage. */
+  readonly following: Promise<void>;
 }
 
 /** Causes that share a transaction at most. */
@@ -26,7 +30,7 @@ const TURNS_MAX = 20;
 
 interface Waiting {
   readonly cause: SagaCause;
-  readonly resolve: (isDone: boolean) => void;
+  readonly resolve: (moved: Moved) => void;
   readonly reject: (error: unknown) => void;
   turns: number;
 }
@@ -39,7 +43,7 @@ export function openSagaLanes(
 ): SagaLanes {
   const lanes = new Map<number, Waiting[]>();
 
-  function move(tenant: number, cause: SagaCause): Promise<boolean> {
+  function move(tenant: number, cause: SagaCause): Promise<Moved> {
     return new Promise((resolve, reject) => {
       const waiting: Waiting = { cause, resolve, reject, turns: 0 };
       const lane = lanes.get(tenant);
@@ -67,14 +71,12 @@ export function openSagaLanes(
       const causes = batch.map(({ cause }) => cause);
       const { done, outbox } = await sagas.advance(tenant, causes, waitMs);
       const following = waitMs > 0 && outbox.length > 0 ? follow(outbox) : Promise.resolve();
-      for (const { resolve, reject } of batch.slice(0, done)) {
-        following.then(() => resolve(true), reject);
-      }
+      for (const { resolve } of batch.slice(0, done)) resolve({ isDone: true, following });
       // If nobody awaits it, the workers find what an outage has left.
       following.catch(() => {});
       const [first, ...rest] = batch.slice(done);
       if (first === undefined || done > 0 || mayGoOn(first)) return batch.slice(done);
-      first.resolve(false);
+      first.resolve({ isDone: false, following });
       return rest;
     } catch (error) {
       return await moveEach(tenant, batch, error);

@@ -343,7 +343,9 @@ type SagaTimers = (timers: readonly Timer[]) => Promise<number>;
 function openSagaTimers(host: Host, sagas: SagaAdvancer, lanes: SagaLanes): SagaTimers {
   async function fireOne(timer: Timer): Promise<boolean> {
     try {
-      return await lanes.move(timer.tenant, { kind: "timer", timer });
+      const { isDone, following } = await lanes.move(timer.tenant, { kind: "timer", timer });
+      await following;
+      return isDone;
     } catch (error) {
       if (isOutage(error)) throw error;
       await putOff(timer, error);

@@ -59,7 +59,7 @@ Deno.test("causes that arrive together share a transaction, in their order", asy
   const { lanes, calls } = lanesOver((names) => names.length);
   const names = Array.from({ length: 150 }, (_, n) => `${n}`);
   const done = await Promise.all(names.map((name) => lanes.move(1, event(name))));
-  assert.ok(done.every((isDone) => isDone));
+  assert.ok(done.every(({ isDone }) => isDone));
   assert.deepEqual(calls.map(({ length }) => length), [100, 50]);
   assert.deepEqual(calls.flat(), names);
 });
@@ -95,21 +95,24 @@ Deno.test("an event that concerns very many sagas is gone on with, but not for e
     lanes.move(1, event("huge")),
     lanes.move(1, event("next")),
   ]);
-  assert.deepEqual([huge, next], [false, true]);
+  assert.deepEqual([huge.isDone, next.isDone], [false, true]);
   assert.equal(calls.length, 21);
 });
 
 Deno.test("a timer that is not due by the advancer's clock is left, and blocks nobody", async () => {
   const { lanes, calls } = lanesOver((names) => names[0] === "early" ? 0 : names.length);
   const moves = ["early", "due"].map((name) => lanes.move(1, timer(name)));
-  assert.deepEqual(await Promise.all(moves), [false, true]);
+  const moved = await Promise.all(moves);
+  assert.deepEqual(moved.map(({ isDone }) => isDone), [false, true]);
   assert.deepEqual(calls, [["early", "due"], ["due"]]);
 });
 
-Deno.test("what sagas have set off is done before their cause counts as done", async () => {
+Deno.test("a cause tells when what its sagas have set off is done", async () => {
   const { work } = event("set off") as Extract<SagaCause, { readonly kind: "event" }>;
   const { lanes, followed } = lanesOver(() => ({ outbox: [work] }));
-  assert.equal(await lanes.move(1, event("a")), true);
+  const { isDone, following } = await lanes.move(1, event("a"));
+  assert.equal(isDone, true);
+  await following;
   assert.deepEqual(followed, [work]);
 });
 
@@ -130,7 +133,7 @@ Deno.test("environments do not wait for each other", async () => {
     () => Promise.resolve(),
   );
   const slow = lanes.move(1, event("a"));
-  assert.equal(await lanes.move(2, event("b")), true);
+  assert.equal((await lanes.move(2, event("b"))).isDone, true);
   release();
   await slow;
   assert.deepEqual(started.toSorted(), [1, 2]);

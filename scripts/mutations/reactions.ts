@@ -10,7 +10,7 @@ const CLAIMS = "tests/features/writes/root_claims_test.ts";
 const BUDGETS = "tests/features/reactions/root_budgets_test.ts";
 const SCHEDULES = "tests/features/work/fire_schedule_test.ts";
 const HELD = "tests/features/reactions/held_works_test.ts";
-const LINE = "tests/features/reactions/work_line_test.ts";
+const LINE = "tests/features/reactions/reaction_lines_test.ts";
 const IMPLICATIONS = "tests/features/reactions/run_outbox_test.ts";
 const RUNNER = "tests/features/reactions/outbox_runner_test.ts";
 const FAULTS = "tests/features/reactions/reaction_faults_test.ts";
@@ -265,7 +265,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       RUNNER,
     ],
   ]),
-  ...changesOf("src/features/reactions/held_works.ts", HELD, [
+  ...changesOf("src/features/reactions/run_outbox.ts", HELD, [
     [
       "a write may leave any number of entries in memory",
       "if (works.length === 0 || isFull(works[0]!.place.tenant)) return [];",
@@ -277,7 +277,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "names.delete(nameOf(work.place));",
     ],
   ]),
-  ...changesOf("src/features/reactions/work_line.ts", LINE, [
+  ...changesOf("src/features/reactions/reaction_lines.ts", LINE, [
     [
       "all entries in memory are processed at once",
       "line.take((tenant) => !attempts.isFull(tenant))",

@@ -1,3 +1,5 @@
+/** Outbox entries for tests that need only where they are and how large. */
+
 import { streamKey } from "../../src/domain/identifier.ts";
 import type { OutboxWork } from "../../src/domain/reaction/outbox_entry.ts";
 

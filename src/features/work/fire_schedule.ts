@@ -45,7 +45,7 @@ import { putTimersAside, returnTimers } from "../reactions/manage_reactions.ts";
 import { fireErasureTimers } from "../erasure/erase_due.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { laneOfTimer, markLane, signalLanes } from "../../store/listeners/deliveries.ts";
-import type { SagaLanes } from "../reactions/saga_lanes.ts";
+import type { SagaLanes } from "../reactions/reaction_lines.ts";
 
 export interface TimerRunner {
   /**

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { Advanced, SagaCause } from "../../../src/features/sagas/advance_sagas.ts";
-import { openSagaLanes } from "../../../src/features/reactions/saga_lanes.ts";
+import { openSagaLanes } from "../../../src/features/reactions/reaction_lines.ts";
 import type { OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
 
 const NO_WORK = { events: 0, states: [], errors: [] };

@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import type { OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
-import { type Consequence, openWorkLine } from "../../../src/features/reactions/work_line.ts";
+import { type Consequence, openWorkLine } from "../../../src/features/reactions/reaction_lines.ts";
 import { workOf } from "../../support/outbox_work.ts";
 
 function settle(): Promise<void> {

@@ -30,7 +30,8 @@ const NAME_CHARACTERS_MAX = 64;
 
 /**
  * Makes the decoder of a query. It refuses unknown names first: a misspelt or misplaced parameter
- * would change nothing, and a deploy that was meant as a dry run would take place.
+ * would change nothing, and a deploy that was meant as a dry run would take place. It refuses a
+ * name that is given twice, because only one of the values could be used.
  */
 export function queryDecoder<Q extends Query>(rows: Q): (query: string) => Outcome<Values<Q>> {
   const entries = Object.entries(rows);
@@ -48,9 +49,12 @@ export function queryDecoder<Q extends Query>(rows: Q): (query: string) => Outco
 
   return (query) => {
     const given = new URLSearchParams(query);
-    // Bounded: by the length of an address.
+    const seen = new Set<string>();
+    // Bounded: ends at the first name that is unknown or repeated.
     for (const name of given.keys()) {
       if (!known.has(name)) return refuse({ kind: "bad_request", ...whyNot(name, known) });
+      if (seen.has(name)) return badQuery(name, "is given more than once");
+      seen.add(name);
     }
     return decodeAll(given);
   };

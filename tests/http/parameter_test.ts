@@ -69,6 +69,16 @@ Deno.test("queryDecoder() reports the first fault in the order of the rows", () 
   assert.equal(outcome.refusal.path, "a");
 });
 
+Deno.test("queryDecoder() refuses a parameter that is given twice, even with the same value", () => {
+  const decodeQuery = queryDecoder({ a: flag(), b: flag() });
+  for (const query of ["a=true&a=true", "b=true&a=true&a=false", "a&%61"]) {
+    const outcome = decodeQuery(query);
+    assert.ok(!outcome.ok && outcome.refusal.kind === "bad_request", query);
+    assert.equal(outcome.refusal.message, "Query parameter 'a' is given more than once");
+    assert.equal(outcome.refusal.path, "a");
+  }
+});
+
 /** The query of each route. */
 const ROUTES = new Map<string, Query>(
   PATHS.flatMap(({ pattern, methods }) =>

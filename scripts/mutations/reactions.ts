@@ -277,6 +277,40 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "names.delete(nameOf(work.place));",
     ],
   ]),
+  ...changesOf("src/store/reactions/schedules.ts", "tests/store/reactions/schedules_test.ts", [
+    [
+      "a page of scheduled events may have any number of bytes",
+      "if (bytes < PAGE_BYTES) taken.push(pair);",
+      "taken.push(pair);",
+    ],
+    [
+      "a page of scheduled events that its bytes have ended counts as the last",
+      "const isLast = taken.length === pairs.length && pairs.length < limit && read < PAGE_BYTES;",
+      "const isLast = pairs.length < limit;",
+    ],
+    [
+      "one event cancels scheduled events of any size one by one",
+      "if (pairs.length === limit || bytes > room.bytes) return undefined;",
+      "if (pairs.length === limit) return undefined;",
+    ],
+    [
+      "each rule has the whole room for large scheduled events",
+      "  room.bytes -= bytes;\n",
+      "",
+    ],
+  ]),
+  ...changesOf("src/features/work/fire_schedule.ts", "tests/features/work/fire_together_test.ts", [
+    [
+      "scheduled events of any size fire at the same time",
+      "while (bytes > FIRING_BYTES_MAX && firing.size > 0) await Promise.race(firing);",
+      "",
+    ],
+    [
+      "scheduled events begin to fire after an outage",
+      "at < timers.length && outage === undefined;",
+      "at < timers.length;",
+    ],
+  ]),
   ...changesOf("src/features/reactions/reaction_lines.ts", LINE, [
     [
       "all entries in memory are processed at once",

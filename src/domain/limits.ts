@@ -184,10 +184,11 @@ export const limits = {
   reactionRetryMsMin: 500,
   reactionRetryMsMax: 60_000,
   /**
-   * Scheduled events that one transaction cancels one by one. Beyond that, a mark cancels all
-   * of a rule.
+   * Scheduled events that one transaction cancels one by one, and the bytes of those above 1 KiB.
+   * Beyond that, a mark cancels all of a rule.
    */
   cancelledOneByOneMax: 500,
+  cancelledOneByOneBytesMax: 512 * KiB,
   /**
    * Budget for computing the actions of one write, of one event in it, and of one template or
    * condition, which runs without yielding.

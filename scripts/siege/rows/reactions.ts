@@ -1,7 +1,17 @@
 /** Events that set off events: loops, storms, timers, sagas, and the work that is left of them. */
 
 import type { Attack, AttackGroup, Json } from "../attack.ts";
-import { eventType, fields, idOf, repeat, specOf, times, write, writeMany } from "../documents.ts";
+import {
+  eventType,
+  fields,
+  idOf,
+  read,
+  repeat,
+  specOf,
+  times,
+  write,
+  writeMany,
+} from "../documents.ts";
 
 const ID = idOf(1);
 const NEEDS = "spec + write key, one POST";
@@ -51,6 +61,23 @@ function step(name: string, event: string): Json {
 function workSpec(sagas: Json): Json {
   const work = { was_begun: eventType(), was_done: eventType(), was_undone: eventType() };
   return specOf({ work }, { modules: { sagas } });
+}
+
+/** Ninety kilobytes that take twenty times as much as objects. */
+const LARGE = () => ({ list: repeat(30_000, () => ({})) });
+
+/** A type that schedules 60 events of the data that it has. */
+function largeTimers(delay: string, rest: Readonly<Record<string, Json>> = {}): Json {
+  const emit = { aggregate_type: "end", id: "$.id", event_type: "was_met", data: "$.data" };
+  return specOf({
+    loop: {
+      was_looped: eventType([], {
+        implications: repeat(60, () => ({ schedule: { delay, emit, ...rest } })),
+      }),
+      was_stopped: eventType(),
+    },
+    end: { was_met: eventType() },
+  });
 }
 
 export const REACTIONS: AttackGroup = {
@@ -213,6 +240,35 @@ export const REACTIONS: AttackGroup = {
         waves: [{ request: writeMany("loop", ID, times(50, "was_looped")), clients: 2, times: 5 }],
       },
     ),
+    {
+      name: "large events due at once",
+      does: "1,200 scheduled events of 90 KB of empty objects, due in the same seconds",
+      needs: NEEDS,
+      spec: () => largeTimers("4s"),
+      waves: [{ request: write("loop", ID, "was_looped", LARGE()), clients: 2, times: 10 }],
+      seconds: 12,
+    },
+    {
+      name: "cancellations of large events",
+      does: "hundreds of scheduled events of 90 KB, cancelled by one event, over and over",
+      needs: NEEDS,
+      spec: () =>
+        largeTimers("1h", {
+          cancel_on: [{ aggregate_type: "loop", id: "$.id", event_type: "was_stopped" }],
+        }),
+      waves: [
+        { request: write("loop", ID, "was_looped", LARGE()), clients: 2 },
+        { request: write("loop", ID, "was_stopped", {}), clients: 1, pauseMs: 1_000 },
+      ],
+    },
+    {
+      name: "lists of large scheduled events",
+      does: "pages of 200 scheduled events of 90 KB",
+      needs: "spec + write key",
+      spec: () => largeTimers("1h"),
+      prepare: () => repeat(5, () => write("loop", ID, "was_looped", LARGE())),
+      waves: [{ request: read("/_scheduled?limit=200"), clients: 4 }],
+    },
     {
       name: "cancellations of many timers",
       does: "20,000 scheduled events, cancelled by one event, over and over",

@@ -88,8 +88,11 @@ export interface RunnerParts {
   readonly paused: PausedReactions;
 }
 
-/** Bytes that a round reads of all shards together, and again for the turns of other tenants. */
-const PAGES_BYTES_MAX = 4 * 1024 * 1024;
+/**
+ * Bytes that a round reads of all shards together, and again for the turns of other tenants. They
+ * are decoded in one piece.
+ */
+const PAGES_BYTES_MAX = 512 * 1024;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createOutboxRunner(parts: RunnerParts): OutboxRunner {

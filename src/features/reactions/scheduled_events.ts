@@ -7,6 +7,7 @@ import { limits } from "../../domain/limits.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { ScheduledPage, ScheduledView } from "../../domain/reaction/scheduled.ts";
+import { openPieces, type Pieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
@@ -26,14 +27,17 @@ const ID_CHARACTERS_MAX = 64;
  * due.
  */
 const LOOKED_AT_MAX = 1_000;
+/** Pieces of large records that one page looks at. */
+const PIECES_MAX = 4;
 
 /**
- * Sorted by id. A page that has looked at {@link LOOKED_AT_MAX} records ends early: it may be
- * empty, and `truncated` may then be true although nothing follows. Otherwise `truncated` is
- * exact.
+ * Sorted by id. A page that has looked at {@link LOOKED_AT_MAX} records, or at a megabyte of
+ * them, ends early: it may be empty, and `truncated` may then be true although nothing follows.
+ * Otherwise `truncated` is exact.
  */
 export async function showSchedules(
   engine: Engine,
+  turns: Turns,
   tenant: Tenant,
   request: { readonly limit?: number; readonly start?: string },
 ): Promise<Outcome<ScheduledPage>> {
@@ -43,11 +47,17 @@ export async function showSchedules(
   const limit = pageLimit(request.limit);
   // One more than the page holds shows whether anything follows.
   const { pending, lastLookedAt } = await engine.snapshot((tx) =>
-    listPending(tx, tenant.number, start, limit + 1)
+    listPending(tx, openPieces(turns), { tenant: tenant.number, start, count: limit + 1 })
   );
   const data = pending.slice(0, limit);
   const nextStart = pending.length > limit ? data.at(-1)!.id : lastLookedAt;
   return accept(listPage(data.map(viewOf), request.limit, nextStart));
+}
+
+interface PendingRequest {
+  readonly tenant: number;
+  readonly start: string | undefined;
+  readonly count: number;
 }
 
 /**
@@ -56,21 +66,24 @@ export async function showSchedules(
  */
 async function listPending(
   tx: Pick<ReadTransaction, "get" | "getRange">,
-  tenant: number,
-  start: string | undefined,
-  count: number,
+  pieces: Pieces,
+  { tenant, start, count }: PendingRequest,
 ): Promise<{ readonly pending: readonly ScheduleRecord[]; readonly lastLookedAt?: string }> {
   const pending: ScheduleRecord[] = [];
   let last = start;
   let limit = count;
-  for (let looked = 0; looked < LOOKED_AT_MAX; looked += limit) {
+  let looked = 0;
+  for (let piece = 0; looked < LOOKED_AT_MAX && piece < PIECES_MAX; piece++) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+    const { records, isLast } = await listRecords(tx, tenant, { start: last, limit });
+    const cancelled = await Promise.all(records.map((one) => isCancelled(tx, tenant, one)));
+    pending.push(...records.filter((_, index) => !cancelled[index]));
+    if (pending.length >= count || isLast) return { pending };
+    last = records.at(-1)!.id;
+    looked += records.length;
     // The first look usually suffices.
-    if (looked > 0) limit = limits.listPageMax;
-    const found = await listRecords(tx, tenant, { start: last, limit });
-    const cancelled = await Promise.all(found.map((one) => isCancelled(tx, tenant, one)));
-    pending.push(...found.filter((_, index) => !cancelled[index]));
-    if (pending.length >= count || found.length < limit) return { pending };
-    last = found.at(-1)!.id;
+    limit = limits.listPageMax;
   }
   return { pending, lastLookedAt: last };
 }

@@ -132,12 +132,13 @@ async function readSchedules(
   batch: number,
 ): Promise<Page> {
   const start = place.after as string | undefined;
-  const records = await listSchedules(tx, tenant, { limit: batch, ...(start && { start }) });
+  const page = { limit: batch, ...(start && { start }) };
+  const { records, isLast } = await listSchedules(tx, tenant, page);
   const cancelled = await Promise.all(records.map((record) => isCancelled(tx, tenant, record)));
   const texts = records.filter((_, index) => !cancelled[index]).map(scheduleText);
   return {
     texts,
-    next: records.length < batch ? kindAfter(place) : { ...place, after: records.at(-1)!.id },
+    next: isLast ? kindAfter(place) : { ...place, after: records.at(-1)!.id },
   };
 }
 

@@ -5,6 +5,7 @@
  * fired. See docs/reference/reactions.md.
  */
 
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import { takeOthers, TIMER_WINDOW } from "../../domain/fairness/fair_share.ts";
 import { countErrors } from "../../domain/measures/counters.ts";
 import { eventId } from "../../domain/event.ts";
@@ -24,6 +25,7 @@ import {
   isCancelled,
   parkSchedule,
   readSchedule,
+  readSizedSchedule,
   removeSchedule,
   replaceSchedule,
   ruleName,
@@ -45,7 +47,7 @@ import { putTimersAside, returnTimers } from "../reactions/manage_reactions.ts";
 import { fireErasureTimers } from "../erasure/erase_due.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { laneOfTimer, markLane, signalLanes } from "../../store/listeners/deliveries.ts";
-import type { SagaLanes } from "../reactions/reaction_lines.ts";
+import { openSagaTimers } from "../reactions/reaction_lines.ts";
 
 export interface TimerRunner {
   /**
@@ -79,6 +81,22 @@ const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
 const PAUSE_MS_MAX = 500;
 const PAUSE_MS_MIN = 5;
 const MESSAGE_CHARACTERS_MAX = 500;
+/** Records read at a time: few while they are so large together, otherwise many. */
+const READ_TOGETHER_MIN = 8;
+const READ_TOGETHER_MAX = 64;
+const READ_BYTES = 64 * 1024;
+/** Stored bytes of records that fire at a time. As objects they take up to twenty times as much. */
+const FIRING_BYTES_MAX = 2 * 1024 * 1024;
+
+/** A record whose timer is due. */
+interface Due {
+  readonly record: ScheduleRecord;
+  readonly bytes: number;
+  /** What has cancelled it. */
+  readonly rule: CancelRule | undefined;
+  /** Whether it has to wait for the next hour. */
+  readonly isEarly: boolean;
+}
 
 export function createTimerRunner(parts: TimerParts): TimerRunner {
   const { engine, host, specs, combiner, share, outbox, emitter, paused } = parts;
@@ -114,13 +132,14 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const due = all.filter((timer) => !aside.has(timer));
     if (due.length === 0 || isStopping()) return returned + aside.size;
     const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
-    const fired = due.filter(({ kind }) => kind === "scheduled").map(fire);
+    const scheduled = due.filter(({ kind }) => kind === "scheduled");
+    const fired = fireAll(scheduled);
     const deliveries = due.filter(({ kind }) => kind === "delivery");
     const marked = fireDeliveryTimers(engine, parts.lanes, deliveries);
     const erasures = fireErasureTimers(engine, due.filter(({ kind }) => kind === "erasure"));
-    const results = await Promise.allSettled([told, marked, erasures, ...fired]);
+    const results = await Promise.allSettled([told, marked, erasures, fired]);
     for (const result of results) if (result.status === "rejected") throw result.reason;
-    return returned + aside.size + fired.length + await told + await marked + await erasures;
+    return returned + aside.size + scheduled.length + await told + await marked + await erasures;
   }
 
   /**
@@ -149,15 +168,55 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     return Math.max(PAUSE_MS_MIN, Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX));
   }
 
-  /** Throws only outages. */
-  async function fire(timer: Timer): Promise<void> {
-    const { tenant, id } = timer;
-    const found = await engine.snapshot(async (tx) => {
-      const record = await readSchedule(tx, tenant, id);
-      if (record === undefined) return undefined;
-      const rule = await findCancelling(tx, tenant, record);
-      return { record, rule, isEarly: await isHourSpent(tx, tenant, record) };
+  /**
+   * Reads a few records at a time, in time slices, and fires them. Waits with the next ones while
+   * so many bytes of records are firing. Throws only outages, when nothing of it is running.
+   */
+  async function fireAll(timers: readonly Timer[]): Promise<void> {
+    const pieces = openPieces(host);
+    const firing = new Set<Promise<void>>();
+    let bytes = 0;
+    let outage: { readonly error: unknown } | undefined;
+    let count = READ_TOGETHER_MIN;
+    for (let at = 0; at < timers.length && outage === undefined;) {
+      const some = timers.slice(at, at + count);
+      at += count;
+      const found = await Promise.all(some.map(find)).catch((error) => void (outage = { error }));
+      let read = 0;
+      for (const [index, due] of (found ?? []).entries()) {
+        const own = due?.bytes ?? 0;
+        read += own;
+        const one = fire(some[index]!, due)
+          .catch((error) => void (outage ??= { error }))
+          .finally(() => {
+            bytes -= own;
+            firing.delete(one);
+          });
+        firing.add(one);
+      }
+      bytes += read;
+      // What comes next is probably of the same size.
+      count = read > READ_BYTES ? READ_TOGETHER_MIN : READ_TOGETHER_MAX;
+      while (bytes > FIRING_BYTES_MAX && firing.size > 0) await Promise.race(firing);
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+    }
+    await Promise.all(firing);
+    if (outage !== undefined) throw outage.error;
+  }
+
+  function find({ tenant, id }: Timer): Promise<Due | undefined> {
+    return engine.snapshot(async (tx) => {
+      const found = await readSizedSchedule(tx, tenant, id);
+      if (found === undefined) return undefined;
+      const rule = await findCancelling(tx, tenant, found.record);
+      return { ...found, rule, isEarly: await isHourSpent(tx, tenant, found.record) };
     });
+  }
+
+  /** Throws only outages. */
+  async function fire(timer: Timer, found: Due | undefined): Promise<void> {
+    const { tenant } = timer;
     if (found === undefined || found.record.timerMs !== timer.dueMs) {
       // The record was removed or its timer moved after the list was read, or the tenant is
       // gone.
@@ -334,37 +393,4 @@ async function fireDeliveryTimers(
   });
   lanes.offer(marked);
   return timers.length;
-}
-
-/** Returns how many of the timers are done or were postponed. Throws only outages. */
-type SagaTimers = (timers: readonly Timer[]) => Promise<number>;
-
-/** Tells sagas that their time is over. A timer whose saga fails is tried again, ever later. */
-function openSagaTimers(host: Host, sagas: SagaAdvancer, lanes: SagaLanes): SagaTimers {
-  async function fireOne(timer: Timer): Promise<boolean> {
-    try {
-      const { isDone, following } = await lanes.move(timer.tenant, { kind: "timer", timer });
-      await following;
-      return isDone;
-    } catch (error) {
-      if (isOutage(error)) throw error;
-      await putOff(timer, error);
-      return true;
-    }
-  }
-
-  async function putOff(timer: Timer, error: unknown): Promise<void> {
-    const { tenant, id } = timer;
-    const reason = error instanceof Error ? error.message : String(error);
-    const share = host.randomBytes(1)[0]! / 256;
-    const tries = await sagas.postpone(timer, reason, (tries) => retryPauseMs(tries, share));
-    const fields = { tenant, saga_id: id, tries, reason };
-    host.log("error", "A saga could not be told that its time is over", fields);
-  }
-
-  return async (timers) => {
-    const results = await Promise.allSettled(timers.map(fireOne));
-    for (const result of results) if (result.status === "rejected") throw result.reason;
-    return results.filter((result) => result.status === "fulfilled" && result.value).length;
-  };
 }

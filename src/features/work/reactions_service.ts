@@ -60,7 +60,7 @@ export interface ReactionParts extends ManageParts {
 export function reactionCalls(parts: ReactionParts): ReactionCalls {
   const { engine, host, specs } = parts;
   return {
-    listScheduled: (tenant, page) => showSchedules(engine, tenant, page),
+    listScheduled: (tenant, page) => showSchedules(engine, host, tenant, page),
     readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
     cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id, host.nowMs()),
     readEffects: (tenant, request) => showEffects({ engine, host, specs }, tenant, request),

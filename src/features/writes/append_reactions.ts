@@ -22,6 +22,7 @@ import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbo
 import { type EventPlace, noteImplied, type ScheduleEnd } from "../../store/effects.ts";
 import {
   cancelledBy,
+  type CancelRoom,
   findCancelled,
   moveCancelMark,
   readCancelMark,
@@ -49,8 +50,12 @@ import { claimReactions, readRootClaims, type RootClaims } from "./root_claims.t
 export interface ReactionState {
   readonly tenant: number;
   watched: WatchedTypes;
-  /** Pending scheduled events by the rule that cancels them. */
-  readonly pending: Map<string, ScheduleRecord[]>;
+  /**
+   * Pending scheduled events by the rule that cancels them; undefined if they are too many, or too
+   * large, for one transaction.
+   */
+  readonly pending: Map<string, ScheduleRecord[] | undefined>;
+  readonly cancelRoom: CancelRoom;
   readonly marks: Map<string, number>;
   /** Causes that this transaction has already settled or cancelled. */
   readonly gone: Set<string>;
@@ -79,6 +84,10 @@ export async function readReactionState(
     tenant,
     watched,
     pending: new Map(),
+    cancelRoom: {
+      records: limits.cancelledOneByOneMax,
+      bytes: limits.cancelledOneByOneBytesMax,
+    },
     marks: new Map(),
     gone: new Set(),
     moved: new Set(),
@@ -113,9 +122,8 @@ function readPending(tx: Transaction, state: ReactionState, target: PreparedTarg
 }
 
 async function readRule(tx: Transaction, state: ReactionState, rule: CancelRule, name: string) {
-  const limit = limits.cancelledOneByOneMax + 1;
   const [records, mark] = await Promise.all([
-    findCancelled(tx, state.tenant, rule, limit),
+    findCancelled(tx, state.tenant, rule, state.cancelRoom),
     readCancelMark(tx, state.tenant, rule),
   ]);
   state.pending.set(name, records);
@@ -276,11 +284,12 @@ function cancelPending(
   end: ScheduleEnd,
 ): void {
   const name = ruleName(rule.key, rule.eventType);
-  const records = state.pending.get(name) ?? [];
+  if (!state.pending.has(name)) return;
+  const records = state.pending.get(name);
   state.pending.delete(name);
-  if (records.length === 0) return;
-  state.cancelled += records.length;
-  if (state.cancelled > limits.cancelledOneByOneMax) {
+  if (records?.length === 0) return;
+  state.cancelled += records?.length ?? 0;
+  if (records === undefined || state.cancelled > limits.cancelledOneByOneMax) {
     const mark = (state.marks.get(name) ?? 0) + 1;
     state.marks.set(name, mark);
     state.moved.add(name);
@@ -312,8 +321,7 @@ function addSchedule(
   // A later event of the same transaction may cancel this schedule.
   for (const { key, eventType } of cancelOn) {
     const name = ruleName(key, eventType);
-    const pending = state.pending.get(name);
-    if (pending === undefined) state.pending.set(name, [record]);
-    else pending.push(record);
+    if (!state.pending.has(name)) state.pending.set(name, []);
+    state.pending.get(name)?.push(record);
   }
 }

@@ -99,14 +99,15 @@ async function listScheduled(
   limit: number,
 ): Promise<PendingPage> {
   const { after: start } = place;
-  const records = await listSchedules(tx, tenant, { limit, ...(start !== undefined && { start }) });
+  const page = { limit, ...(start !== undefined && { start }) };
+  const { records, isLast } = await listSchedules(tx, tenant, page);
   const pieces = records.map((schedule): PendingPiece => ({
     view: viewSchedule(schedule),
     bytes: encodeSchedule(schedule).length,
     place: { source: "schedules", after: schedule.id },
     schedule,
   }));
-  return { pieces, next: records.length < limit ? nextSource(place) : pieces.at(-1)!.place };
+  return { pieces, next: isLast ? nextSource(place) : pieces.at(-1)!.place };
 }
 
 async function listRunning(

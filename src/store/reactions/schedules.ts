@@ -8,13 +8,19 @@ import { parseEventId } from "../../domain/event.ts";
 import type { CancelRule, Emission } from "../../domain/reaction/action.ts";
 import type { StoredRoot } from "../../domain/reaction/root.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
-import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
-import { utf8Of } from "../../kv/slab.ts";
+import {
+  type Bytes,
+  type KeyValue,
+  kvLimits,
+  type ReadTransaction,
+  type Transaction,
+} from "../../kv/engine.ts";
+import { newBytes, utf8Of, viewOf } from "../../kv/slab.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { type ErasedStream, takePage } from "../erased_copies.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+import { clearLargeValue, setLargeValue, wholeBytes, wholeValue } from "../large_value.ts";
 import { clearTimer, setTimer, type Timer } from "../timers.ts";
 import { type CancelReason, noteScheduled, noteScheduleEnd, type ScheduleEnd } from "../effects.ts";
 
@@ -43,7 +49,12 @@ export interface StoredCancelRule extends CancelRule {
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-const PRESENT = new Uint8Array(0);
+/** Stored bytes of records that are decoded in one piece, and what the last of them is above it. */
+const PAGE_BYTES = 256 * 1024;
+/** A record of at most this many bytes is a small one, whose rules do not say its size. */
+const SMALL_BYTES = 1024;
+const SMALL = new Uint8Array(0);
+const SIZE_BYTES = 4;
 const decoder = new TextDecoder();
 
 export function encodeSchedule(record: ScheduleRecord): Bytes {
@@ -62,9 +73,12 @@ export function keepSchedule(tx: Transaction, tenant: number, record: ScheduleRe
 }
 
 function putSchedule(tx: Transaction, tenant: number, record: ScheduleRecord): void {
-  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), encodeSchedule(record));
+  const value = encodeSchedule(record);
+  setLargeValue(tx, tenant, keys.schedule(tenant, record.id), value);
+  if (record.cancelOn.length === 0) return;
+  const size = encodeSize(value.length);
   for (const { key, eventType } of record.cancelOn) {
-    tx.set(keys.cancelRule(tenant, key, eventType, record.id), PRESENT);
+    tx.set(keys.cancelRule(tenant, key, eventType, record.id), size);
   }
 }
 
@@ -125,36 +139,94 @@ export async function readSchedule(
   tenant: number,
   id: string,
 ): Promise<ScheduleRecord | undefined> {
-  const key = keys.schedule(tenant, id);
-  const value = await tx.get(key);
-  return value && await decode(tx, tenant, key, value);
+  return (await readSizedSchedule(tx, tenant, id))?.record;
 }
 
-/** At most `limit` records after the id `start`, by id, those cancelled by a mark included. */
+/** The record and its stored bytes. */
+export async function readSizedSchedule(
+  tx: Reads,
+  tenant: number,
+  id: string,
+): Promise<{ readonly record: ScheduleRecord; readonly bytes: number } | undefined> {
+  const key = keys.schedule(tenant, id);
+  const value = await tx.get(key);
+  if (value === undefined) return undefined;
+  return { record: await decode(tx, tenant, key, value), bytes: wholeBytes(value) };
+}
+
+export interface SchedulePage {
+  /** By id. */
+  readonly records: readonly ScheduleRecord[];
+  /** Whether no record follows. */
+  readonly isLast: boolean;
+}
+
+/**
+ * Some records after the id `start`, those cancelled by a mark included: at most `limit`, and no
+ * more than one piece of work. At least one, if there is any.
+ */
 export async function listSchedules(
   tx: Reads,
   tenant: number,
   page: { readonly start?: string; readonly limit: number },
-): Promise<ScheduleRecord[]> {
+): Promise<SchedulePage> {
   const range = keys.schedules(tenant);
   const begin = page.start === undefined
     ? range.begin
     : keyAfter(keys.schedule(tenant, page.start));
-  const pairs = await tx.getRange({ begin, end: range.end }, { limit: page.limit });
-  return await Promise.all(pairs.map(({ key, value }) => decode(tx, tenant, key, value)));
+  const { limit } = page;
+  const pairs = await tx.getRange({ begin, end: range.end }, { limit, bytesMax: PAGE_BYTES });
+  const taken: KeyValue[] = [];
+  let read = 0;
+  let bytes = 0;
+  for (const pair of pairs) {
+    read += pair.key.length + pair.value.length;
+    // The value may be the header of a large one, whose pieces are read when it is decoded.
+    if (bytes < PAGE_BYTES) taken.push(pair);
+    bytes += wholeBytes(pair.value);
+  }
+  const isLast = taken.length === pairs.length && pairs.length < limit && read < PAGE_BYTES;
+  const records = taken.map(({ key, value }) => decode(tx, tenant, key, value));
+  return { records: await Promise.all(records), isLast };
 }
 
-/** At most `limit` records that an event of that type in that stream cancels. Guarded. */
+/** How many records one transaction may still cancel one by one, and the bytes of the large ones. */
+export interface CancelRoom {
+  readonly records: number;
+  bytes: number;
+}
+
+/**
+ * The records that an event of that type in that stream cancels. Undefined if there is no room for
+ * them; otherwise the large ones take their part of it. Guarded.
+ */
 export async function findCancelled(
   tx: Reads,
   tenant: number,
   { key: stream, eventType }: CancelRule,
-  limit: number,
-): Promise<ScheduleRecord[]> {
+  room: CancelRoom,
+): Promise<ScheduleRecord[] | undefined> {
+  const limit = room.records + 1;
   const pairs = await tx.getRange(keys.cancelRules(tenant, stream, eventType), { limit });
+  const bytes = pairs.reduce((sum, { value }) => sum + decodeSize(value), 0);
+  if (pairs.length === limit || bytes > room.bytes) return undefined;
+  room.bytes -= bytes;
   const ids = pairs.map(({ key }) => unpack(key).at(-1) as string);
   const records = await Promise.all(ids.map((id) => readSchedule(tx, tenant, id)));
   return records.filter((record) => record !== undefined);
+}
+
+/** What a rule says about the size of its record: nothing if that is small. */
+function encodeSize(bytes: number): Bytes {
+  if (bytes <= SMALL_BYTES) return SMALL;
+  const size = newBytes(SIZE_BYTES);
+  viewOf(size).setUint32(0, bytes);
+  return size;
+}
+
+/** 0 for a small record. */
+function decodeSize(value: Bytes): number {
+  return value.length < SIZE_BYTES ? 0 : viewOf(value).getUint32(0);
 }
 
 /** How often all records of a rule were cancelled at once. Guarded. */

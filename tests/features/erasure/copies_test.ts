@@ -91,7 +91,7 @@ Deno.test("scheduled events that an erased stream has set off, or that are for i
     for (const number of [1, 2]) await write(service, test, setOff(uuid(number), "was_promised"));
     await erase(fixture, ORDER);
     const left = await engine.snapshot((tx) => listSchedules(tx, test.number, { limit: 10 }));
-    assert.deepEqual(left.map(({ by }) => by.key), [streamKey("order", uuid(2))]);
+    assert.deepEqual(left.records.map(({ by }) => by.key), [streamKey("order", uuid(2))]);
     // An event scheduled by an event behind the markers belongs to that event.
     await write(service, test, setOff(uuid(1), "was_promised"));
     host.timeMs += 2 * MINUTE_MS;

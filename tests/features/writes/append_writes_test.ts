@@ -125,7 +125,7 @@ Deno.test("one cause has one effect, also when two writes of a transaction have 
     assert.equal(await lengthOf(engine, uuid(0)), 1);
     assert.deepEqual(await append(engine, [firing(0)]), [false]);
     const left = await engine.snapshot((tx) => listSchedules(tx, TENANT, { limit: 10 }));
-    assert.deepEqual(left, []);
+    assert.deepEqual(left, { records: [], isLast: true });
   });
 });
 

@@ -9,6 +9,7 @@ import { sweepEndedSchedules } from "../../../src/store/effects.ts";
 import { sweepParked } from "../../../src/store/reactions/outbox.ts";
 import {
   cancelledFor,
+  type CancelRoom,
   findCancelled,
   isCancelled,
   listSchedules,
@@ -73,7 +74,7 @@ Deno.test("storeSchedule() keeps the record, its timer and its rules", async () 
       { dueMs: 61_000, tenant: TENANT, kind: "scheduled", id: "a" },
     ]);
     for (const rule of [PAID, CALLED_OFF]) {
-      const found = await engine.snapshot((tx) => findCancelled(tx, TENANT, rule, 10));
+      const found = await engine.snapshot((tx) => findCancelled(tx, TENANT, rule, roomFor(10)));
       assert.deepEqual(found, [record]);
     }
   });
@@ -128,21 +129,65 @@ Deno.test("parkSchedule() takes it away from its timer and its rules", async () 
 Deno.test("listSchedules() gives pages in the order of ids", async () => {
   await withTemporaryEngine(async (engine) => {
     await store(engine, ...["c", "a", "d", "b"].map((id) => recordOf(id)));
-    const page = (start: string | undefined, limit: number) =>
-      engine.snapshot((tx) => listSchedules(tx, TENANT, { start, limit }));
-    assert.deepEqual((await page(undefined, 2)).map(({ id }) => id), ["a", "b"]);
-    assert.deepEqual((await page("b", 9)).map(({ id }) => id), ["c", "d"]);
+    assert.deepEqual(await pageOf(engine, undefined, 2), { ids: ["a", "b"], isLast: false });
+    assert.deepEqual(await pageOf(engine, "b", 9), { ids: ["c", "d"], isLast: true });
+    assert.deepEqual(await pageOf(engine, "d", 9), { ids: [], isLast: true });
   });
 });
+
+async function pageOf(engine: Engine, start: string | undefined, limit: number) {
+  const { records, isLast } = await engine.snapshot((tx) =>
+    listSchedules(tx, TENANT, { start, limit })
+  );
+  return { ids: records.map(({ id }) => id), isLast };
+}
+
+/** A record of about so many bytes. */
+function sizedRecord(id: string, bytes: number) {
+  return recordOf(id, {
+    emission: { ...recordOf(id).emission, data: { text: "x".repeat(bytes) } },
+  });
+}
+
+Deno.test("listSchedules() ends a page with the record that makes it a quarter of a megabyte", async () => {
+  await withTemporaryEngine(async (engine) => {
+    // Above 100,000 bytes, a record is stored in pieces.
+    const records = ["a", "b", "c", "d"].map((id) => sizedRecord(id, 110_000));
+    await store(engine, ...records, sizedRecord("e", 300_000), recordOf("f"));
+    assert.deepEqual(await pageOf(engine, undefined, 9), { ids: ["a", "b", "c"], isLast: false });
+    assert.deepEqual(await pageOf(engine, "c", 9), { ids: ["d", "e"], isLast: false });
+    assert.deepEqual(await pageOf(engine, "d", 9), { ids: ["e"], isLast: false });
+    assert.deepEqual(await pageOf(engine, "e", 9), { ids: ["f"], isLast: true });
+  });
+});
+
+function roomFor(records: number, bytes = 10_000) {
+  return { records, bytes };
+}
 
 Deno.test("findCancelled() knows only rules of that stream and type, up to its limit", async () => {
   await withTemporaryEngine(async (engine) => {
     await store(engine, ...["a", "b", "c"].map((id) => recordOf(id)));
     const count = async (rule: typeof PAID, limit: number) =>
-      (await engine.snapshot((tx) => findCancelled(tx, TENANT, rule, limit))).length;
-    assert.equal(await count(PAID, 2), 2);
+      (await engine.snapshot((tx) => findCancelled(tx, TENANT, rule, roomFor(limit))))?.length;
+    assert.equal(await count(PAID, 3), 3);
+    assert.equal(await count(PAID, 2), undefined);
     assert.equal(await count({ ...PAID, eventType: "was_pai" }, 10), 0);
     assert.equal(await count({ ...PAID, key: streamKey("order", "globa") }, 10), 0);
+  });
+});
+
+Deno.test("findCancelled() finds large records as long as there is room for their bytes", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await store(engine, sizedRecord("a", 110_000), sizedRecord("b", 110_000), recordOf("c"));
+    const find = (room: CancelRoom) =>
+      engine.snapshot((tx) => findCancelled(tx, TENANT, PAID, room));
+    const room = roomFor(10, 250_000);
+    assert.deepEqual((await find(room))?.map(({ id }) => id), ["a", "b", "c"]);
+    const taken = 250_000 - room.bytes;
+    assert.ok(taken > 220_000 && taken < 222_000, `${taken} bytes`);
+    assert.equal(await find(room), undefined);
+    assert.equal(room.bytes, 250_000 - taken, "what is not read takes no room");
   });
 });
 
@@ -159,8 +204,8 @@ Deno.test("moveCancelMark() cancels all records of a rule made before, and none 
       Promise.all(records.map((record) => isCancelled(tx, TENANT, record)))
     );
     assert.deepEqual(cancelled, [true, false, false]);
-    const found = await engine.snapshot((tx) => findCancelled(tx, TENANT, PAID, 10));
-    assert.deepEqual(found.map(({ id }) => id), ["c"]);
+    const found = await engine.snapshot((tx) => findCancelled(tx, TENANT, PAID, roomFor(10)));
+    assert.deepEqual(found?.map(({ id }) => id), ["c"]);
   });
 });
 

@@ -1,0 +1,132 @@
+/** How many scheduled events fire at a time: all small ones, of large ones only some megabytes. */
+
+import assert from "node:assert/strict";
+import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
+import { newCounters } from "../../../src/domain/measures/counters.ts";
+import { openSpecCache } from "../../../src/features/base/current_spec.ts";
+import { createTimerRunner, type TimerParts } from "../../../src/features/work/fire_schedule.ts";
+import { EngineUnavailable } from "../../../src/kv/engine.ts";
+import { type ScheduleRecord, storeSchedule } from "../../../src/store/reactions/schedules.ts";
+import { reactiveSpec } from "../../support/reactive_spec.ts";
+import { type ServiceFixture, uuid, withService } from "../../support/service_fixture.ts";
+
+function recordOf(number: number, bytes: number): ScheduleRecord {
+  const key = streamKey("order", uuid(number));
+  return {
+    id: uuid(number),
+    emission: {
+      key,
+      aggregateType: "order",
+      id: uuid(number),
+      eventType: "was_reminded",
+      data: { of: "x".repeat(bytes) },
+    },
+    cancelOn: [],
+    createdMs: 0,
+    fireAtMs: 1_000,
+    by: { key, eventType: "was_promised", streamId: "000000000000" },
+    requestId: "r",
+    tries: 0,
+    timerMs: 1_000,
+  };
+}
+
+interface Firing {
+  /** Of the events that are being written now. */
+  readonly writing: Map<string, PromiseWithResolvers<void>>;
+  readonly done: Promise<number>;
+}
+
+/** Stores records that are due, and fires them; nothing is written before the test says so. */
+async function fireAll(fixture: ServiceFixture, count: number, bytes: number): Promise<Firing> {
+  const { engine, host, tenants: { test } } = fixture;
+  for (let at = 0; at < count; at += 50) {
+    await engine.transact((tx) => {
+      for (let number = at; number < Math.min(at + 50, count); number++) {
+        storeSchedule(tx, test.number, recordOf(number, bytes));
+      }
+      return Promise.resolve();
+    });
+  }
+  const writing = new Map<string, PromiseWithResolvers<void>>();
+  const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => ({ shard }));
+  const parts = {
+    engine,
+    host,
+    specs: openSpecCache(engine, host),
+    combiner: { counters: newCounters() },
+    share: { held: () => Promise.resolve(shards) },
+    sagas: {},
+    lanes: {},
+    outbox: { ownWaitMs: () => 0, sagas: {} },
+    emitter: {
+      async write(...[, , request]: Parameters<TimerParts["emitter"]["write"]>) {
+        const stays = Promise.withResolvers<void>();
+        writing.set(request.emission.key, stays);
+        await stays.promise;
+        writing.delete(request.emission.key);
+        return { ok: true, written: {} };
+      },
+    },
+    paused: { tenants: new Set(), ready: () => Promise.resolve(), resuming: () => [] },
+  };
+  const runner = createTimerRunner(parts as unknown as TimerParts);
+  const done = runner.drain(count * QUEUE_SHARDS.timer);
+  done.catch(() => {});
+  return { writing, done };
+}
+
+/** Waits until no more events begin to be written. */
+async function settled({ writing }: Firing): Promise<number> {
+  for (let before = -1, quiet = 0; quiet < 10; before = writing.size) {
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    quiet = writing.size === before ? quiet + 1 : 0;
+  }
+  return writing.size;
+}
+
+Deno.test("three hundred small events fire at the same time", async () => {
+  await withService(async (fixture) => {
+    const firing = await fireAll(fixture, 300, 10);
+    assert.equal(await settled(firing), 300);
+    for (const { resolve } of firing.writing.values()) resolve();
+    assert.equal(await firing.done, 300);
+  }, { spec: reactiveSpec });
+});
+
+Deno.test("of large events two megabytes fire at the same time, and all of them in the end", async () => {
+  await withService(async (fixture) => {
+    const firing = await fireAll(fixture, 100, 90_000);
+    const together = await settled(firing);
+    assert.ok(together > 20 && together <= 32, `${together} of 90 KB each`);
+    let fired = 0;
+    for (let isOver = false; !isOver;) {
+      assert.ok(firing.writing.size <= 32);
+      for (const { resolve } of [...firing.writing.values()]) {
+        resolve();
+        fired++;
+      }
+      await settled(firing);
+      isOver = firing.writing.size === 0;
+    }
+    assert.equal(fired, 100);
+    assert.equal(await firing.done, 100);
+  }, { spec: reactiveSpec });
+});
+
+Deno.test("after an outage no further event begins to fire, and it is reported at the end", async () => {
+  await withService(async (fixture) => {
+    const firing = await fireAll(fixture, 100, 90_000);
+    const together = await settled(firing);
+    let isOver = false;
+    firing.done.catch(() => isOver = true);
+    const [first, ...others] = [...firing.writing.values()];
+    first!.reject(new EngineUnavailable("away"));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(isOver, false, "others are being written");
+    for (const { resolve } of others) resolve();
+    await assert.rejects(firing.done, /away/);
+    assert.ok(firing.writing.size <= 1 && together <= 32, "no other has begun");
+  }, { spec: reactiveSpec });
+});

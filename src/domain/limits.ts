@@ -1,7 +1,6 @@
 /**
- * All limits of the service: those that the API documents and internal ones.
- *
- * Each name carries its unit. See docs/reference/limits.md.
+ * All limits of the service: those that the API documents and internal ones. Each name carries
+ * its unit. See docs/reference/limits.md.
  */
 
 const KiB = 1024;

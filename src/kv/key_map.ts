@@ -113,17 +113,20 @@ export class KeyMap<Entry extends Keyed> implements KnownKeys {
  */
 export class KeySet implements KnownKeys {
   readonly #texts = new Set<string>();
+  /** Tells of nearly every key that is not there that it is not, without making its text. */
+  readonly #hashes = new Set<number>();
 
   get size(): number {
     return this.#texts.size;
   }
 
-  add(key: Bytes): void {
+  add({ key, hash }: Keyed): void {
     this.#texts.add(textOf(key));
+    this.#hashes.add(hash);
   }
 
-  has(key: Bytes): boolean {
-    return this.#texts.has(textOf(key));
+  has(key: Bytes, hash: number): boolean {
+    return this.#hashes.has(hash) && this.#texts.has(textOf(key));
   }
 
   /** The keys as text, sorted. */

@@ -64,7 +64,9 @@ function workSpec(sagas: Json): Json {
 }
 
 /** Ninety kilobytes that take twenty times as much as objects. */
-const LARGE = () => ({ list: repeat(30_000, () => ({})) });
+function largeData(): Json {
+  return { list: repeat(30_000, () => ({})) };
+}
 
 /** A type that schedules 60 events of the data that it has. */
 function largeTimers(delay: string, rest: Readonly<Record<string, Json>> = {}): Json {
@@ -245,7 +247,7 @@ export const REACTIONS: AttackGroup = {
       does: "1,200 scheduled events of 90 KB of empty objects, due in the same seconds",
       needs: NEEDS,
       spec: () => largeTimers("4s"),
-      waves: [{ request: write("loop", ID, "was_looped", LARGE()), clients: 2, times: 10 }],
+      waves: [{ request: write("loop", ID, "was_looped", largeData()), clients: 2, times: 10 }],
       seconds: 12,
     },
     {
@@ -257,7 +259,7 @@ export const REACTIONS: AttackGroup = {
           cancel_on: [{ aggregate_type: "loop", id: "$.id", event_type: "was_stopped" }],
         }),
       waves: [
-        { request: write("loop", ID, "was_looped", LARGE()), clients: 2 },
+        { request: write("loop", ID, "was_looped", largeData()), clients: 2 },
         { request: write("loop", ID, "was_stopped", {}), clients: 1, pauseMs: 1_000 },
       ],
     },
@@ -266,7 +268,7 @@ export const REACTIONS: AttackGroup = {
       does: "pages of 200 scheduled events of 90 KB",
       needs: "spec + write key",
       spec: () => largeTimers("1h"),
-      prepare: () => repeat(5, () => write("loop", ID, "was_looped", LARGE())),
+      prepare: () => repeat(5, () => write("loop", ID, "was_looped", largeData())),
       waves: [{ request: read("/_scheduled?limit=200"), clients: 4 }],
     },
     {

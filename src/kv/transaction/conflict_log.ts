@@ -191,6 +191,6 @@ function copyOf(keys: KeyMap<Keyed>): KeyMap<Keyed> {
  */
 function setOf(keys: KeyMap<Keyed>): KeySet {
   const set = new KeySet();
-  for (const { key } of keys.entries) set.add(key);
+  for (const one of keys.entries) set.add(one);
   return set;
 }

@@ -190,15 +190,15 @@ export async function listSchedules(
   return { records: await Promise.all(records), isLast };
 }
 
-/** How many records one transaction may still cancel one by one, and the bytes of the large ones. */
+/** How many records a transaction may still cancel one by one, and bytes of the large ones. */
 export interface CancelRoom {
-  readonly records: number;
+  records: number;
   bytes: number;
 }
 
 /**
- * The records that an event of that type in that stream cancels. Undefined if there is no room for
- * them; otherwise the large ones take their part of it. Guarded.
+ * The records that an event of that type in that stream cancels, which take their part of the room.
+ * Undefined if there is no room for them. Guarded.
  */
 export async function findCancelled(
   tx: Reads,
@@ -210,6 +210,7 @@ export async function findCancelled(
   const pairs = await tx.getRange(keys.cancelRules(tenant, stream, eventType), { limit });
   const bytes = pairs.reduce((sum, { value }) => sum + decodeSize(value), 0);
   if (pairs.length === limit || bytes > room.bytes) return undefined;
+  room.records -= pairs.length;
   room.bytes -= bytes;
   const ids = pairs.map(({ key }) => unpack(key).at(-1) as string);
   const records = await Promise.all(ids.map((id) => readSchedule(tx, tenant, id)));

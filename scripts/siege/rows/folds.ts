@@ -324,6 +324,13 @@ export const FOLDS: AttackGroup = {
       count: 10_000,
     }),
     fold({
+      name: "fold of objects keyed 999",
+      does: "a list of 300,000 objects, each of which has the number 999 as its only key",
+      grow: APPEND,
+      grown: () => repeat(37, () => ({ v: repeat(8_000, () => ({ 999: 0 })) })),
+      handler: () => [],
+    }),
+    fold({
       name: "states of 30 MB",
       does: "eight readers of a state that is as large as states may be",
       grow: APPEND,

@@ -67,8 +67,11 @@ export function addField(object: JsonObject, name: string, value: JsonValue): vo
 
 const DIGIT_0 = 0x30;
 const DIGIT_9 = 0x39;
-/** Below a thousand, a numeric key never makes an object change its representation. */
-const LARGE_INDEX = /^[1-9][0-9]{3,9}$/;
+/**
+ * From this number on, an array up to the number costs more memory than a hash table. The engine
+ * itself would make an array for up to a thousand free places: 12 KB for the one key "999".
+ */
+const LARGE_INDEX = /^(?:1[6-9]|[2-9][0-9]|[1-9][0-9]{2,9})$/;
 
 function isLargeIndex(name: string): boolean {
   const first = name.charCodeAt(0);

@@ -118,3 +118,13 @@ Deno.test("keys that are numbers far from the others do not copy all of them eac
   strictEqual(JSON.stringify(object).length, JSON.stringify({ ...object }).length);
   ok(tookMs < 1_000, `${tookMs} ms`);
 });
+
+Deno.test("an object with one large number as its key takes no room for the numbers below", () => {
+  const list = Array.from({ length: 4_000 }, () => JSON.parse('{"999":0}') as JsonObject);
+  const before = Deno.memoryUsage().heapUsed;
+  const copy = copyValue(list, 1, newFoldBudget());
+  // With room for the numbers below, each took up to 12 KB.
+  const bytes = (Deno.memoryUsage().heapUsed - before) / list.length;
+  ok(bytes < 3_000, `${bytes} bytes`);
+  deepStrictEqual(copy, list);
+});

@@ -63,18 +63,20 @@ function workSpec(sagas: Json): Json {
   return specOf({ work }, { modules: { sagas } });
 }
 
-/** Ninety kilobytes that take twenty times as much as objects. */
-function largeData(): Json {
-  return { list: repeat(30_000, () => ({})) };
-}
+/** Events of 60 KB of empty objects, which take twenty times as much in memory. */
+const LARGE = writeMany(
+  "loop",
+  ID,
+  times(12, "was_looped", { list: repeat(20_000, () => ({})) }),
+);
 
-/** A type that schedules 60 events of the data that it has. */
+/** Each event schedules ten more with its own data. */
 function largeTimers(delay: string, rest: Readonly<Record<string, Json>> = {}): Json {
   const emit = { aggregate_type: "end", id: "$.id", event_type: "was_met", data: "$.data" };
   return specOf({
     loop: {
       was_looped: eventType([], {
-        implications: repeat(60, () => ({ schedule: { delay, emit, ...rest } })),
+        implications: repeat(10, () => ({ schedule: { delay, emit, ...rest } })),
       }),
       was_stopped: eventType(),
     },
@@ -244,31 +246,31 @@ export const REACTIONS: AttackGroup = {
     ),
     {
       name: "large events due at once",
-      does: "1,200 scheduled events of 90 KB of empty objects, due in the same seconds",
+      does: "1,200 scheduled events of 60 KB of empty objects, due in the same seconds",
       needs: NEEDS,
       spec: () => largeTimers("4s"),
-      waves: [{ request: write("loop", ID, "was_looped", largeData()), clients: 2, times: 10 }],
+      waves: [{ request: LARGE, clients: 2, times: 5 }],
       seconds: 12,
     },
     {
       name: "cancellations of large events",
-      does: "hundreds of scheduled events of 90 KB, cancelled by one event, over and over",
+      does: "hundreds of scheduled events of 60 KB, cancelled by one event, over and over",
       needs: NEEDS,
       spec: () =>
         largeTimers("1h", {
           cancel_on: [{ aggregate_type: "loop", id: "$.id", event_type: "was_stopped" }],
         }),
       waves: [
-        { request: write("loop", ID, "was_looped", largeData()), clients: 2 },
+        { request: LARGE, clients: 2 },
         { request: write("loop", ID, "was_stopped", {}), clients: 1, pauseMs: 1_000 },
       ],
     },
     {
       name: "lists of large scheduled events",
-      does: "pages of 200 scheduled events of 90 KB",
+      does: "pages of 200 scheduled events of 60 KB",
       needs: "spec + write key",
       spec: () => largeTimers("1h"),
-      prepare: () => repeat(5, () => write("loop", ID, "was_looped", largeData())),
+      prepare: () => [LARGE, LARGE],
       waves: [{ request: read("/_scheduled?limit=200"), clients: 4 }],
     },
     {

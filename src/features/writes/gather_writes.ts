@@ -1,5 +1,5 @@
 /**
- * Decides when waiting writes are committed.
+ * Decides when waiting writes are committed, if this process is the only writer.
  *
  * Commits follow one another, and much of a commit's cost is the same for one write as for
  * many. Clients that wait for their answers tend to split into two halves: one half is synced
@@ -53,38 +53,8 @@ export const CHANGE_MS_MAX = 10;
  */
 const SKIPPED_MAX = 31;
 
-/** Transactions at a time, on a store that takes any number of them. */
-const RUNNING_MAX = 3;
-
-/**
- * For a store to which others write as well, and which commits many transactions at the same time.
- * Every transaction has its price, so only some run at a time, and what waits for one to end
- * shares the next. Nothing waits for longer than {@link CHANGE_MS_MAX}.
- * @param nowMs a monotonic clock, in milliseconds.
- */
-export function openSharedGathering(nowMs: () => number): Gathering {
-  let running = 0;
-  let sinceMs: number | undefined;
-
-  return {
-    begin() {
-      running++;
-    },
-    end() {
-      running--;
-    },
-    look({ writes, bytes }) {
-      const isWorthOne = writes >= WRITERS_MAX || bytes >= BYTES_MAX;
-      if (running >= RUNNING_MAX && !isWorthOne) {
-        const now = nowMs();
-        sinceMs ??= now;
-        if (now - sinceMs < CHANGE_MS_MAX) return "next_change";
-      }
-      sinceMs = undefined;
-      return "commit";
-    },
-  };
-}
+/** Gathers nothing, for stores that others write to as well. */
+export const NO_GATHERING: Gathering = { begin() {}, end() {}, look: () => "commit" };
 
 /** What arrived since a commit began to wait. */
 interface Wait {
@@ -95,10 +65,7 @@ interface Wait {
   idleTurns: number;
 }
 
-/**
- * For a store to which only this process writes.
- * @param nowMs a monotonic clock, in milliseconds.
- */
+/** @param nowMs a monotonic clock, in milliseconds. */
 export function openGathering(nowMs: () => number): Gathering {
   /** Writes in running transactions. */
   let underWay = 0;

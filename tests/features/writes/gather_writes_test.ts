@@ -1,7 +1,7 @@
 /** When waiting writes are committed: how many are awaited, how long, and when none are. */
 
 import assert from "node:assert/strict";
-import { openGathering, openSharedGathering } from "../../../src/features/writes/gather_writes.ts";
+import { openGathering } from "../../../src/features/writes/gather_writes.ts";
 
 /** A gathering with a tenth of a millisecond between two looks. */
 function openTimed(stepMs = 0.1) {
@@ -144,36 +144,4 @@ Deno.test("after waits in vain ever more commits do not wait, until one is worth
   assert.equal(look(5), "next_turn");
   assert.ok(looksUntilCommit(look, 6) > 0, "one came, which was worth it");
   assert.equal(skipped(), 0);
-});
-
-Deno.test("on a shared store, what comes beside three transactions waits for one to end", () => {
-  const { begin, end, look } = openSharedGathering(() => 0);
-  for (let transaction = 0; transaction < 3; transaction++) {
-    assert.equal(look({ writes: 1, bytes: 300 }), "commit");
-    begin(1);
-  }
-  assert.equal(look({ writes: 1, bytes: 300 }), "next_change");
-  end(1, 1);
-  assert.equal(look({ writes: 1, bytes: 300 }), "commit");
-});
-
-Deno.test("on a shared store, much is worth a transaction of its own", () => {
-  const { begin, look } = openSharedGathering(() => 0);
-  for (let transaction = 0; transaction < 3; transaction++) begin(1);
-  assert.equal(look({ writes: 127, bytes: 300 }), "next_change");
-  assert.equal(look({ writes: 128, bytes: 300 }), "commit");
-  assert.equal(look({ writes: 1, bytes: 256 * 1024 }), "commit");
-});
-
-Deno.test("on a shared store, nothing waits for more than ten milliseconds", () => {
-  let nowMs = 0;
-  const { begin, look } = openSharedGathering(() => nowMs);
-  for (let transaction = 0; transaction < 3; transaction++) begin(1);
-  const waiting = { writes: 1, bytes: 300 };
-  assert.equal(look(waiting), "next_change");
-  nowMs = 9.9;
-  assert.equal(look(waiting), "next_change");
-  nowMs = 10;
-  assert.equal(look(waiting), "commit");
-  assert.equal(look(waiting), "next_change", "what comes next waits anew");
 });

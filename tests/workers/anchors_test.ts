@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { verifyPlatformAnchor } from "../../src/domain/audit/anchor.ts";
 import { merkleRoot } from "../../src/domain/audit/merkle.ts";
 import { anchorWorker } from "../../src/workers/workers.ts";
+import { wrapEngine } from "../../src/kv/calls.ts";
+import type { Bytes, Engine } from "../../src/kv/engine.ts";
+import { keys } from "../../src/store/keys.ts";
 import { leaveCut } from "../support/anchor_fixtures.ts";
 import {
   noteWrite,
@@ -78,6 +81,40 @@ Deno.test("anchorWorker() goes on when the clock was set back, and makes no more
     assert.equal(await worker.drain(100), 1);
     assert.deepEqual([await count("production"), await count("test")], [2, 3]);
   });
+});
+
+Deno.test("an environment without an anchor, whose streams are erased all the time, holds up no other", async () => {
+  let rewrites: Bytes | undefined;
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      async snapshot(read, limits) {
+        // Counted between any two reads of a cut, as if another process erased there.
+        const counter = rewrites;
+        if (counter !== undefined) {
+          await engine.transact((tx) => Promise.resolve(tx.add(counter, 1n)));
+        }
+        return await engine.snapshot(read, limits);
+      },
+    });
+  await withService(async (fixture) => {
+    const { service, host, tenants } = fixture;
+    const worker = anchorWorker(service, INTERVAL_S);
+    await write(fixture, "test");
+    await write(fixture, "production");
+    const [first, second] = tenants.production.number < tenants.test.number
+      ? [tenants.production, tenants.test]
+      : [tenants.test, tenants.production];
+    host.timeMs += HOUR_MS;
+    rewrites = keys.auditRewrites(first.number);
+    assert.ok(await worker.drain(100) >= 1);
+    assert.equal(valueOf(await service.audit.readAnchor(second)).event_count, 1);
+    assert.equal(refusalOf(await service.audit.readAnchor(first)).kind, "anchor_not_found");
+    const told = host.lines.filter(({ level }) => level === "error");
+    assert.deepEqual(told.map(({ fields }) => fields.environment), [first.environment]);
+    rewrites = undefined;
+    assert.ok(await worker.drain(100) >= 1);
+    assert.equal(valueOf(await service.audit.readAnchor(first)).event_count, 1);
+  }, { wrap });
 });
 
 Deno.test("anchorWorker() looks often enough for its interval", async () => {

@@ -4,6 +4,7 @@
  */
 
 import { ENVIRONMENTS, type Tenant } from "../../domain/tenant.ts";
+import { isOutage } from "../../domain/outage.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { readAnchor } from "../../store/audit/anchors.ts";
@@ -68,12 +69,22 @@ export function createDueAnchors(
       if (isStopping()) return made;
       if (!await isDue(tenant, Date.parse(instance.created_at), intervalMs)) continue;
       const nowMs = host.nowMs();
-      const { isNew, isOfOldCut } = await maker.make(tenant);
-      if (isNew) made++;
+      const anchor = await maker.make(tenant).catch((error) => leaveAsItIs(tenant, error));
+      if (anchor?.isNew) made++;
       // After an anchor of an old cut, the one that is due is made at the next check.
-      if (!isOfOldCut) lastMs.set(tenant.number, nowMs);
+      if (anchor?.isOfOldCut === false) lastMs.set(tenant.number, nowMs);
     }
     return made;
+  }
+
+  /**
+   * An environment that has no anchor, such as one whose streams are erased all the time, must not
+   * hold up the others. An outage is thrown instead. The next check tries again.
+   */
+  function leaveAsItIs({ instanceId, environment }: Tenant, error: unknown): undefined {
+    if (!(error instanceof Error) || isOutage(error)) throw error;
+    const fields = { instance: instanceId, environment, reason: error.message };
+    host.log("error", "An anchor that is due could not be made", fields);
   }
 
   async function drainPlatform(intervalMs: number): Promise<number> {

@@ -16,7 +16,7 @@ import {
 import type { Lease } from "../../domain/fairness/lease.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Host } from "../../host.ts";
-import type { Engine, Transaction } from "../../kv/engine.ts";
+import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { openTenantNumbers, type TenantNumbers } from "../base/tenant_numbers.ts";
 import type { ErasedStream } from "../../store/erased_copies.ts";
 import { readCurrentSigningKey } from "../../store/audit/signing_keys.ts";
@@ -24,6 +24,7 @@ import {
   clearErasure,
   type ErasurePlace,
   listErasures,
+  listErasureTenants,
   markErasure,
   readTombstone,
   saveTombstone,
@@ -57,35 +58,40 @@ export interface ErasureRunner {
 
 /** Steps of one erasure before the next erasure has its turn. */
 const TURN_STEPS = 50;
+/** Environments that have turns in one drain; together they have at most its limit of erasures. */
+const TURN_TENANTS = 10;
+/**
+ * Commits wait while the store empties its logs, so that takes one part in so many of the time,
+ * whatever is erased.
+ */
+const FORGET_PART = 50;
+const FORGET_PAUSE_MS_MAX = 10_000;
+/** Erasures that wait for their receipts together. No other begins while there are so many. */
+const READY_MAX = 1_000;
 
 /** What is left after a step. */
 type Rest = "more" | "receipt" | "over" | "lost";
 
 export function createErasureRunner(engine: Engine, host: Host, share: WorkShare): ErasureRunner {
   const tenants = openTenantNumbers(engine);
-  let last: ErasurePlace | undefined;
+  const turns = openErasureTurns();
+  /** Erasures that only lack their receipts, until the logs are emptied for all of them. */
+  const ready = new Map<string, ErasurePlace>();
+  let forgetAtMs = -Infinity;
 
   async function drain(limit: number, isStopping = () => false): Promise<number> {
     const [lease] = await share.held("erasure");
     if (lease === undefined) return 0;
-    const found = await nextErasures(limit);
+    const mayGoOn = () => !isStopping() && share.isRunning(lease);
+    const found = ready.size < READY_MAX
+      ? await engine.snapshot((tx) => turns.list(tx, limit)).then(turns.take)
+      : [];
     let steps = 0;
     for (const place of found) {
-      const mayGoOn = () => !isStopping() && share.isRunning(lease);
+      if (ready.has(nameOf(place))) continue;
       steps += await eraseSome(place, lease, mayGoOn).catch((error) => leaveAsItIs(place, error));
     }
-    return steps;
-  }
-
-  /** Continues after the last page and wraps around, so that each erasure gets its turn. */
-  async function nextErasures(limit: number): Promise<readonly ErasurePlace[]> {
-    const after = last;
-    const page = await engine.snapshot(async (tx) => {
-      const rest = await listErasures(tx, after, limit);
-      return rest.length > 0 ? rest : await listErasures(tx, undefined, limit);
-    });
-    last = page.length < limit ? undefined : page.at(-1);
-    return page;
+    return steps + await completeAll(lease, mayGoOn);
   }
 
   /** A stream that cannot be erased must not block the others. An outage is thrown instead. */
@@ -105,7 +111,7 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     for (let steps = 0; steps < TURN_STEPS; steps++) {
       if (!mayGoOn()) return steps;
       const rest = await engine.transact((tx) => step(tx, place, lease));
-      if (rest === "receipt") await complete(place, lease);
+      if (rest === "receipt") ready.set(nameOf(place), place);
       if (rest !== "more") return steps + 1;
       await host.yieldTurn();
     }
@@ -136,12 +142,28 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
   }
 
   /**
-   * Finishes an erasure once everything is gone, from this machine's files as well: signs the
-   * receipt and stores it in the tombstone.
+   * Finishes all erasures of which everything is gone, once it is gone from this machine's files
+   * as well. Returns how many those were.
    */
-  async function complete(place: ErasurePlace, lease: Lease): Promise<void> {
-    const { tenant, id } = place;
+  async function completeAll(lease: Lease, mayGoOn: () => boolean): Promise<number> {
+    const places = [...ready.values()];
+    const startedMs = host.monotonicMs();
+    if (places.length === 0 || startedMs < forgetAtMs || !mayGoOn()) return 0;
     await engine.forget();
+    const nowMs = host.monotonicMs();
+    forgetAtMs = nowMs + Math.min(FORGET_PART * (nowMs - startedMs), FORGET_PAUSE_MS_MAX);
+    let done = 0;
+    for (const place of places) {
+      await complete(place, lease).catch((error) => leaveAsItIs(place, error));
+      ready.delete(nameOf(place));
+      done++;
+      if (!mayGoOn()) break;
+    }
+    return done;
+  }
+
+  /** Signs the receipt and stores it in the tombstone. */
+  async function complete({ tenant, id }: ErasurePlace, lease: Lease): Promise<void> {
     const tombstone = await engine.snapshot((tx) => readTombstone(tx, tenant, id));
     if (tombstone === undefined || isErasureOver(tombstone)) return;
     const completed_at = new Date(host.nowMs()).toISOString();
@@ -151,11 +173,61 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
       const now = await readTombstone(tx, tenant, id);
       if (now === undefined || isErasureOver(now)) return;
       saveTombstone(tx, tenant, { ...now, state: "completed", completed_at, receipt });
-      clearErasure(tx, place);
+      clearErasure(tx, { tenant, id });
     });
   }
 
   return { drain };
+}
+
+function nameOf({ tenant, id }: ErasurePlace): string {
+  return `${tenant}/${id}`;
+}
+
+/** Turns of environments, and of the erasures of each, however many of them wait. */
+function openErasureTurns() {
+  let lastTenant = 0;
+  /** By tenant: the last erasure that had a turn, while there are more behind it. */
+  const lasts = new Map<number, string>();
+
+  async function listOf(tx: ReadTransaction, tenant: number, limit: number) {
+    const from = async (id: string) => {
+      const page = await listErasures(tx, { tenant, id }, limit);
+      return page.filter((place) => place.tenant === tenant);
+    };
+    const rest = await from(lasts.get(tenant) ?? "");
+    return rest.length > 0 ? rest : await from("");
+  }
+
+  return {
+    /** Lists who is next, and changes nothing: a transaction may run again. */
+    async list(tx: ReadTransaction, limit: number) {
+      const tenants = await listErasureTenants(tx, lastTenant, Math.min(limit, TURN_TENANTS));
+      const limitEach = Math.floor(limit / Math.max(1, tenants.length));
+      const pages = tenants.map((tenant) => listOf(tx, tenant, limitEach));
+      return { pages: await Promise.all(pages), limitEach };
+    },
+    /** The same, one of each environment after the other. The next turns are those behind them. */
+    take({ pages, limitEach }: ListedErasures): ErasurePlace[] {
+      const found: ErasurePlace[] = [];
+      for (let round = 0; round < limitEach; round++) {
+        for (const page of pages) if (round < page.length) found.push(page[round]!);
+      }
+      for (const page of pages) {
+        const { tenant, id } = page.at(-1)!;
+        if (page.length < limitEach) lasts.delete(tenant);
+        else lasts.set(tenant, id);
+        lastTenant = tenant;
+      }
+      return found;
+    },
+  };
+}
+
+interface ListedErasures {
+  /** By environment; none is empty. */
+  readonly pages: readonly (readonly ErasurePlace[])[];
+  readonly limitEach: number;
 }
 
 /** The tombstone after one step; undefined if only the receipt is left. */

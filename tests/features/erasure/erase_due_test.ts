@@ -8,6 +8,8 @@ import { decodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import type { Service } from "../../../src/features/service.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { saveSnapshot } from "../../../src/store/streams/snapshots.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
@@ -260,4 +262,72 @@ Deno.test("there is no receipt before the store has emptied its logs of what was
     assert.equal(valueOf(await service.erasure.read(test, id)).state, "completed");
     assert.equal(forgotten, 1);
   }, { wrap });
+});
+
+/** An engine that counts how often its logs are emptied; that takes so long by the clock. */
+function emptied(fixture: () => ServiceFixture, takesMs: number) {
+  const seen = { count: 0 };
+  const wrap = (engine: Engine): Engine =>
+    wrapEngine(engine, {
+      async forget() {
+        seen.count++;
+        await engine.forget();
+        fixture().host.timeMs += takesMs;
+      },
+    });
+  return { seen, wrap };
+}
+
+async function request(service: Service, tenant: Tenant, from: number, count: number) {
+  const ids: string[] = [];
+  for (let number = from; number < from + count; number++) {
+    valueOf(await service.data.writeEvents(tenant, noteWrite(uuid(number), SECRET)));
+    const erasure = erasureOf(streamKey("order", uuid(number)));
+    ids.push(valueOf(await service.erasure.request(tenant, erasure)).id);
+  }
+  return ids;
+}
+
+async function statesOf(service: Service, tenant: Tenant, ids: readonly string[]) {
+  const all = await Promise.all(ids.map((id) => service.erasure.read(tenant, id)));
+  return all.map((outcome) => valueOf(outcome).state);
+}
+
+Deno.test("the logs are emptied once for all erasures of a drain, and then not again at once", async () => {
+  let fixture: ServiceFixture | undefined;
+  const { seen, wrap } = emptied(() => fixture!, 100);
+  await withService(async (opened) => {
+    fixture = opened;
+    const { service, host, tenants: { test } } = opened;
+    const first = await request(service, test, 1, 20);
+    await drainErasures(service);
+    assert.deepEqual(new Set(await statesOf(service, test, first)), new Set(["completed"]));
+    assert.equal(seen.count, 1);
+    const second = await request(service, test, 21, 5);
+    await drainErasures(service);
+    assert.deepEqual(new Set(await statesOf(service, test, second)), new Set(["running"]));
+    assert.equal((await eventsOf(service, test, uuid(21)))[0]!.raw.includes(SECRET), false);
+    host.timeMs += 4_999;
+    assert.equal(await service.erasure.eraseDue(100), 0);
+    host.timeMs += 1;
+    assert.equal(await service.erasure.eraseDue(100), 5);
+    assert.deepEqual(new Set(await statesOf(service, test, second)), new Set(["completed"]));
+    assert.equal(seen.count, 2);
+  }, { wrap });
+});
+
+Deno.test("the erasures of one environment do not wait for those of another, however many it has", async () => {
+  await withService(async ({ service, tenants: { staging, test } }) => {
+    const [low, high] = [staging, test].toSorted((a, b) => a.number - b.number) as [Tenant, Tenant];
+    const many = await request(service, low, 1, 30);
+    const few = await request(service, high, 1, 2);
+    await service.erasure.eraseDue(4);
+    assert.deepEqual(await statesOf(service, high, few), ["completed", "completed"]);
+    await service.erasure.eraseDue(4);
+    const done = async () =>
+      (await statesOf(service, low, many)).filter((state) => state === "completed").length;
+    assert.equal(await done(), 6);
+    await drainErasures(service);
+    assert.equal(await done(), 30);
+  });
 });

@@ -37,6 +37,11 @@ const MS_PER_SECOND = 1000;
 const REASON_CHARACTERS_MAX = 500;
 /** Each pause before another try is this many times as long as the one before. */
 const PAUSE_FACTOR = 4;
+/**
+ * Characters of JSON of the events that a saga keeps for its later steps and for compensations. The
+ * record of a saga is written anew with each of its steps.
+ */
+const KEPT_CHARACTERS_MAX = 1024 * 1024;
 
 /** A saga during one transition. Fields of the instance that are not listed here never change. */
 interface Course {
@@ -244,7 +249,17 @@ function endWait(course: Course, { key, eventTypes, dueMs }: Waiting<"event">): 
 function complete(course: Course, step: number, ended: PlacedEvent): void {
   record(course, step, "completed", { event: referTo(ended) });
   course.completed.push({ step, event: ended.event });
-  begin(course, step + 1);
+  const isLast = step + 1 === course.saga.steps.length;
+  if (isLast || hasRoom(course)) return begin(course, step + 1);
+  const reason = `the events of its steps have more than ${KEPT_CHARACTERS_MAX} characters of JSON`;
+  fail(course, step + 1, { reason });
+}
+
+/** Whether the saga may keep a further event. */
+function hasRoom({ completed }: Course): boolean {
+  // Bounded: `limits.sagaStepsMax`.
+  const characters = completed.reduce((sum, { event }) => sum + JSON.stringify(event).length, 0);
+  return characters <= KEPT_CHARACTERS_MAX;
 }
 
 function fail(course: Course, step: number, why: Pick<SagaHistoryEntry, "event" | "reason">): void {

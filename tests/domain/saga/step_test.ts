@@ -56,6 +56,41 @@ for (
   });
 }
 
+/** A saga of equal steps whose events have so many characters; tells how it ends. */
+function runLarge(steps: number, characters: number) {
+  const step = (number: number) => ({
+    name: `s${number}`,
+    emit: { aggregate_type: "work", id: "$.id", event_type: "was_done", data: "$.data" },
+    compensate: { aggregate_type: "work", id: "$.id", event_type: "was_undone" },
+  });
+  const saga = compileStory({
+    trigger: { aggregate_type: "order", event_type: "was_placed" },
+    steps: Array.from({ length: steps }, (_, number) => step(number)),
+  });
+  const trigger = placed("order:o1", "was_placed", { text: "x".repeat(characters) });
+  let { instance, effects } = startSaga(saga, "s1", trigger, START_MS);
+  while (!isEndState(instance.state)) {
+    const emit = effects.find((effect) => effect.kind === "emit")!;
+    const news = { kind: "written", written: placedEmission(emit.emission), nowMs: START_MS };
+    ({ instance, effects } = stepSaga(saga, instance, news as SagaNews));
+  }
+  const count = (outcome: string) =>
+    instance.history.filter((entry) => entry.outcome === outcome).length;
+  return { instance, completed: count("completed"), undone: count("compensated") };
+}
+
+Deno.test("stepSaga(): a saga whose events fill a megabyte goes no further and is undone", () => {
+  const { instance, completed, undone } = runLarge(50, 100_000);
+  assert.deepEqual([instance.state, completed, undone], ["compensated", 11, 11]);
+  const failed = instance.history.find(({ outcome }) => outcome === "failed")!;
+  assert.equal(failed.step, "s11");
+  assert.match(failed.reason!, /^the events of its steps have more than 1048576 characters/);
+});
+
+Deno.test("stepSaga(): fifty events of 20 KB, or eleven of 100 KB, are within the limit", () => {
+  assert.deepEqual([runLarge(50, 20_000).completed, runLarge(11, 100_000).completed], [50, 11]);
+});
+
 /** Any saga of up to five steps; `$.data.flags` decides its conditions. */
 const anySaga: fc.Arbitrary<JsonObject> = fc.array(
   fc.record({

@@ -260,7 +260,7 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/feed/follow_commits.ts", "tests/simulation/feed_worlds_test.ts", [
     [
       "commits to a stream do not wake its followers",
-      "      if (waiters !== undefined) wake(waiters);",
+      "    if (waiters !== undefined) wake(waiters);",
       "",
     ],
   ]),

@@ -228,7 +228,8 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;
-      call.owner = holder.value.operator ?? holder.value.tenant.instanceId;
+      // Also for operators: whoever has many tokens has no more room and places for one instance.
+      call.owner = holder.value.tenant.instanceId;
       call.tier = holder.value.instance.tier;
       return await route.run(edge, call, holder.value.tenant);
     }

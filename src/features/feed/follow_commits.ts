@@ -3,6 +3,7 @@
  * is looked at once in every few milliseconds, and only if the store may have changed.
  */
 
+import { openFairLine } from "../../domain/fairness/fair_line.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -32,6 +33,8 @@ export interface CommitFollowers {
 /** The pause between two looks: for a store with one owner, and for a shared one. */
 const OWN_LOOK_MS = 10;
 const SHARED_LOOK_MS = 50;
+/** So many followers go on in one turn. Each of them reads, for some tens of microseconds. */
+const WOKEN_PER_TURN = 32;
 const RECORDS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 128 * 1024;
 
@@ -62,6 +65,7 @@ type Parts = Turns & Pick<Host, "startTimer">;
 export function openCommitFollowers(engine: Engine, host: Parts): CommitFollowers {
   const followed = new Map<number, Followed>();
   const lookMs = engine.capabilities.isShared ? SHARED_LOOK_MS : OWN_LOOK_MS;
+  const goOnInTurn = openWakes(host);
   let isLooking = false;
   let seenVersion: number | undefined;
   let total = 0;
@@ -120,10 +124,15 @@ export function openCommitFollowers(engine: Engine, host: Parts): CommitFollower
     return {
       changed: () =>
         new Promise((resolve) => {
-          if (waiter.isChanged) {
+          function goOn(): void {
+            if (!waiters.has(waiter)) return;
+            // What was committed until now is in the read that follows.
             waiter.isChanged = false;
             resolve();
-          } else waiter.wake = resolve;
+          }
+          const wake = () => goOnInTurn(tenant, goOn);
+          if (waiter.isChanged) wake();
+          else waiter.wake = wake;
         }),
       end() {
         if (!waiters.delete(waiter)) return;
@@ -139,6 +148,34 @@ export function openCommitFollowers(engine: Engine, host: Parts): CommitFollower
     follow,
     seen: (tenant) => followed.get(tenant),
     count: () => total,
+  };
+}
+
+/**
+ * Lets followers go on: so many in each turn, because thousands may wait for the same commit. The
+ * environments among them take turns.
+ */
+function openWakes({ yieldTurn }: Turns): (tenant: number, goOn: () => void) => void {
+  const line = openFairLine<number>();
+  let left = WOKEN_PER_TURN;
+
+  async function move(): Promise<void> {
+    for (let next: (() => void) | undefined; left < WOKEN_PER_TURN;) {
+      await yieldTurn();
+      left = WOKEN_PER_TURN;
+      while (left > 0 && (next = line.take(() => true)) !== undefined) {
+        left--;
+        next();
+      }
+    }
+  }
+
+  return (tenant, goOn) => {
+    if (left === 0) return line.push(tenant, goOn);
+    const isFirst = left === WOKEN_PER_TURN;
+    left--;
+    goOn();
+    if (isFirst) void move();
   };
 }
 
@@ -176,11 +213,11 @@ function wakeAll(one: Followed): void {
 function tell(one: Followed, records: readonly LogRecord[]): void {
   wake(one.all);
   if (one.byStream.size === 0) return;
-  for (const { entries } of records) {
-    for (const { stream } of entries) {
-      const waiters = one.byStream.get(stream);
-      if (waiters !== undefined) wake(waiters);
-    }
+  // Each stream once: thousands may follow one that has many of the commits.
+  const streams = new Set(records.flatMap(({ entries }) => entries.map(({ stream }) => stream)));
+  for (const stream of streams) {
+    const waiters = one.byStream.get(stream);
+    if (waiters !== undefined) wake(waiters);
   }
 }
 

@@ -74,12 +74,17 @@ function liveState(
   { name, key, synchronous, place, form }: Followed,
 ): LiveSource {
   const { service } = edge;
+  /** The state for which there was no room. It is not made again before there is. */
+  let lacking: { readonly at: string; readonly bytes: number } | undefined;
 
   function chunkOf(view: AggregateView, next: string): LiveChunk | undefined {
     const { dataJson, length } = view;
     // Checked before any work with a text of megabytes.
     const isLong = dataJson.length > LONG_CHARACTERS;
-    if (isLong && !liveRoom.hasRoom(call.owner, dataJson.length)) return undefined;
+    lacking = isLong && !liveRoom.hasRoom(call.owner, dataJson.length)
+      ? { at: next, bytes: dataJson.length }
+      : undefined;
+    if (lacking !== undefined) return undefined;
     const frames = stateFrame(length, aggregateBody(view), form);
     // A state costs as much as a plain read of it.
     return { frames, count: 1, charge: ENTRIES_OF_A_READ, next, isUpToDate: true };
@@ -97,6 +102,8 @@ function liveState(
       if (generation === sent.generation && length <= sent.length) {
         return accept({ frames: [], count: 0, charge: 0, next: from, isUpToDate: true });
       }
+      const isLacking = lacking?.at === formatPlace({ generation, length });
+      if (isLacking && !liveRoom.hasRoom(call.owner, lacking!.bytes)) return undefined;
       const read = () =>
         service.data.readAggregate(tenant, { ...name, synchronous, atSeconds: undefined });
       const state = await longReadsOf(service).runMostlyShort(call.owner, read, lengthOfState);

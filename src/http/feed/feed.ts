@@ -98,7 +98,8 @@ async function answerPage(
 ): Promise<Response> {
   async function make(): Promise<Outcome<{ page: FeedPage; parts: Part[] }>> {
     const page = await edge.service.feed.readPage(tenant, request);
-    return page.ok ? accept({ page: page.value, parts: feedPageBody(page.value, shown) }) : page;
+    if (!page.ok) return page;
+    return accept({ page: page.value, parts: await feedPageBody(page.value, shown, edge.host) });
   }
   const first = await longReadsOf(edge.service).run(call.owner, make, lengthOfMade);
   if (first === undefined) return answerRefused(edge, call, NO_TURN);
@@ -109,7 +110,7 @@ async function answerPage(
     waitSeconds,
   });
   return page.ok
-    ? send(call, feedPageBody(page.value, shown))
+    ? send(call, await feedPageBody(page.value, shown, edge.host))
     : answerRefused(edge, call, page.refusal);
 }
 

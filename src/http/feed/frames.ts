@@ -7,6 +7,7 @@
 import { assert } from "../../domain/assert.ts";
 import { encodeCloudEvent } from "../../domain/cloud_event.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Part } from "../long_answer.ts";
 
@@ -36,9 +37,14 @@ function shownField({ id, hash, raw }: StoredEntry, shown: ShownEvent): string {
 
 type StoredEntry = Pick<FeedEntry, "id" | "hash" | "raw">;
 
-/** The body of a page. */
-export function feedPageBody(page: FeedPage, shown: ShownEvent): Part[] {
+/** The body of a page. A page may have megabytes, so it is made in time slices. */
+export async function feedPageBody(
+  page: FeedPage,
+  shown: ShownEvent,
+  turns: Turns,
+): Promise<Part[]> {
   const parts: Part[] = [];
+  const pieces = openPieces(turns);
   let text = '{"ok":true,"data":[';
   let comma = "";
   for (const entry of page.entries) {
@@ -47,6 +53,8 @@ export function feedPageBody(page: FeedPage, shown: ShownEvent): Part[] {
     if (text.length < PART_CHARACTERS) continue;
     parts.push(text);
     text = "";
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
   }
   let tail = `"next":"${page.next}","up_to_date":${page.isUpToDate}`;
   if (page.isBuilding) tail += ',"building":true';

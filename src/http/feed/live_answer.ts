@@ -121,6 +121,8 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   let payer: Holder | undefined;
   /** Whether a transfer has filled the environment, whose data is elsewhere since then. */
   let isMoved = false;
+  /** The bytes for which there was no room. Nothing is read again before there is. */
+  let lacking = 0;
   /** What is left of the frames under way. */
   let pieces: Iterator<Uint8Array, void> | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array>;
@@ -203,7 +205,12 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
         isCurrent = !await turn.wait(Math.min(beatMs, checkMs, endMs) - host.monotonicMs());
         continue;
       }
-      const chunk = await readOn();
+      if (lacking > 0 && !liveRoom.hasRoom(call.owner, lacking)) {
+        await pause(PAUSE_MS);
+        continue;
+      }
+      const size = liveRoom.hasRoom(call.owner, MUCH_ROOM_BYTES) ? LARGE_CHUNK : SMALL_CHUNK;
+      const chunk = await readOn(size);
       if (isOver) return;
       if (chunk === undefined) {
         await pause(AWAY_MS);
@@ -212,7 +219,7 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
       if (!chunk.ok) return closeWith(chunk.refusal);
       const { count, next, isUpToDate, isBuilding } = chunk.value;
       if (count > 0) {
-        if (sendChunk(chunk.value)) return;
+        if (sendChunk(chunk.value, size)) return;
         await pause(PAUSE_MS);
         continue;
       }
@@ -223,10 +230,9 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   }
 
   /** The next chunk; undefined while the store is away, or there is no turn. */
-  async function readOn(): Promise<Outcome<LiveChunk> | undefined> {
-    const isMuchRoom = liveRoom.hasRoom(call.owner, MUCH_ROOM_BYTES);
+  async function readOn(size: ChunkSize): Promise<Outcome<LiveChunk> | undefined> {
     try {
-      return await source.read(from, isMuchRoom ? LARGE_CHUNK : SMALL_CHUNK);
+      return await source.read(from, size);
     } catch (error) {
       if (isOutage(error)) return undefined;
       throw error;
@@ -234,10 +240,14 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   }
 
   /** False if there is no room for the chunk now. */
-  function sendChunk({ frames, count, charge, next, isUpToDate, isBuilding }: LiveChunk): boolean {
+  function sendChunk(chunk: LiveChunk, size: ChunkSize): boolean {
+    const { frames, count, charge, next, isUpToDate, isBuilding } = chunk;
     const bytes = frames.reduce((sum, part) => sum + byteLength(part), 0);
-    if (!share.take(bytes)) return false;
-    held = bytes;
+    if (!share.take(bytes)) {
+      lacking = count > 1 && size === LARGE_CHUNK ? SMALL_CHUNK.bytesMax : bytes;
+      return false;
+    }
+    [held, lacking] = [bytes, 0];
     charged += charge;
     liveCount.sent += count;
     from = next;

@@ -158,3 +158,66 @@ Deno.test("the count of changes is never the same again, also if nobody follows 
     assert.equal(seen.size, 10);
   });
 });
+
+/** How many more are told in each turn, until all are. */
+async function toldByTurn(
+  host: ReturnType<typeof fakeHost>,
+  followers: readonly Follower[],
+): Promise<number[]> {
+  const byTurn: number[] = [];
+  let told = 0;
+  for (const follower of followers) void follower.changed().then(() => told++);
+  host.timeMs += 60;
+  for (let turn = 0, before = 0; turn < 1_000 && told < followers.length; turn++) {
+    await host.yieldTurn();
+    byTurn.push(told - before);
+    before = told;
+  }
+  return byTurn;
+}
+
+Deno.test("of many followers some go on in each turn, and every one of them does", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const many: Follower[] = [];
+    for (let n = 0; n < 320; n++) many.push(await begin(n % 2 === 0 ? undefined : A));
+    await commit(engine, A);
+    const byTurn = await toldByTurn(host, many);
+    assert.ok(Math.max(...byTurn) <= 32, `${byTurn}`);
+    assert.equal(byTurn.reduce((sum, count) => sum + count, 0), 320);
+  });
+});
+
+Deno.test("a follower of another environment does not wait for all of many followers", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const many: Follower[] = [];
+    for (let n = 0; n < 320; n++) many.push(await begin());
+    const other = await begin(undefined, TENANT + 1);
+    assert.equal(await isTold(host, other), true);
+    await commit(engine, A);
+    await commit(engine, A, TENANT + 1);
+    let told = 0;
+    const all = many.map((follower) => follower.changed().then(() => told++));
+    const toldBefore = other.changed().then(() => told);
+    host.timeMs += 60;
+    assert.ok(await toldBefore <= 128, `${await toldBefore} of the others were told before`);
+    await Promise.all(all);
+  });
+});
+
+Deno.test("a follower that ends while it waits for its turn is told of nothing", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const many: Follower[] = [];
+    for (let n = 0; n < 100; n++) many.push(await begin());
+    const last = await begin();
+    await commit(engine, A);
+    let isLastTold = false;
+    const first = many.map((follower) => follower.changed());
+    void last.changed().then(() => isLastTold = true);
+    host.timeMs += 60;
+    await first[0];
+    last.end();
+    await Promise.all(first);
+    await rest(host);
+    assert.equal(isLastTold, false);
+  });
+});

@@ -5,11 +5,18 @@ import { createApp } from "../../../src/http/app.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Tier } from "../../../src/domain/access/access.ts";
 import { RATES_PER_MINUTE } from "../../../src/domain/limits/plan.ts";
-import { liveCount } from "../../../src/http/feed/live_count.ts";
+import { liveCount, liveRoom } from "../../../src/http/feed/live_count.ts";
 import { endFill, setFill } from "../../../src/store/feed/fill.ts";
 import { makeKey } from "../../support/access_fixtures.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
-import { ACTOR, noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import {
+  ACTOR,
+  noteWrite,
+  orderWrite,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
 import { type FeedServer, type Frame, readFrames, withFeedServer } from "./feed_server.ts";
 
 const NDJSON = { accept: "application/x-ndjson" };
@@ -320,6 +327,58 @@ Deno.test("at the rate limit a live answer pauses, and goes on when there is roo
 function eventsOf(frames: readonly Frame[]): number {
   return frames.filter(({ type }) => type === "event").length;
 }
+
+Deno.test("while there is no room for what was read, a live answer does not read it again", () =>
+  withService(async ({ service, engine, host, tenants: { test } }) => {
+    const { key } = await makeKey(engine, host, test, "read");
+    const event = { type: "was_placed", data: { customer: "a".repeat(70_000) } };
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), [event])));
+    const { feed, data } = service;
+    let reads = 0;
+    function counted<Given extends unknown[], T>(read: (...given: Given) => T) {
+      return (...given: Given) => (reads++, read(...given));
+    }
+    async function pass(ms: number): Promise<void> {
+      for (let left = ms; left > 0; left -= 250) {
+        host.timeMs += 250;
+        for (let turn = 0; turn < 6; turn++) await host.yieldTurn();
+      }
+    }
+    const clientAddress = (peer: string) => peer;
+    const environment = { kind: "listener", environment: "test" } as const;
+    const options = { headerPrefix: "SVC", environment, clientAddress };
+    // The first read of a tail only checks what was asked for.
+    const rows = [
+      ["/_feed", { ...service, feed: { ...feed, readShared: counted(feed.readShared) } }, 1],
+      [
+        `/order/${uuid(1)}/events`,
+        { ...service, feed: { ...feed, readTail: counted(feed.readTail) } },
+        2,
+      ],
+      [
+        `/order/${uuid(1)}`,
+        { ...service, data: { ...data, readAggregate: counted(data.readAggregate) } },
+        1,
+      ],
+    ] as const;
+    for (const [path, service, wanted] of rows) {
+      reads = 0;
+      const others = liveRoom.open("others");
+      assert.ok(others.take(limits.liveBytesMax));
+      const headers = { authorization: `Bearer ${key}` };
+      const request = new Request(`http://127.0.0.1${path}?live=sse`, { headers });
+      const frames = readFrames(await createApp(service, host, options).fetch(request));
+      const first = frames.next();
+      await pass(10_000);
+      assert.equal(reads, wanted, path);
+      others.leave();
+      await pass(2_000);
+      assert.notEqual((await first)!.type, "heartbeat", path);
+      await frames.cancel();
+    }
+    host.timeMs += 60_000;
+    await host.yieldTurn();
+  }));
 
 Deno.test("too many live answers are refused with 503, until others end", () =>
   withFeedServer(async (world) => {

@@ -3,6 +3,8 @@
 import assert from "node:assert/strict";
 import { mintOperatorToken } from "../../../src/features/access/operator_token.ts";
 import { RATES_PER_MINUTE } from "../../../src/domain/limits/plan.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { liveCount } from "../../../src/http/feed/live_count.ts";
 import { uuid, valueOf } from "../../support/service_fixture.ts";
 import { type FeedServer, readFrames, withFeedServer } from "./feed_server.ts";
 
@@ -75,4 +77,22 @@ Deno.test("what an operator reads costs the instance no reads, and none of its l
     const more = await frames.take(2);
     assert.deepEqual(more.map(({ type }) => type), ["caught_up", "event"]);
     await frames.cancel();
+  }));
+
+Deno.test("live answers to operator tokens take places of the instance that they read", () =>
+  withFeedServer(async (world) => {
+    const owner = world.tenants.test.instanceId;
+    const max = limits.liveAnswersPerInstanceMax;
+    for (let n = 0; n < max; n++) assert.ok(liveCount.enter(owner));
+    try {
+      const response = await world.read(naming(world, "/_feed?live=sse"), {
+        key: await tokenOf(60),
+      });
+      assert.deepEqual([response.status, (await response.json()).error_type], [
+        503,
+        "unavailable",
+      ]);
+    } finally {
+      for (let n = 0; n < max; n++) liveCount.leave(owner);
+    }
   }));

@@ -5,6 +5,7 @@ import {
   eventType,
   fields,
   idOf,
+  nest,
   read,
   repeat,
   specOf,
@@ -17,7 +18,7 @@ const ID = idOf(1);
 const NEEDS = "spec + write key, one POST";
 const START = write("loop", ID, "was_looped", { n: 1 });
 
-function emit(type: string, event: string, id = "$.id", data: Json = "$.data"): Json {
+function emit(type: string, event: string, id = "$.id", data: Json = "$.data") {
   return { emit: { aggregate_type: type, id, event_type: event, data } };
 }
 
@@ -175,6 +176,28 @@ export const REACTIONS: AttackGroup = {
         }],
       },
     ),
+    {
+      name: "implied events that are slow to check",
+      does: "a map over 2,000 ids, with data whose check takes all of its budget",
+      needs: NEEDS,
+      spec: () => {
+        const twice = { allOf: [{ $ref: "#" }, { $ref: "#" }] };
+        const slow = { type: "object", properties: { a: twice } };
+        const map = { in: "$.data.ids", emit: emit("end", "was_met", "$item", "$.data.part").emit };
+        return specOf({
+          loop: { was_looped: eventType([], { implications: [{ map }] }) },
+          end: { was_met: eventType([], { schema: slow }) },
+        });
+      },
+      waves: [{
+        request: write("loop", ID, "was_looped", {
+          ids: repeat(2_000, idOf),
+          part: nest(40, (inner) => ({ a: inner }), {}),
+        }),
+        clients: 1,
+        times: 1,
+      }],
+    },
     reaction(
       "batch of events that imply",
       "batches of 100 events with 100 implications each",

@@ -7,6 +7,7 @@
  */
 
 import { Buffer } from "node:buffer";
+import type { Budget } from "../budget.ts";
 import { explainIdentifier, parseIdentifier } from "../identifier.ts";
 import { limits } from "../limits.ts";
 import type { DataFault } from "../refusal.ts";
@@ -18,8 +19,15 @@ export type CheckedEmission =
   | { readonly ok: true; readonly event: ValidEvent }
   | { readonly ok: false; readonly message: string };
 
-/** Runs the checks of a client's write that apply here. The service sets the metadata itself. */
-export function checkEmission(emission: Emission, spec: CompiledSpec): CheckedEmission {
+/**
+ * Runs the checks of a client's write that apply here. The service sets the metadata itself. The
+ * schema draws on `work`; without it, on a budget of the event's own.
+ */
+export function checkEmission(
+  emission: Emission,
+  spec: CompiledSpec,
+  work?: Budget,
+): CheckedEmission {
   const { aggregateType, eventType, id, data } = emission;
   const types = spec.aggregateTypes.get(aggregateType);
   if (types === undefined) return fault(`Aggregate type '${aggregateType}' not found in spec`);
@@ -35,7 +43,7 @@ export function checkEmission(emission: Emission, spec: CompiledSpec): CheckedEm
   if (dataJson.length * 3 > limit && Buffer.byteLength(dataJson) > limit) {
     return fault(`Event data exceeds ${limit} bytes of JSON`);
   }
-  const [first] = type.validateData(data);
+  const [first] = type.validateData(data, work);
   if (first !== undefined) return dataFault(first);
   const located = type.locate?.(data);
   if (located !== undefined && !located.ok) return dataFault(located.fault);

@@ -4,6 +4,7 @@
  * docs/reference/reactions.md.
  */
 
+import { type Budget, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import { decodeEvent, type EncodedEvent, type StoredEvent } from "../../domain/event.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -63,6 +64,8 @@ export interface ReactionPlan {
   scheduleIdPrefix: Uint8Array | undefined;
   /** Streams of implied events that may be written together with their trigger. */
   readonly directStreams: StreamKey[];
+  /** What may still be checked for that: the events, those that failed included, and their work. */
+  readonly directChecks: { left: number; readonly work: Budget };
   /** Errors about reactions that failed, up to the limit; the others are only counted. */
   readonly errors: ErrorRecord[];
   errorsLeftOut: number;
@@ -105,6 +108,7 @@ export function openReactionPlan(
     actions: 0,
     scheduleIdPrefix: undefined,
     directStreams: [],
+    directChecks: { left: DIRECT_EVENTS_MAX, work: newBudget(PIECE_UNITS) },
     errors: [],
     errorsLeftOut: 0,
   };
@@ -120,7 +124,10 @@ const KEY_FACTOR = 2;
 const ENTRY_KEY_BYTES = 24;
 const SAGAS_ENTRY_BYTES = 200;
 const MESSAGE_CHARACTERS_MAX = 500;
-/** Implied events of one write that may be written directly, and the length of their data. */
+/**
+ * Implied events of one write that are checked for being written directly, and the length of their
+ * data. All checks share one piece of work: the outbox checks the others, one by one.
+ */
 const DIRECT_EVENTS_MAX = 16;
 const DIRECT_DATA_LENGTH_MAX = 2048;
 /** What a direct event stores besides its data and keys: metadata and its head. */
@@ -252,25 +259,28 @@ function prepareEntry(
   const plain: EmitEntry = { kind: "emit", emission, actor, eventType, depth, requestId };
   const entry = root === undefined ? plain : { ...plain, root };
   const waiting = { entry, sinceMs, waitMs, tries: 0 };
-  const direct = plan.isDirect && plan.directStreams.length < DIRECT_EVENTS_MAX
-    ? checkDirect(plan.spec, emission)
-    : undefined;
+  const direct = plan.isDirect ? checkDirect(plan, emission) : undefined;
   if (direct === undefined) return keepEncoded(waiting);
   plan.directStreams.push(emission.key);
   return { ...waiting, direct };
 }
 
 /** The checked event if it may be written with its trigger; undefined if not. */
-function checkDirect(spec: CompiledSpec, emission: Emission): ValidEvent | undefined {
+function checkDirect(
+  { spec, directChecks }: ReactionPlan,
+  emission: Emission,
+): ValidEvent | undefined {
+  if (directChecks.left === 0 || directChecks.work.left <= 0) return undefined;
   const type = spec.aggregateTypes.get(emission.aggregateType)?.events.get(emission.eventType);
   if (type === undefined || type.reactions !== undefined) return undefined;
   // It would need a delivery to be prepared, a module to be asked or a guard to be judged.
   if (spec.listenersOf(emission.aggregateType, emission.eventType).length > 0) return undefined;
   const { wasmHandlers, guarded } = spec.aggregateTypes.get(emission.aggregateType)!;
   if (wasmHandlers.size > 0 || guarded?.has(emission.eventType)) return undefined;
-  const checked = checkEmission(emission, spec);
+  directChecks.left--;
+  const checked = checkEmission(emission, spec, directChecks.work);
   // An event that does not fit goes through the outbox, which finds that out again and reports
-  // it.
+  // it. So does one whose check takes more work than is left.
   const isDirect = checked.ok && checked.event.dataJson.length <= DIRECT_DATA_LENGTH_MAX;
   return isDirect ? checked.event : undefined;
 }

@@ -4,13 +4,90 @@
  */
 
 import assert from "node:assert/strict";
+import { PIECE_UNITS } from "../../../src/domain/budget.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { reactiveSpec, setOffAll } from "../../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
+import { prepareWriteSteps } from "../../../src/features/writes/prepare_write.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 import { keepEncoded } from "../../../src/features/writes/prepare_reactions.ts";
 import type { EmitEntry } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
+
+/** Prepares an event that implies one of a schema for each of 1,000 ids, and counts the checks. */
+function checksOf(schema: JsonObject, data: JsonObject) {
+  const emit = { aggregate_type: "end", id: "$item", event_type: "was_met", data: "$.data.part" };
+  const compiled = compileSpec({
+    aggregate_types: {
+      start: {
+        events: {
+          was_made: {
+            schema: true,
+            handler: [],
+            implications: [{ map: { in: "$.data.ids", emit } }],
+          },
+        },
+      },
+      end: { events: { was_met: { schema, handler: [] } } },
+    },
+    agent_types: ["user"],
+  });
+  assert.ok(compiled.ok);
+  const type = compiled.spec.aggregateTypes.get("end")!.events.get("was_met")!;
+  const { validateData } = type;
+  const checks = { count: 0, units: 0 };
+  const counting: typeof validateData = (data, work) => {
+    const before = work!.left;
+    const faults = validateData(data, work);
+    checks.count++;
+    checks.units += before - work!.left;
+    return faults;
+  };
+  Object.assign(type, { validateData: counting });
+  const ids = Array.from({ length: 1_000 }, (_, n) => uuid(n));
+  const valid = { type: "was_made", dataJson: JSON.stringify({ ids, part: data }) };
+  const key = streamKey("start", "global");
+  const targets = [{
+    key,
+    aggregateType: "start",
+    id: "global",
+    expected: "any" as const,
+    events: [valid],
+  }];
+  const metadata = { actor: { type: "user", id: "global" } };
+  const request = { ...setOffAll("global", []), requestId: "r" };
+  const moment = { nowMs: 1, ownWaitMs: 1_000, isDirect: true };
+  const steps = prepareWriteSteps(
+    fakeHost(),
+    compiled.spec,
+    request,
+    { targets, metadata: metadata as never },
+    moment,
+  );
+  const write = valueOf(runAtOnce(steps));
+  assert.equal(write.impliedCount, ids.length);
+  return { ...checks, direct: write.directStreams?.length ?? 0 };
+}
+
+Deno.test("of the events that a write implies, sixteen are checked at once, fitting or not", () => {
+  const schema = { type: "object", properties: { n: { type: "integer" } } };
+  const fitting = checksOf(schema, { n: 1 });
+  assert.deepEqual([fitting.count, fitting.direct], [16, 16]);
+  const unfitting = checksOf(schema, { n: "no" });
+  assert.deepEqual([unfitting.count, unfitting.direct], [16, 0]);
+});
+
+Deno.test("the checks of all events that a write implies take one piece of work", () => {
+  let data: JsonObject = {};
+  for (let level = 0; level < 40; level++) data = { a: data };
+  const schema = { properties: { a: { allOf: [{ $ref: "#" }, { $ref: "#" }] } } };
+  const { count, units } = checksOf(schema, data);
+  assert.equal(count, 1);
+  assert.ok(units < 1.1 * PIECE_UNITS, `${units} units`);
+});
 
 const LONG = "a".repeat(64);
 

@@ -49,7 +49,11 @@ import { claimReactions, readRootClaims, type RootClaims } from "./root_claims.t
 /** What one transaction knows about reactions; it changes with each event that is appended. */
 export interface ReactionState {
   readonly tenant: number;
+  /** Including those that this transaction adds. */
   watched: WatchedTypes;
+  readonly watchedBefore: WatchedTypes;
+  /** All types that cancel, once this transaction has added some. See {@link flushWatched}. */
+  grownCancels: Set<string> | undefined;
   /**
    * Pending scheduled events by the rule that cancels them; undefined if they are too many, or too
    * large, for one transaction.
@@ -83,6 +87,8 @@ export async function readReactionState(
   const state: ReactionState = {
     tenant,
     watched,
+    watchedBefore: watched,
+    grownCancels: undefined,
     pending: new Map(),
     cancelRoom: {
       records: limits.cancelledOneByOneMax,
@@ -316,12 +322,32 @@ function addSchedule(
   const record: ScheduleRecord = { ...schedule, cancelOn, by };
   storeSchedule(tx, state.tenant, record);
   if (cancelOn.length === 0) return;
-  const cancels = cancelOn.map(({ key, eventType }) => `${splitStreamKey(key).type}.${eventType}`);
-  state.watched = watchTypes(tx, state.tenant, state.watched, { cancels });
+  for (const { key, eventType } of cancelOn) {
+    watchCancel(state, `${splitStreamKey(key).type}.${eventType}`);
+  }
   // A later event of the same transaction may cancel this schedule.
   for (const { key, eventType } of cancelOn) {
     const name = ruleName(key, eventType);
     if (!state.pending.has(name)) state.pending.set(name, []);
     state.pending.get(name)?.push(record);
   }
+}
+
+/** The set is copied once; all that the transaction adds goes into the copy. */
+function watchCancel(state: ReactionState, name: string): void {
+  if (state.watched.cancels.has(name)) return;
+  if (state.grownCancels === undefined) {
+    state.grownCancels = new Set(state.watched.cancels);
+    state.watched = { ...state.watched, cancels: state.grownCancels };
+  }
+  state.grownCancels.add(name);
+}
+
+/** Stores the watched types that the transaction has added, all at once. Call it once. */
+export function flushWatched(
+  tx: Transaction,
+  { tenant, watchedBefore, grownCancels }: ReactionState,
+): void {
+  if (grownCancels === undefined) return;
+  watchTypes(tx, tenant, watchedBefore, { cancels: grownCancels });
 }

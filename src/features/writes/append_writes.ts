@@ -29,6 +29,7 @@ import { appendDeliverySteps, NO_OWN_LANES, type OwnLanes } from "./append_deliv
 import {
   type AppendedReactions,
   appendReactionSteps,
+  flushWatched,
   NO_REACTIONS,
   type ReactionState,
   readReactionState,
@@ -143,6 +144,7 @@ export async function appendWrites(
     ? []
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
+  flushWatched(tx, reactions);
   for (const stream of opened) stream.flush(epoch);
   if (log.length > 0) await logEntries(tx, tenant, log, reactions.watched);
   if (spent.length > 0) tellErrors(outcomes, spent);

@@ -197,24 +197,31 @@ export interface CancelRoom {
 }
 
 /**
- * The records that an event of that type in that stream cancels, which take their part of the room.
- * Undefined if there is no room for them. Guarded.
+ * The records that an event of that type in that stream cancels, without those that a mark has
+ * cancelled already. All take their part of the room; undefined if there is none. Guarded.
  */
 export async function findCancelled(
   tx: Reads,
   tenant: number,
-  { key: stream, eventType }: CancelRule,
+  rule: CancelRule,
   room: CancelRoom,
 ): Promise<ScheduleRecord[] | undefined> {
+  const { key: stream, eventType } = rule;
   const limit = room.records + 1;
   const pairs = await tx.getRange(keys.cancelRules(tenant, stream, eventType), { limit });
   const bytes = pairs.reduce((sum, { value }) => sum + decodeSize(value), 0);
   if (pairs.length === limit || bytes > room.bytes) return undefined;
   room.records -= pairs.length;
   room.bytes -= bytes;
+  if (pairs.length === 0) return [];
   const ids = pairs.map(({ key }) => unpack(key).at(-1) as string);
-  const records = await Promise.all(ids.map((id) => readSchedule(tx, tenant, id)));
-  return records.filter((record) => record !== undefined);
+  const [mark, records] = await Promise.all([
+    readCancelMark(tx, tenant, rule),
+    Promise.all(ids.map((id) => readSchedule(tx, tenant, id))),
+  ]);
+  const isOfRule = (one: StoredCancelRule) => one.key === stream && one.eventType === eventType;
+  return records.filter((record) => record !== undefined)
+    .filter(({ cancelOn }) => cancelOn.some((one) => isOfRule(one) && one.mark === mark));
 }
 
 /** What a rule says about the size of its record: nothing if that is small. */
@@ -241,8 +248,8 @@ export async function readCancelMark(
 }
 
 /**
- * Cancels all records of a rule at once. They stay stored until their time, but
- * {@link isCancelled} reports them as gone.
+ * Cancels all records of a rule at once. They stay stored until their time with their rules, which
+ * may be a million, but {@link isCancelled} reports them as gone.
  */
 export function moveCancelMark(
   tx: Transaction,
@@ -251,7 +258,6 @@ export function moveCancelMark(
   mark: number,
 ): void {
   tx.set(keys.cancelMark(tenant, stream, eventType), utf8Of(String(mark)));
-  tx.clearRange(keys.cancelRules(tenant, stream, eventType));
 }
 
 /** Whether a record that is still stored was cancelled by a mark. Guarded. */

@@ -78,13 +78,24 @@ export function watchTypes(
 ): WatchedTypes {
   const after: WatchedTypes = {
     ...before,
-    cancels: before.cancels.union(new Set(more.cancels)),
-    sagas: before.sagas.union(new Set(more.sagas)),
-    logged: before.logged.union(new Set(more.logged)),
+    cancels: withMore(before.cancels, more.cancels),
+    sagas: withMore(before.sagas, more.sagas),
+    logged: withMore(before.logged, more.logged),
   };
   if (count(after) === count(before)) return before;
   storeDocument(tx, tenant, after);
   return after;
+}
+
+/** The same set if it has all of them already. */
+function withMore(before: ReadonlySet<string>, more: Iterable<string> = []): ReadonlySet<string> {
+  let after: Set<string> | undefined;
+  for (const name of more) {
+    if (before.has(name)) continue;
+    after ??= new Set(before);
+    after.add(name);
+  }
+  return after ?? before;
 }
 
 /**

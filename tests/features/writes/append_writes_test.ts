@@ -20,8 +20,10 @@ import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Bytes, Engine, KeyRange } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {
+  isCancelled,
   listSchedules,
   moveCancelMark,
+  readCancelMark,
   type ScheduleRecord,
   storeSchedule,
 } from "../../../src/store/reactions/schedules.ts";
@@ -140,6 +142,51 @@ Deno.test("what a recurring timer fires counts into its hour", async () => {
   });
 });
 
+Deno.test("what is scheduled behind more cancelled events than there is room for is cancelled too", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const many = limits.cancelledOneByOneMax + 5;
+    await storeAll(engine, Array.from({ length: many }, (_, n) => recordOf(n)));
+    await append(engine, [cancelling()]);
+    const mark = () => engine.snapshot((tx) => readCancelMark(tx, TENANT, RULE));
+    assert.equal(await mark(), 1);
+    const later = { ...recordOf(many), cancelOn: [{ ...RULE, mark: 1 }] };
+    await storeAll(engine, [later]);
+    await append(engine, [cancelling()]);
+    assert.equal(await mark(), 2);
+    assert.ok(await engine.snapshot((tx) => isCancelled(tx, TENANT, later)));
+  });
+});
+
+Deno.test("the types that a transaction begins to wait for are stored once, and cancel within it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const schedules = Array.from({ length: 500 }, (_, n): ScheduleRecord => ({
+      ...recordOf(n),
+      cancelOn: [{ key: RULE.key, eventType: n === 7 ? RULE.eventType : `was_${n}`, mark: 0 }],
+    }));
+    const scheduling = withSchedules(schedules);
+    let stored = 0;
+    const outcomes = await engine.transact((tx) => {
+      const counting = new Proxy(tx, {
+        get: (target, name) => {
+          const member = Reflect.get(target, name);
+          if (typeof member !== "function") return member;
+          return (...args: unknown[]) => {
+            const isHash = (args[0] as Bytes).toHex?.() === keys.watchedTypesHash(TENANT).toHex();
+            if (name === "set" && isHash) stored++;
+            return member.apply(target, args);
+          };
+        },
+      });
+      const writes = [scheduling, cancelling(), scheduling];
+      return appendWrites(counting, TENANT, writes, openWatchedTypes());
+    });
+    assert.equal(outcomes.length, 3);
+    assert.equal(stored, 1);
+    const { cancels } = await engine.snapshot((tx) => openWatchedTypes().read(tx, TENANT));
+    assert.equal(cancels.size, 500);
+  });
+});
+
 Deno.test("a scheduled event that a mark has cancelled does not fire", async () => {
   await withTemporaryEngine(async (engine) => {
     await storeAll(engine, [recordOf(0)]);
@@ -225,10 +272,13 @@ const LONG_WRITES = [
   },
 ];
 
+/** A write of one event that schedules others. */
+function withSchedules(schedules: readonly ScheduleRecord[]): PreparedWrite {
+  return withOwn({ entries: [], schedules });
+}
+
 /** A write of one event that sets off so many others. */
 function withReactions({ entries = 0, schedules = 0 }): PreparedWrite {
-  const write = prepared(emissionOf("global", "was_paid"));
-  const [target] = write.targets;
   const own: PreparedReactions = {
     entries: Array.from({ length: entries }, (_, n) => {
       const emission = emissionOf(uuid(n), "was_paid");
@@ -238,6 +288,12 @@ function withReactions({ entries = 0, schedules = 0 }): PreparedWrite {
     }),
     schedules: Array.from({ length: schedules }, (_, n) => recordOf(n)),
   };
+  return withOwn(own);
+}
+
+function withOwn(own: PreparedReactions): PreparedWrite {
+  const write = prepared(emissionOf("global", "was_paid"));
+  const [target] = write.targets;
   return { ...write, targets: [{ ...target!, reactions: new Map([[0, own]]) }] };
 }
 

@@ -213,6 +213,36 @@ Deno.test("moveCancelMark() cancels all records of a rule made before, and none 
   });
 });
 
+Deno.test("moveCancelMark() clears no rules: each record clears its own when it ends", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const records = ["a", "b", "c"].map((id) => recordOf(id));
+    await store(engine, ...records);
+    const rules = () =>
+      engine.snapshot(async (tx) => {
+        const range = keys.cancelRules(TENANT, PAID.key, PAID.eventType);
+        return (await tx.getRange(range)).length;
+      });
+    await engine.transact((tx) => {
+      const uncleared = new Proxy(tx, {
+        get: (target, name) => {
+          assert.notEqual(name, "clearRange");
+          const member = Reflect.get(target, name);
+          return typeof member === "function" ? member.bind(target) : member;
+        },
+      });
+      return Promise.resolve(moveCancelMark(uncleared, TENANT, PAID, 1));
+    });
+    assert.equal(await rules(), 3);
+    const room = roomFor(10);
+    assert.deepEqual(await engine.snapshot((tx) => findCancelled(tx, TENANT, PAID, room)), []);
+    assert.equal(room.records, 7, "they are read, and take room");
+    for (const record of records) {
+      await engine.transact((tx) => Promise.resolve(removeSchedule(tx, TENANT, record, END)));
+    }
+    assert.equal(await rules(), 0);
+  });
+});
+
 Deno.test("firing and cancelling at once: the record guards, one of them finds it gone", async () => {
   await withTemporaryEngine(async (engine) => {
     await store(engine, recordOf("a"));

@@ -1,7 +1,19 @@
 /** Writes whose data is slow to validate: every keyword and every format, in its worst form. */
 
 import type { Attack, AttackGroup, Json } from "../attack.ts";
-import { fields, idOf, judgedBy, nest, repeat, specOf, write, writeMany } from "../documents.ts";
+import {
+  deploySpec,
+  eventType,
+  fields,
+  idOf,
+  judgedBy,
+  nest,
+  read,
+  repeat,
+  specOf,
+  write,
+  writeMany,
+} from "../documents.ts";
 
 const ID = idOf(1);
 
@@ -197,5 +209,68 @@ export const SCHEMAS: AttackGroup = {
       value: () => fields(2_000, () => 0),
       events: 8,
     }),
+    validation({
+      name: "long key above many items",
+      does: "a key of 40,000 tildes above 20,000 numbers, each checked by a referenced schema",
+      schema: () => ({
+        additionalProperties: { items: { $ref: "#/$defs/s" } },
+        $defs: { s: { type: "number" } },
+      }),
+      value: () => ({ ["~".repeat(40_000)]: repeat(20_000, () => 1) }),
+    }),
+    validation({
+      name: "dependent names in each other",
+      does: "50,000 references to one list of 4,000 names, of which the data has all",
+      schema: () => ({
+        allOf: repeat(250, () => ({ $ref: "#/$defs/b" })),
+        $defs: {
+          b: { allOf: repeat(200, () => ({ $ref: "#/$defs/d" })) },
+          d: { dependentRequired: { a: repeat(4_000, (i) => `f${i}`) } },
+        },
+      }),
+      value: () => ({ ...fields(4_000, () => 0), a: 0 }),
+    }),
+    validation({
+      name: "one fault many times",
+      does: "1,250 times the same fault under a key of 30,000 slashes",
+      schema: () => ({
+        additionalProperties: {
+          allOf: repeat(5, () => ({ allOf: repeat(250, () => ({ type: "string" })) })),
+        },
+      }),
+      value: () => ({ ["/".repeat(30_000)]: 1 }),
+    }),
+    {
+      name: "dynamic references to many anchors",
+      does: "a dry run of 9,000 references, each of which may mean 9,000 schemas",
+      needs: "operator of one instance",
+      waves: [{
+        request: deploySpec(
+          specOf({
+            thing: {
+              was_seen: judgedBy({
+                allOf: [
+                  ...repeat(9_000, () => ({ $dynamicAnchor: "n" })),
+                  ...repeat(9_000, () => ({ $dynamicRef: "#n" })),
+                ],
+              }),
+            },
+          }),
+          { dry_run: true },
+        ),
+        clients: 2,
+      }],
+    },
+    {
+      name: "openapi of a wide condition",
+      does: "the document of five event types, each with one condition around 2,000 operations",
+      needs: "spec + read key",
+      spec: () => {
+        const then = repeat(2_000, (i) => ({ set: { target: `a${i}`, value: 1 } }));
+        const events = fields(5, () => eventType([{ if: { exists: "$.data" }, then }]));
+        return specOf({ thing: events });
+      },
+      waves: [{ request: read("/openapi.json"), clients: 4 }],
+    },
   ],
 };

@@ -15,6 +15,7 @@ import type { DataFault } from "../refusal.ts";
 import type { CompiledEventType } from "./compiled.ts";
 import { createFaultList, type FaultList } from "./fault_list.ts";
 import type { Calls, Slot } from "./schema/calls.ts";
+import { createKeyPaths, escapeKeysOnce, type KeyPaths } from "./schema/charges.ts";
 import { checkSchema } from "./schema/check.ts";
 import { describeDataFaults } from "./schema/data_fault.ts";
 import { createDynamicScope, type DynamicScope } from "./schema/dynamic_scope.ts";
@@ -59,6 +60,7 @@ interface Compiling {
   readonly budget: Budget;
   readonly calls: Calls;
   readonly items: ItemRecords;
+  readonly keys: KeyPaths;
   /** By canonical hash, because event types often share a schema. */
   readonly validators: Map<string, EventValidator>;
   readonly patterns: PatternSet;
@@ -72,11 +74,13 @@ export function createSchemaCompiler(warnings = createFaultList()): SchemaCompil
   const patterns = createPatternSet();
   const calls: Calls = { slots: [], scope: undefined };
   const items: ItemRecords = { isKept: false, unitsPerItem: 0 };
+  const keys = createKeyPaths(budget);
   const compiling: Compiling = {
-    ajv: createAjv(budget, patterns, calls, items),
+    ajv: Object.assign(createAjv(budget, patterns, calls, items), keys),
     budget,
     calls,
     items,
+    keys,
     validators: new Map(),
     patterns,
     warnings,
@@ -108,7 +112,7 @@ function createAjv(
     ownProperties: true,
     // A large definition is compiled once, however often it is referenced.
     inlineRefs: false,
-    code: { regExp: linearRegExp(budget, patterns), optimize: false },
+    code: { regExp: linearRegExp(budget, patterns), optimize: false, process: escapeKeysOnce },
   });
   installKeywords(ajv, budget, calls, items);
   for (const [name, validate] of TEXT_FORMATS) ajv.addFormat(name, validate);
@@ -182,7 +186,7 @@ function createValidator(references: References, compiling: Compiling): EventVal
 
   function validate(data: JsonObject, work?: Budget): readonly DataFault[] {
     if (source !== undefined) runAtOnce(prepare());
-    return validateWithin(compiling.budget, { slots, scope }, data, work);
+    return validateWithin(compiling, { slots, scope }, data, work);
   }
 
   return { validate, prepare };
@@ -212,7 +216,7 @@ function compileFunction(
 }
 
 function validateWithin(
-  budget: Budget,
+  { budget, keys }: Compiling,
   { slots, scope }: Calls,
   data: JsonObject,
   work: Budget = newBudget(limits.validationUnitsMax),
@@ -228,6 +232,7 @@ function validateWithin(
     if (!(error instanceof BudgetSpent) && !(error instanceof RangeError)) throw error;
     return [{ path: "data", message: "takes too much work to check against its schema" }];
   } finally {
+    keys.forget();
     // Errors hold references to the data, and the validator lives as long as the spec.
     if (budget.left < 0 || validate.errors != null) {
       for (const slot of slots) slot.validate!.errors = null;

@@ -130,6 +130,17 @@ Deno.test("checkCompatibility() gives up on many large forms in another order", 
   assert.deepEqual(violations.map(({ rule }) => rule), ["not_comparable"]);
 });
 
+Deno.test("checkCompatibility() reads the types of a schema once, whatever leads to it", () => {
+  const refs = (name: string) => Array.from({ length: 250 }, () => ({ $ref: `#/$defs/${name}` }));
+  const spec = (title: string) =>
+    specWith({
+      title,
+      properties: { v: { anyOf: refs("x") } },
+      $defs: { x: { anyOf: refs("e") }, e: { enum: [1, 2, 3] } },
+    });
+  assert.deepEqual(checkCompatibility(spec("a"), spec("b")), []);
+});
+
 Deno.test("compatibilitySteps() pauses at each property, however many one schema has", () => {
   const names = Array.from({ length: 3_000 }, (_, index) => `p${index}`);
   const schema = (title: string) => ({

@@ -13,6 +13,7 @@ import { limits } from "../../limits.ts";
 import type { ItemRecords } from "./evaluated_items.ts";
 import { isPlainName, WRITTEN_CHARACTERS_MAX } from "./formats/hostname.ts";
 import { canonicalJson } from "../../canonical_json.ts";
+import { escapePointer } from "./vocabulary.ts";
 
 export const VISIT_MARK = "x-units";
 export const FAULTS_MARK = "x-faults";
@@ -200,6 +201,44 @@ function unitsOfText(format: JsonValue | undefined): [perCharacter: number, max:
 function countSchemas(value: JsonValue | undefined): number {
   if (typeof value !== "object" || value === null) return 0;
   return Object.values(value).reduce((sum: number, inner) => sum + countSchemas(inner), 1);
+}
+
+/** Characters of one key in the path of a fault; an answer shows fewer of the whole path. */
+const PATH_KEY_CHARACTERS = 600;
+/** Long keys whose escaped form is remembered; the paths within one function have fewer. */
+const KNOWN_KEYS_MAX = 16;
+/** How ajv escapes a key, once for each value beneath it. */
+const ESCAPING = /\bkey(\d{1,9})\.replace\(\/~\/g, "~0"\)\.replace\(\/\\\/\/g, "~1"\)/g;
+
+/** The keys in the paths of faults: long ones are cut, and escaped only once. */
+export interface KeyPaths {
+  /** The name under which generated code finds this: a member of the ajv object. */
+  readonly escapeKey: (key: string) => string;
+  /** Forgets the keys of the data. */
+  readonly forget: () => void;
+}
+
+export function createKeyPaths(budget: Budget): KeyPaths {
+  const known = new Map<string, string>();
+  return {
+    escapeKey: (key) => {
+      if (key.length <= KEY_CHARACTERS) return escapePointer(key);
+      let path = known.get(key);
+      if (path !== undefined) return path;
+      const shown = key.slice(0, PATH_KEY_CHARACTERS);
+      spend(budget, UNITS_PER_KEY_CHARACTER * shown.length);
+      path = escapePointer(shown);
+      if (known.size === KNOWN_KEYS_MAX) known.clear();
+      known.set(key, path);
+      return path;
+    },
+    forget: () => known.clear(),
+  };
+}
+
+/** Makes generated code escape keys by {@link KeyPaths}. */
+export function escapeKeysOnce(source: string): string {
+  return source.replace(ESCAPING, "self.escapeKey(key$1)");
 }
 
 /** Units for one character of a value encoded for comparison, and for one short value. */

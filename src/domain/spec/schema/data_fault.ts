@@ -16,10 +16,17 @@ import { unescapePointer } from "./vocabulary.ts";
 
 /** Maximum length of a path in an answer. Longer ones are cut: keys may be as long as the data. */
 const PATH_CHARACTERS_MAX = 500;
+/** So many characters of a path with escapes always give more than an answer shows. */
+const ESCAPED_CHARACTERS_MAX = 2 * PATH_CHARACTERS_MAX + 2;
+/** Units for wording one fault, and for each character of its path. */
+const UNITS_PER_WORDING = 256;
+const UNITS_PER_PATH_CHARACTER = 8;
 
 /**
  * The first `max` faults of the validator, in the order found, a choice before its branches,
  * without repetitions. For example `{path: "data.lines.0.qty", message: "must be >= 1"}`.
+ *
+ * When the budget is used up by repetitions, it is the faults found so far, at least one.
  */
 export function describeDataFaults(
   errors: readonly ErrorObject[],
@@ -28,16 +35,19 @@ export function describeDataFaults(
 ): DataFault[] {
   const faults = new Map<string, DataFault>();
   for (const error of arrangeFaults(errors, budget)) {
-    if (faults.size >= max) break;
-    const fault = { path: faultPath(error), message: faultMessage(error) };
+    const place = error.instancePath.slice(0, ESCAPED_CHARACTERS_MAX);
+    const units = UNITS_PER_WORDING + UNITS_PER_PATH_CHARACTER * place.length;
+    if (faults.size >= max || (faults.size > 0 && budget.left < units)) break;
+    budget.left = Math.max(0, budget.left - units);
+    const fault = { path: faultPath(place, ownProperty(error)), message: faultMessage(error) };
     faults.set(JSON.stringify(fault), fault);
   }
   return [...faults.values()];
 }
 
-function faultPath(error: ErrorObject): string {
-  const segments = error.instancePath.split("/").slice(1).map(unescapePointer);
-  const own = ownProperty(error);
+/** `place`: the JSON Pointer of the value, cut. `own`: a property of it that is meant. */
+function faultPath(place: string, own: string | undefined): string {
+  const segments = place.split("/").slice(1).map(unescapePointer);
   if (own !== undefined) segments.push(own);
   const path = ["data", ...segments].join(".");
   return path.length <= PATH_CHARACTERS_MAX ? path : path.slice(0, PATH_CHARACTERS_MAX - 3) + "...";

@@ -13,6 +13,7 @@ import {
   Name,
 } from "ajv/dist/2020.js";
 import type { Rule } from "ajv/dist/compile/rules.js";
+import { type Budget, spend } from "../../budget.ts";
 import type { JsonObject } from "../../json.ts";
 import { limits } from "../../limits.ts";
 import { FAULT_COUNT } from "./charges.ts";
@@ -32,11 +33,16 @@ const LOOPS = [
   "unevaluatedProperties",
 ];
 
-export function installFewerFaults(ajv: Ajv2020): void {
+/** Units for looking up one name that a property of the data asks for. */
+const UNITS_PER_DEPENDENT = 8;
+
+export function installFewerFaults(ajv: Ajv2020, budget: Budget): void {
   for (const keyword of LOOPS) replaceCode(ajv, keyword, endEarly);
   replaceCode(ajv, "contains", keepFew);
   replaceCode(ajv, "required", requireFew);
-  replaceCode(ajv, "dependentRequired", requireDependents);
+  const find = (data: JsonObject, dependents: Dependents) =>
+    firstMissingDependents(data, dependents, budget);
+  replaceCode(ajv, "dependentRequired", (cxt) => requireDependents(cxt, find));
 }
 
 type Generate = () => void;
@@ -120,23 +126,28 @@ function firstMissing(data: JsonObject, names: readonly string[]): string[] {
 }
 
 /** ajv would write every name into each of its faults, and all names into the generated code. */
-function requireDependents(cxt: KeywordCxt): void {
+function requireDependents(cxt: KeywordCxt, ref: unknown): void {
   const { gen, data, schemaCode } = cxt;
-  const find = gen.scopeValue("func", { ref: firstMissingDependents });
+  const find = gen.scopeValue("func", { ref });
   gen.forOf("missing", _`${find}(${data}, ${schemaCode as Name})`, (missing) => {
     cxt.setParams({ property: _`${missing}[0]`, missingProperty: _`${missing}[1]` });
     cxt.error();
   });
 }
 
+type Dependents = Readonly<Record<string, readonly string[]>>;
+
 function firstMissingDependents(
   data: JsonObject,
-  dependents: Readonly<Record<string, readonly string[]>>,
+  dependents: Dependents,
+  budget: Budget,
 ): [string, string][] {
   const all: [string, string][] = [];
   for (const property of Object.keys(dependents)) {
     if (!Object.hasOwn(data, property)) continue;
-    for (const missing of firstMissing(data, dependents[property]!)) all.push([property, missing]);
+    const names = dependents[property]!;
+    spend(budget, UNITS_PER_DEPENDENT * names.length);
+    for (const missing of firstMissing(data, names)) all.push([property, missing]);
     if (all.length >= FAULTY_PARTS_MAX) break;
   }
   return all;

@@ -40,7 +40,7 @@ export function installKeywords(
   installCalls(ajv, budget, calls);
   mendProperties(ajv);
   mendDependentRequired(ajv);
-  installFewerFaults(ajv);
+  installFewerFaults(ajv, budget);
   for (const keyword of ["enum", "const", "uniqueItems", "multipleOf"]) ajv.removeKeyword(keyword);
   // One function for all schemas: ajv takes quadratic time in what a schema references.
   const allowed = createAllowedValues(budget);

@@ -127,13 +127,36 @@ function targetsAt(pointer: string, found: Found): string[] {
   return targets;
 }
 
-/** The pointers of all schemas that some reference means. */
+/**
+ * The pointers of all schemas that some reference means. Every `$dynamicRef` to one anchor may
+ * mean the same schemas, so they are added once for each anchor.
+ */
 export function findTargets(references: References): ReadonlySet<string> {
   const targets = new Set<string>();
-  for (const pointer of references.places.keys()) {
+  const anchors = new Set<string>();
+  for (const [pointer, { schema }] of references.places) {
+    const several = isJsonObject(schema) && typeof schema.$dynamicRef === "string"
+      ? references.dynamicTargets(schema.$dynamicRef, pointer)
+      : undefined;
+    if (several !== undefined && anchors.has(several.anchor)) {
+      const target = referenceTarget(schema, pointer, references);
+      if (target !== undefined) targets.add(target);
+      continue;
+    }
+    if (several !== undefined) anchors.add(several.anchor);
     for (const target of references.targetsAt(pointer)) targets.add(target);
   }
   return targets;
+}
+
+/** What the `$ref` of a schema means. */
+function referenceTarget(
+  schema: JsonValue,
+  pointer: string,
+  references: References,
+): string | undefined {
+  const $ref = isJsonObject(schema) ? schema.$ref : undefined;
+  return typeof $ref === "string" ? references.resolve($ref, pointer) : undefined;
 }
 
 /** The `$ref` and `$dynamicRef` of one schema, without those of nested schemas. */

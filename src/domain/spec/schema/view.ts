@@ -37,6 +37,8 @@ export interface SchemaView {
 /** Units for looking at one schema, and at one name in it. */
 const UNITS_PER_PART = 64;
 const UNITS_PER_NAME = 32;
+/** Units for each value of an `enum` whose type is looked at. */
+const UNITS_PER_ALLOWED = 4;
 
 /**
  * What the schema says; nothing if it does not exist.
@@ -46,7 +48,9 @@ const UNITS_PER_NAME = 32;
 export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
   const parts = partsOf(at, new Set(), budget);
   for (const part of parts) spend(budget, UNITS_PER_NAME * countNames(objectAt(part)));
-  const types = parts.map((part) => typesOf(part, budget)).filter((type) => type !== undefined);
+  const known: KnownTypes = new Map();
+  const types = parts.map((part) => typesOf(part, known, budget))
+    .filter((type) => type !== undefined);
   return {
     isFalse: parts.some(({ references, pointer }) => isNever(schemaAt({ references, pointer }))),
     types: types.length === 0 ? undefined : types.reduce(intersect),
@@ -194,17 +198,34 @@ function stringsOf(value: JsonValue | undefined): string[] {
   return [value ?? []].flat().filter((item) => typeof item === "string");
 }
 
+type Types = ReadonlySet<string> | undefined;
+
+/** What is known of the types of schemas, by pointer and depth, as a deep choice tells nothing. */
+type KnownTypes = Map<string, Types>;
+
+/** Each schema is read once, however many branches lead to it. */
+function typesOf(at: SchemaAt, known: KnownTypes, budget: Budget, depth = 0): Types {
+  const place = `${depth} ${at.pointer}`;
+  if (known.has(place)) return known.get(place);
+  const types = readTypes(at, known, budget, depth);
+  known.set(place, types);
+  return types;
+}
+
 /** From `type`, else from the values of `const` and `enum`, else from the branches if all tell. */
-function typesOf(at: SchemaAt, budget: Budget, depth = 0): ReadonlySet<string> | undefined {
+function readTypes(at: SchemaAt, known: KnownTypes, budget: Budget, depth: number): Types {
   const schema = objectAt(at);
   if (schema.type !== undefined) return simplify(stringsOf(schema.type));
   if (schema.const !== undefined) return simplify([typeOfValue(schema.const)]);
-  if (Array.isArray(schema.enum)) return simplify(schema.enum.map(typeOfValue));
+  if (Array.isArray(schema.enum)) {
+    spend(budget, UNITS_PER_ALLOWED * schema.enum.length);
+    return simplify(schema.enum.map(typeOfValue));
+  }
   for (const keyword of ["anyOf", "oneOf"]) {
     const branches = [...membersOf(at, keyword).values()];
     if (branches.length === 0 || depth > 8) continue;
     const types = branches.map((branch) =>
-      partsOf(branch, new Set(), budget).map((part) => typesOf(part, budget, depth + 1))
+      partsOf(branch, new Set(), budget).map((part) => typesOf(part, known, budget, depth + 1))
         .find((type) => type)
     );
     if (types.every((type) => type !== undefined)) {

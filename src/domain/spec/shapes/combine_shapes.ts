@@ -33,6 +33,15 @@ export interface ShapeWork extends Budget {
   names: number;
 }
 
+/** Fields that are copied or compared for one step of work. */
+const FIELDS_PER_STEP = 4;
+
+/** @throws {BudgetSpent} when the work is too much. */
+export function spendFields(objects: readonly ObjectShape[], work: ShapeWork): void {
+  const count = objects.reduce((sum, { fields }) => sum + fields.size, 0);
+  spend(work, Math.floor(count / FIELDS_PER_STEP));
+}
+
 /**
  * All values of either shape. Returns `left` itself if it has them all.
  * @throws {BudgetSpent} when the work is too much.
@@ -157,18 +166,19 @@ function absorb(
 ): ObjectShape[] {
   for (const [index, one] of all.entries()) {
     spend(work, 1);
-    if (areDisjoint(one, added)) continue;
+    if (areDisjoint(one, added, work)) continue;
     const joined = joinObject(one, added, work);
     if (joined === one) return [...all];
     const others = all.toSpliced(index, 1);
-    const apart = others.every((other) => areDisjoint(other, joined));
+    const apart = others.every((other) => areDisjoint(other, joined, work));
     return apart ? all.toSpliced(index, 1, joined) : absorb(others, joined, work);
   }
   return [...all, added];
 }
 
 /** Whether a field that both always have can never have the same value in both. */
-function areDisjoint(a: ObjectShape, b: ObjectShape): boolean {
+function areDisjoint(a: ObjectShape, b: ObjectShape, work: ShapeWork): boolean {
+  spendFields([a], work);
   for (const [name, field] of a.fields) {
     const values = tagValues(field);
     const others = values && tagValues(b.fields.get(name));
@@ -187,6 +197,7 @@ function tagValues(field: Field | undefined): readonly Literal[] | undefined {
 /** One object shape with the values of both. */
 export function joinObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): ObjectShape {
   if (a === b) return a;
+  spendFields([a, b], work);
   const rest = joinShapes(a.rest, b.rest, work);
   const fields = new Map<string, Field>();
   let isSame = rest === a.rest;
@@ -262,6 +273,7 @@ function meetArrays(a: ArrayShape, b: ArrayShape, work: ShapeWork): ArrayShape |
 }
 
 function meetObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): ObjectShape | undefined {
+  spendFields([a, b], work);
   const fields = new Map<string, Field>();
   const rest = meetShapes(a.rest, b.rest, work);
   const isSame = new Map([[a, rest === a.rest], [b, rest === b.rest]]);

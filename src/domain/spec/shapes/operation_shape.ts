@@ -3,8 +3,15 @@
 import { HANDLER_SCOPE } from "../../handler/evaluation.ts";
 import { nameSegment, type Segment } from "../../handler/segments.ts";
 import { fieldPathAt } from "../../handler/target.ts";
+import type { Steps } from "../../fairness/pieces.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { flatArray, joinObject, joinShapes, type ShapeWork } from "./combine_shapes.ts";
+import {
+  flatArray,
+  joinObject,
+  joinShapes,
+  type ShapeWork,
+  spendFields,
+} from "./combine_shapes.ts";
 import {
   ANY,
   type ArrayShape,
@@ -35,14 +42,17 @@ type Step = Segment | "any key";
  */
 type Change = (current: Shape) => Shape;
 
-/** A shape that has each state after the operation, and may lack the state before it. */
-export function applyOperation(
+/**
+ * A shape that has each state after the operation, and may lack the state before it. Yields
+ * between the operations within it.
+ */
+export function* applyOperation(
   operation: JsonObject,
   state: ObjectShape,
   around: Around,
-): ObjectShape {
+): Steps<ObjectShape> {
   if (Object.hasOwn(operation, "if")) {
-    return applyAll([operation.then!, operation.else ?? []], state, around);
+    return yield* applyAll([operation.then!, operation.else ?? []], state, around);
   }
   if (Object.hasOwn(operation, "let")) {
     const names = new Map(around.names);
@@ -50,21 +60,22 @@ export function applyOperation(
     for (const [key, value] of Object.entries(operation.let as JsonObject)) {
       names.set(key.replace(/^\$/, ""), templateShape(value, scope));
     }
-    return applyAll([operation.then!], state, { ...around, names });
+    return yield* applyAll([operation.then!], state, { ...around, names });
   }
   const [[name, fields]] = Object.entries(operation) as [[string, JsonValue]];
   return applyNamed(name, fields as JsonObject, state, around);
 }
 
-function applyAll(
+function* applyAll(
   handlers: readonly JsonValue[],
   state: ObjectShape,
   around: Around,
-): ObjectShape {
+): Steps<ObjectShape> {
   let result = state;
   for (const operation of handlers.flatMap((each) => Array.isArray(each) ? each : [each])) {
-    const after = applyOperation(operation as JsonObject, result, around);
+    const after = yield* applyOperation(operation as JsonObject, result, around);
     result = joinObject(result, after, around.work);
+    yield;
   }
   return result;
 }
@@ -274,6 +285,7 @@ function writeObject(
   change: Change,
   work: ShapeWork,
 ): ObjectShape {
+  spendFields([object], work);
   const [step, ...further] = steps as [Step, ...Step[]];
   if (step === "any key") return writeAnyKey(object, further, change, work);
   // An index only has a place in an array.

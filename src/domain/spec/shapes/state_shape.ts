@@ -44,7 +44,7 @@ export interface AggregateShapes {
   readonly data: ReadonlyMap<string, Shape>;
 }
 
-/** Yields between operations. */
+/** Yields between operations, also those within others. */
 export function* stateShapeSteps(events: readonly HandledEvent[]): Steps<ObjectShape> {
   // A module may make any state of any other.
   if (events.some(({ handler }) => isJsonObject(handler) && handler.wasm !== undefined)) {
@@ -79,7 +79,7 @@ function* growState(events: readonly HandledEvent[]): Steps<ObjectShape> {
         const allowed = Math.min(left, OPERATION_WORK_MAX);
         const work: ShapeWork = { left: allowed, names: 0 };
         const around = { data, type, names: new Map<string, Shape>(), work };
-        const after = applyOperation(operation as JsonObject, state, around);
+        const after = yield* applyOperation(operation as JsonObject, state, around);
         const levels = round > DEEP_ROUNDS ? LEVELS_OF_GROWING_MAX : LEVELS_MAX;
         state = joinObject(state, cutObject(after, levels), work);
         left -= allowed - work.left;

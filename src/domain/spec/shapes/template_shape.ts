@@ -2,7 +2,7 @@
 
 import { parseSegments, type Segment } from "../../handler/segments.ts";
 import { isJsonObject, type JsonValue } from "../../json.ts";
-import { joinObject, joinShapes, type ShapeWork } from "./combine_shapes.ts";
+import { joinObject, joinShapes, type ShapeWork, spendFields } from "./combine_shapes.ts";
 import {
   ANY,
   elementOf,
@@ -109,6 +109,7 @@ function mergedShape(parts: readonly JsonValue[], scope: ShapeScope): Shape {
 
 /** An object with the fields of `over` in place of those of `under`. */
 export function overlay(under: ObjectShape, over: ObjectShape, work: ShapeWork): ObjectShape {
+  spendFields([under, over], work);
   const fields = new Map<string, Field>();
   for (const name of new Set([...under.fields.keys(), ...over.fields.keys()])) {
     const [below, above] = [fieldOf(under, name), fieldOf(over, name)];

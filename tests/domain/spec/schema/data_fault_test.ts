@@ -3,9 +3,12 @@
  */
 
 import assert from "node:assert/strict";
+import type { ErrorObject } from "ajv";
+import { newBudget } from "../../../../src/domain/budget.ts";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
 import { openCompiler } from "../../../support/compile_schema.ts";
 import { createFaultList } from "../../../../src/domain/spec/fault_list.ts";
+import { describeDataFaults } from "../../../../src/domain/spec/schema/data_fault.ts";
 
 function faultsOf(schema: JsonValue, data: JsonObject): string[] {
   const validate = openCompiler().compile(schema, "schema", createFaultList());
@@ -86,4 +89,74 @@ Deno.test("if, then and else under unevaluatedProperties name what the form lack
   };
   assert.deepEqual(faultsOf(schema, { k: 1 }), ["data.a is required"]);
   assert.deepEqual(faultsOf(schema, { k: 2 }), ["data.b is required"]);
+});
+
+/** The characters of texts that escaping and splitting read meanwhile. */
+function charactersRead(run: () => void): number {
+  const texts = String.prototype as unknown as Record<string, (...given: unknown[]) => unknown>;
+  const originals = ["replace", "replaceAll", "split"].map((name) => [name, texts[name]!] as const);
+  let count = 0;
+  for (const [name, original] of originals) {
+    texts[name] = function (this: string, ...given) {
+      count += this.length;
+      return original.apply(this, given);
+    };
+  }
+  try {
+    run();
+  } finally {
+    for (const [name, original] of originals) texts[name] = original;
+  }
+  return count;
+}
+
+const ITEM_SCHEMA: JsonValue = {
+  additionalProperties: { items: { $ref: "#/$defs/number" } },
+  $defs: { number: { type: "number" } },
+};
+
+Deno.test("a long key is escaped once, however many items are beneath it", () => {
+  const validate = openCompiler().compile(ITEM_SCHEMA);
+  assert(validate);
+  validate({ a: [1] });
+  const data = { ["~/".repeat(5_000)]: Array.from({ length: 1_000 }, () => 1) };
+  const read = charactersRead(() => assert.deepEqual(validate(data), []));
+  assert(read > 0 && read < 10_000, `${read} characters`);
+});
+
+Deno.test("keys stand in paths unescaped, and a long one is cut where the path is", () => {
+  const long = "~/".repeat(5_000);
+  const paths = faultsOf(ITEM_SCHEMA, { "a/b~c": [1, "x"], [long]: ["x"] });
+  assert.deepEqual(paths, [
+    "data.a/b~c.1 must be a number",
+    `${`data.${long}`.slice(0, 497)}... must be a number`,
+  ]);
+});
+
+Deno.test("each long key is charged when it is escaped, and none is kept after its event", () => {
+  const validate = openCompiler().compile(ITEM_SCHEMA);
+  assert(validate);
+  const units = (data: JsonObject) => {
+    const work = newBudget(5_000_000);
+    validate(data, work);
+    return 5_000_000 - work.left;
+  };
+  const key = "k".repeat(700);
+  const [empty, full] = [units({ [key]: [] }), units({ [key]: [1] })];
+  assert(full - empty > 16 * 600, `${full - empty} units`);
+  assert.equal(units({ [key]: [1] }), full);
+});
+
+Deno.test("a fault that repeats is read in part and charged each time, and then cut off", () => {
+  const error = { keyword: "type", params: { type: "string" }, schemaPath: "" };
+  const instancePath = `/${"~1".repeat(40_000)}`;
+  const errors = Array.from({ length: 5_000 }, () => ({ ...error, instancePath }) as ErrorObject);
+  const budget = newBudget(200_000);
+  const read = charactersRead(() => {
+    const [fault, ...others] = describeDataFaults(errors, 10, budget);
+    assert.deepEqual(fault, { path: `data.${"/".repeat(492)}...`, message: "must be a string" });
+    assert.deepEqual(others, []);
+  });
+  assert(read < 500_000, `${read} characters`);
+  assert(budget.left < 10_000, `${budget.left} units left`);
 });

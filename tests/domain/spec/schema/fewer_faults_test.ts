@@ -63,3 +63,16 @@ Deno.test("a form that fails in all of its items still lets another form match",
   assert.deepEqual(check({ properties: { a: { not: forms[0]! } } }, { a: ITEMS }).faults, []);
   assert.equal(check({ properties: { a: { not: forms[1]! } } }, { a: ITEMS }).faults.length, 1);
 });
+
+Deno.test("dependentRequired is charged for each name that it looks for", () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
+  const schema = {
+    allOf: Array.from({ length: 50 }, () => ({ $ref: "#/$defs/d" })),
+    $defs: { d: { dependentRequired: { a: names } } },
+  };
+  const all = Object.fromEntries(names.map((name) => [name, 1]));
+  const asked = check(schema, { ...all, a: 1 });
+  assert.deepEqual(asked.faults, []);
+  assert(asked.units > 50 * names.length, `${asked.units}`);
+  assert(check(schema, all).units < 50_000);
+});

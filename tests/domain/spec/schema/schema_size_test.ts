@@ -20,6 +20,34 @@ Deno.test("countParts() counts schemas, keywords, listed names and targets of re
   assert.equal(parts({ $ref: "#/$defs/a", $defs: { a: true } }), 14);
 });
 
+Deno.test("countParts() looks at the schemas of a dynamic anchor once, not for each reference", () => {
+  const anchors = Array.from({ length: 300 }, () => ({ $dynamicAnchor: "n" }));
+  const allOf: JsonValue[] = [...anchors, ...anchors.map(() => ({ $dynamicRef: "#n" }))];
+  const references = findReferences({ allOf });
+  let targets = 0;
+  const targetsAt = (pointer: string) => {
+    const found = references.targetsAt(pointer);
+    targets += found.length;
+    return found;
+  };
+  assert.equal(countParts({ ...references, targetsAt }), 2 + 600 * 2 + 300 * 10);
+  assert.equal(targets, 300);
+});
+
+Deno.test("a reference beside a $dynamicRef to a known anchor still counts as a target", () => {
+  const anchors: JsonValue[] = [{ $dynamicAnchor: "n" }, { $id: "b", $dynamicAnchor: "n" }];
+  const both = (name: string) => ({ $dynamicRef: "#n", $ref: `#/$defs/${name}` });
+  const $defs = { a: true, b: true };
+  assert.equal(parts({ allOf: [...anchors, both("a"), both("b")], $defs }), 16 + 4 * 10);
+});
+
+Deno.test("a schema of more than 10,000 schemas is refused by their number alone", () => {
+  const faults = createFaultList();
+  const schema = { allOf: Array.from({ length: 10_001 }, () => true) };
+  assert.equal(openCompiler().compile(schema, "s", faults), undefined);
+  assert.match(faults.faults[0]!.message, /at least 10002 parts.*at most 10000/);
+});
+
 function wide(count: number, title: string): JsonValue {
   const names = Array.from({ length: count }, (_, index) => [`p${index}`, { type: "string" }]);
   return { title, properties: Object.fromEntries(names) };

@@ -14,7 +14,7 @@ import { fold } from "../../../../src/domain/handler/fold.ts";
 import type { Handler } from "../../../../src/domain/handler/handler.ts";
 import type { JsonObject, JsonValue } from "../../../../src/domain/json.ts";
 import { shapeOfDataSteps } from "../../../../src/domain/spec/shapes/schema_shape.ts";
-import type { Definition } from "../../../../src/domain/spec/shapes/shape.ts";
+import { ANY, type Definition } from "../../../../src/domain/spec/shapes/shape.ts";
 import {
   schemaOfDefinition,
   schemaOfObject,
@@ -291,4 +291,26 @@ Deno.test("stateShape() describes each operation by what it leaves", () => {
   for (const [handler, properties] of cases) {
     deepStrictEqual(derived(handler), properties, JSON.stringify(handler));
   }
+});
+
+function writes(count: number): JsonValue[] {
+  return Array.from({ length: count }, (_, at) => ({ set: { target: `a${at}`, value: 1 } }));
+}
+
+Deno.test("stateShape() pauses at each operation within an if and a let", () => {
+  const inner = { let: { q: 1 }, then: writes(100) };
+  const handler = [{ if: { exists: "$.data" }, then: [inner] }];
+  const steps = stateShapeSteps([{ type: "was_placed", handler, data: ANY }]);
+  let pauses = 0;
+  while (!steps.next().done) pauses++;
+  ok(pauses >= 200, `${pauses} pauses`);
+});
+
+Deno.test("stateShape() charges the fields of the state, and gives up where they are too many", () => {
+  const fieldsOf = (count: number) => {
+    const handler = { if: { exists: "$.data" }, then: writes(count) };
+    return Object.keys(stateSchema({ was_placed: { schema: true, handler } }).properties ?? {});
+  };
+  deepStrictEqual(fieldsOf(250).length, 250);
+  deepStrictEqual(fieldsOf(1_000).length, 0);
 });

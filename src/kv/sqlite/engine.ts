@@ -36,7 +36,7 @@ import {
   weightOf,
 } from "./commit_group.ts";
 import * as occ from "../transaction/conflict_log.ts";
-import { orderAhead, refuseExpired } from "../transaction/buffered_transaction.ts";
+import { orderAhead } from "../transaction/buffered_transaction.ts";
 import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./file.ts";
 import {
   type SqliteReading,
@@ -171,7 +171,7 @@ class SqliteEngine implements Engine {
           endTurn = undefined;
         }
         if (conflict === undefined) {
-          if (++expirations >= expirationsMax) refuseExpired();
+          if (++expirations >= expirationsMax) tx.reading.refuse();
           continue;
         }
         if (this.#nowMs() - startedMs > conflictsMaxMs) throw lostTooOften(attempt);

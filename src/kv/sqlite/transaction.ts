@@ -124,9 +124,19 @@ export class SqliteReading {
     const { pairs } = this.#view;
     if (pairs === undefined || this.isTooOld) {
       this.isRefused = true;
-      own.refuseExpired();
+      this.refuse();
     }
     return pairs;
+  }
+
+  /**
+   * @throws {EngineLimitExceeded} if it was open for too long.
+   * @throws {EngineUnavailable} if the store had to give up its version earlier: repeated later,
+   * the same reads may succeed.
+   */
+  refuse(): never {
+    if (this.isTooOld) own.refuseExpired();
+    throw new EngineUnavailable("The store gave up the version that was read, to go on itself");
   }
 
   refuseOver(): void {

@@ -93,7 +93,27 @@ Deno.test("forget() does not wait for what reads at an old version, and that rea
     await engine.forget();
     assert.equal(placesOf(store, SECRET), 0);
     go();
-    await assert.rejects(reading, { name: "EngineLimitExceeded" });
+    // A client hears that the store is unavailable for now, not that the request is at fault.
+    await assert.rejects(reading, { name: "EngineUnavailable" });
+  });
+});
+
+Deno.test("a transaction whose version is given up each time finds the store unavailable, and writes nothing", async () => {
+  await withStore(async ({ engine }) => {
+    let runs = 0;
+    const writing = engine.transact(async (tx) => {
+      runs++;
+      await tx.get(pack(["held"]));
+      await engine.transact((other) =>
+        Promise.resolve(other.set(pack(["later"]), valueOf("run ", 10 + runs)))
+      );
+      await engine.forget();
+      await tx.get(pack(["held"]));
+      tx.set(pack(["never"]), valueOf("never ", 10));
+    });
+    await assert.rejects(writing, { name: "EngineUnavailable" });
+    assert.equal(runs, 3);
+    assert.equal(await engine.snapshot((tx) => tx.get(pack(["never"]))), undefined);
   });
 });
 

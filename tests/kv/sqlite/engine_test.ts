@@ -265,7 +265,7 @@ Deno.test("the log stays short under load and beside readers of old versions", a
           await tx.get(bytes("k2"));
         });
         // When the WAL must be ended, old versions are given up.
-        await reading.catch((error) => assert.equal(error.name, "EngineLimitExceeded"));
+        await reading.catch((error) => assert.equal(error.name, "EngineUnavailable"));
       }
     }
     const reading = readOldVersions();

@@ -19,14 +19,13 @@ export function nearestName(word: string, known: Iterable<string>): string | und
 
 /** `Did you mean "x"?`, or `otherwise` when no name is near. */
 export function didYouMean(word: string, known: Iterable<string>, otherwise: string): string {
-  const nearest = nearestName(word, known);
-  return nearest === undefined ? otherwise : `Did you mean "${nearest}"?`;
+  return nameHint(word, known) ?? otherwise;
 }
 
-/** A name in a request is compared with at most this many known names, to bound the cost. */
+/** A name is compared with at most this many known names, to bound the cost. */
 const COMPARED_MAX = 500;
 
-/** `Did you mean "x"?` for a name in a request, or undefined when no name is near. */
+/** `Did you mean "x"?`, or undefined when no name is near. */
 export function nameHint(word: string, known: Iterable<string>): string | undefined {
   const nearest = nearestName(word, firstOf(known, COMPARED_MAX));
   return nearest === undefined ? undefined : `Did you mean "${nearest}"?`;
@@ -38,6 +37,18 @@ function* firstOf(names: Iterable<string>, count: number): Generator<string> {
     if (left-- === 0) return;
     yield name;
   }
+}
+
+/** A hint lists at most this many names. */
+const LISTED_MAX = 10;
+
+/** `a, b, c`, for hints: the first names, each shortened. */
+export function listNames(names: Iterable<string>): string {
+  const shown = [...firstOf(names, LISTED_MAX + 1)].map((name) =>
+    name.length > LENGTH_MAX ? `${name.slice(0, LENGTH_MAX)}...` : name
+  );
+  if (shown.length > LISTED_MAX) shown[LISTED_MAX] = "...";
+  return shown.join(", ");
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { didYouMean, nameHint, nearestName } from "../../src/domain/nearest_name.ts";
+import { didYouMean, listNames, nameHint, nearestName } from "../../src/domain/nearest_name.ts";
 
 Deno.test("nearestName() allows two edits, and one in words of up to four letters", () => {
   assert.equal(nearestName("propertes", ["properties"]), "properties");
@@ -72,4 +72,23 @@ Deno.test("nameHint() compares a name with the first 500 of many, and says nothi
   assert.equal(nameHint("ordr", ["order", ...many]), 'Did you mean "order"?');
   assert.equal(nameHint("ordr", [...many, "order"]), undefined);
   assert.equal(nameHint("zzzzzzzz", many), undefined);
+});
+
+Deno.test("didYouMean() and listNames() look at some names only, however many are known", () => {
+  let taken = 0;
+  function* known() {
+    for (; taken < 1_000_000; taken++) yield `name_${taken}`;
+  }
+  didYouMean("nothing_like_it", known(), "x");
+  assert.ok(taken < 1_000, `${taken} names`);
+  assert.equal(listNames(known()).split(", ").length, 11);
+  assert.ok(taken < 1_000, `${taken} names`);
+});
+
+Deno.test("listNames() lists up to ten names, each shortened", () => {
+  const names = Array.from({ length: 10 }, (_, at) => `n${at}`);
+  assert.equal(listNames(names), names.join(", "));
+  assert.equal(listNames([...names, "more"]), `${names.join(", ")}, ...`);
+  assert.equal(listNames(["a".repeat(65), "b"]), `${"a".repeat(64)}..., b`);
+  assert.equal(listNames([]), "");
 });

@@ -2,6 +2,7 @@
 
 import { BudgetSpent, newBudget, PIECE_UNITS } from "../../../src/domain/budget.ts";
 import type { StoredEvent } from "../../../src/domain/event.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import {
   type Guard,
   type GuardedEvent,
@@ -53,11 +54,12 @@ export function readGuards(text: string, spec: unknown): EditedGuards {
   const singletons = ownMember(spec, "singletons");
   const names = Array.isArray(singletons) ? singletons as string[] : [];
   const terms = {
-    types: Object.keys(Object(ownMember(spec, "aggregate_types"))),
+    types: new Set(Object.keys(Object(ownMember(spec, "aggregate_types")))),
     singletons: new Set(["global", ...names]),
   };
   const faults = createFaultList();
-  const guards = compileGuards(read.definition as JsonValue, terms, "guards", faults);
+  const steps = compileGuards(read.definition as JsonValue, terms, "guards", faults);
+  const guards = runAtOnce(steps);
   if (faults.faults.length > 0) return { ok: false, faults: faults.faults };
   return { ok: true, guards, singletons: terms.singletons };
 }

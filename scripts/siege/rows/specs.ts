@@ -223,6 +223,50 @@ export const SPECS: AttackGroup = {
         specOf({ thing: { was_seen: eventType({ [`se${"t".repeat(100_000 + turn)}`]: {} }) } }),
     }),
     deployed({
+      name: "dry run of unknown names beside long ones",
+      does: "19,000 paths to a name that nothing binds, beside two names of 250 KB that are bound",
+      next: (turn) =>
+        specOf({
+          thing: {
+            was_seen: eventType({
+              let: { ["a".repeat(250_000)]: turn, ["b".repeat(250_000)]: 1 },
+              then: { set: { target: "x", value: repeat(19_000, () => "$z") } },
+            }),
+          },
+        }),
+    }),
+    deployed({
+      name: "dry run of a let of 6000 names",
+      does: "3 handlers that bind 6,000 names at once and read each of them",
+      next: (turn) =>
+        specOf({
+          thing: fields(3, () =>
+            eventType({
+              let: fields(6_000, () => turn),
+              then: { set: { target: "x", value: repeat(6_000, (i) => `$f${i}`) } },
+            })),
+        }),
+    }),
+    deployed({
+      name: "dry run of unknown types in never_cache",
+      does: "40,000 names, none of which is near one of the 5,000 types of the spec",
+      next: (turn) =>
+        specOf(fields(5_000, () => ({})), {
+          modules: { never_cache: repeat(40_000, (i) => `thing_${turn}_${i}`) },
+        }),
+    }),
+    deployed({
+      name: "dry run of classes that name sets again and again",
+      does: "250 patterns whose one class names the letters 390 times",
+      next: (turn) =>
+        one({
+          properties: fields(
+            250,
+            (i) => ({ pattern: `^[${"\\p{L}".repeat(390)}]{${turn + 1}}${i}` }),
+          ),
+        }),
+    }),
+    deployed({
       name: "dry run of large enums and constants",
       does: "20,000 objects as the values of an enum",
       next: (turn) =>

@@ -8,6 +8,7 @@
 import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
 
 /**
@@ -19,7 +20,10 @@ import type { Violation } from "../refusal.ts";
 export interface Scope {
   /** Whether paths may read the state with `@`. */
   readonly state: boolean;
+  /** The names of the outermost place; their index is their slot. */
   readonly names: readonly string[];
+  /** What `withNames` has added since. */
+  readonly bound?: BoundNames;
   /**
    * Where there is no event: the roots that paths starting with `$.` may use. They are the
    * first entries of `names`, in the same order.
@@ -36,6 +40,14 @@ export interface Scope {
   readonly operators?: ReadonlyMap<string, (definition: JsonObject, site: Site) => Template>;
 }
 
+/** The names that one place binds, inside those of the places around it. */
+interface BoundNames {
+  readonly slots: ReadonlyMap<string, number>;
+  /** The slot after the last one. */
+  readonly end: number;
+  readonly outer: BoundNames | undefined;
+}
+
 /** A value of any kind may also be null. */
 export type RootKind = "text" | "object" | "list";
 
@@ -43,8 +55,8 @@ export type RootKind = "text" | "object" | "list";
 export const HANDLER_SCOPE: Scope = { state: true, names: [] };
 
 /**
- * What an expression can read. `bindings[i]` is the value of `scope.names[i]`, undefined if
- * missing.
+ * What an expression can read. `bindings[i]` is the value of the name in slot `i` of the scope,
+ * undefined if missing.
  */
 export interface Evaluation {
   state: JsonObject;
@@ -66,6 +78,8 @@ export interface Site {
 }
 
 const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
+/** A key in a path; longer ones are shortened, as in the paths of `fault_list.ts`. */
+const KEY_CHARACTERS_MAX = 80;
 
 /** The site of a child, with `.key`, `["odd key"]` or `[index]` appended to the path. */
 export function childSite(site: Site, step: string | number): Site {
@@ -74,16 +88,55 @@ export function childSite(site: Site, step: string | number): Site {
 
 function stepText(step: string | number): string {
   if (typeof step === "number") return `[${step}]`;
-  return PLAIN_KEY.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`;
+  // Every fault beneath repeats the key.
+  const shown = step.length <= KEY_CHARACTERS_MAX
+    ? step
+    : `${step.slice(0, KEY_CHARACTERS_MAX - 3)}...`;
+  return PLAIN_KEY.test(shown) ? `.${shown}` : `[${JSON.stringify(shown)}]`;
 }
 
-/** The same site with more names in scope. */
+/** The same site with more names in scope. The names around it are not copied. */
 export function withNames(site: Site, names: readonly string[]): Site {
-  return { ...site, scope: { ...site.scope, names: [...site.scope.names, ...names] } };
+  const { scope } = site;
+  const first = nextSlot(scope);
+  const slots = new Map(names.map((name, index) => [name, first + index]));
+  const bound = { slots, end: first + names.length, outer: scope.bound };
+  return { ...site, scope: { ...scope, bound } };
+}
+
+/** The slot that the next bound name gets. */
+export function nextSlot({ names, bound }: Scope): number {
+  return bound?.end ?? names.length;
+}
+
+/** The slot of the innermost such name; -1 if there is none. */
+export function slotOf(name: string, { names, bound }: Scope): number {
+  // Bounded: the depth of a definition.
+  for (let place = bound; place !== undefined; place = place.outer) {
+    const slot = place.slots.get(name);
+    if (slot !== undefined) return slot;
+  }
+  return names.lastIndexOf(name);
+}
+
+/** All names that are bound here; outer ones come first. */
+export function* boundNamesIn({ names, bound }: Scope): Generator<string> {
+  yield* names;
+  const places: BoundNames[] = [];
+  // Bounded: the depth of a definition.
+  for (let place = bound; place !== undefined; place = place.outer) places.unshift(place);
+  // Bounded: as above; each name is yielded to a caller that may stop.
+  for (const { slots } of places) yield* slots.keys();
+}
+
+/** True once there are more faults than an answer lists: further ones are dropped. */
+export function hasAllFaults({ faults }: Site): boolean {
+  return faults.length > limits.violationsMax;
 }
 
 /** Records one fault at this site. */
 export function addFault(site: Site, rule: string, message: string, hint: string): void {
+  if (hasAllFaults(site)) return;
   site.faults.push({ rule, path: site.path, message, hint });
 }
 

@@ -27,7 +27,14 @@ import { readStep, walker } from "./path.ts";
 import { openExisting, openForWriting, type Place } from "./place.ts";
 import { fieldPathAt, writeStep } from "./target.ts";
 import { templateAt } from "./template.ts";
-import { childSite, type Evaluation, type Site, type Template, withNames } from "./evaluation.ts";
+import {
+  childSite,
+  type Evaluation,
+  nextSlot,
+  type Site,
+  type Template,
+  withNames,
+} from "./evaluation.ts";
 import { equalValues, isObject, moveFields } from "./value.ts";
 import { ITEM_NAME, type Matcher, whereAt } from "./where.ts";
 
@@ -89,7 +96,7 @@ export function compileMap(fields: JsonObject, site: Site): Operation {
   const complete = checkFields(fields, ["target", "value"], ["as"], site);
   const place = staticPlaceOf(fields, site);
   const name = bindingNameAt(fieldOr(fields, "as", ITEM_NAME), childSite(site, "as"));
-  const slot = site.scope.names.length;
+  const slot = nextSlot(site.scope);
   const named = withNames(site, [name ?? ITEM_NAME]);
   const value = templateAt(fieldOr(fields, "value", null), childSite(named, "value"));
   if (!complete || place === undefined) return doNothing;
@@ -107,7 +114,7 @@ export function compileMap(fields: JsonObject, site: Site): Operation {
 export function compileUpdateWhere(fields: JsonObject, site: Site): Operation {
   const complete = checkFields(fields, ["target", "where", "value"], [], site);
   const place = staticPlaceOf(fields, site);
-  const slot = site.scope.names.length;
+  const slot = nextSlot(site.scope);
   const named = withNames(site, [ITEM_NAME]);
   const value = templateAt(fieldOr(fields, "value", null), childSite(named, "value"));
   if (!complete) return doNothing;

@@ -18,7 +18,7 @@
 import { spend } from "../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { STEP_UNITS } from "./budget.ts";
-import { addFault, childSite, type Site, withNames } from "./evaluation.ts";
+import { addFault, childSite, nextSlot, type Site, withNames } from "./evaluation.ts";
 import {
   compileIncrementAt,
   compileMerge,
@@ -156,7 +156,7 @@ function blockAt(definition: JsonObject, name: "then" | "else", site: Site): Ope
 function binding(definition: JsonObject, site: Site): Operation {
   const complete = checkFields(definition, ["let", "then"], [], site);
   const bound = bindingsAt(definition["let"] as JsonValue, childSite(site, "let"));
-  const first = site.scope.names.length;
+  const first = nextSlot(site.scope);
   const then = blockAt(definition, "then", withNames(site, bound.map(({ name }) => name)));
   if (!complete) return doNothing;
   return (evaluation) => {
@@ -182,14 +182,16 @@ function bindingsAt(definition: JsonValue, site: Site) {
     return [];
   }
   const bound: { name: string; template: ReturnType<typeof templateAt> }[] = [];
+  const names = new Set<string>();
   for (const key of Object.keys(definition)) {
     const inside = childSite(site, key);
     const name = bindingNameAt(key, inside);
     const template = templateAt(definition[key] as JsonValue, inside);
     if (name === undefined) continue;
-    if (bound.some((other) => other.name === name)) {
+    if (names.has(name)) {
       addFault(inside, "name_invalid", `The name "${name}" is bound twice`, "Drop one of them");
     }
+    names.add(name);
     bound.push({ name, template });
   }
   return bound;

@@ -22,8 +22,17 @@ import { spend } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { SLOT_UNITS, STEP_UNITS } from "./budget.ts";
-import { didYouMean } from "../nearest_name.ts";
-import { addFault, type Evaluation, type RootKind, type Site } from "./evaluation.ts";
+import { didYouMean, listNames } from "../nearest_name.ts";
+import {
+  addFault,
+  boundNamesIn,
+  type Evaluation,
+  hasAllFaults,
+  type RootKind,
+  type Scope,
+  type Site,
+  slotOf,
+} from "./evaluation.ts";
 import { parseSegments, type Segment } from "./segments.ts";
 import { isContainer, ownField } from "./value.ts";
 
@@ -51,6 +60,7 @@ export function looksLikePath(text: string): boolean {
 
 /** Compiles one path. If it is invalid, records a fault and returns undefined. */
 export function valuePathAt(text: string, site: Site): ValuePath | undefined {
+  if (hasAllFaults(site)) return undefined;
   if (text.startsWith("@")) return statePath(text, site);
   const { element } = site.scope;
   if (element !== undefined && ELEMENT_ROOT.test(text)) return elementPath(text, element, site);
@@ -122,6 +132,7 @@ function isOther(name: string): boolean {
 
 /** `$.with.<alias>`: the state of another aggregate, in guards. */
 function otherPath(text: string, parsed: ParsedPath, site: Site): ValuePath | undefined {
+  // Guards bind their aggregates outermost.
   const { names } = site.scope;
   const alias = parsed.segments[1]?.name;
   const slot = alias === undefined ? -1 : names.indexOf(otherName(alias));
@@ -202,16 +213,15 @@ function eventRoot(root: typeof EVENT_ROOTS[number]): (event: StoredEvent) => Js
 }
 
 function namePath(text: string, name: string, site: Site): ValuePath | undefined {
-  const { names, roots = [] } = site.scope;
-  const slot = names.lastIndexOf(name);
+  const { roots = [] } = site.scope;
+  const slot = slotOf(name, site.scope);
   // Roots are written with a dot (`$.order`), so `$order` is not one.
   if (slot === -1 || slot < roots.length) {
-    const bound = names.slice(roots.length).filter((each) => !isOther(each));
-    const known = bound.map((each) => `$${each}`).join(", ");
+    const known = listNames(boundNames(site.scope));
     addFault(
       site,
       "name_unknown",
-      `"${excerpt(text)}" is not a path: nothing binds $${name} here`,
+      `"${excerpt(text)}" is not a path: nothing binds $${excerpt(name)} here`,
       `${known === "" ? "No names are bound here" : `Bound here: ${known}`}. ${LITERAL_HINT}`,
     );
     return undefined;
@@ -219,6 +229,16 @@ function namePath(text: string, name: string, site: Site): ValuePath | undefined
   const parsed = stepsAt(text, 1 + name.length, site);
   if (parsed === undefined) return undefined;
   return readerOf(parsed.segments, ({ bindings }) => bindings[slot], parsed.optional);
+}
+
+/** The names that paths here write with a `$`, with it. */
+function* boundNames(scope: Scope): Generator<string> {
+  let rootsLeft = scope.roots?.length ?? 0;
+  // Bounded: a hint takes the first few.
+  for (const name of boundNamesIn(scope)) {
+    if (rootsLeft-- > 0 || isOther(name)) continue;
+    yield `$${name}`;
+  }
 }
 
 function readerOf(

@@ -14,7 +14,14 @@
 import { spend } from "../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { STEP_UNITS } from "./budget.ts";
-import { addFault, childSite, type Evaluation, type Site, withNames } from "./evaluation.ts";
+import {
+  addFault,
+  childSite,
+  type Evaluation,
+  nextSlot,
+  type Site,
+  withNames,
+} from "./evaluation.ts";
 import { walker } from "./path.ts";
 import { type Predicate, PREDICATE_NAMES, predicateAt } from "./predicate.ts";
 import { fieldPathAt } from "./target.ts";
@@ -46,7 +53,7 @@ export function whereAt(
   site: Site,
   from: "element" | "outside" = "element",
 ): Matcher {
-  const slot = site.scope.names.length;
+  const slot = nextSlot(site.scope);
   const inside = withNames(site, [from === "element" ? ITEM_NAME : UNNAMED]);
   const matches = isPredicate(definition)
     ? predicateAt(definition, withNames(site, [ITEM_NAME]))

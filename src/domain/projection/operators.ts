@@ -18,7 +18,15 @@ import { spend } from "../budget.ts";
 import { checkLevel, CONTAINER_UNITS, SLOT_UNITS, STEP_UNITS } from "../handler/budget.ts";
 import { bindingNameAt } from "../handler/operation.ts";
 import { builtTemplate, constantTemplate, templateAt } from "../handler/template.ts";
-import { addFault, childSite, type Site, type Template, withNames } from "../handler/evaluation.ts";
+import {
+  addFault,
+  childSite,
+  nextSlot,
+  type Site,
+  slotOf,
+  type Template,
+  withNames,
+} from "../handler/evaluation.ts";
 import { ITEM_NAME, whereAt } from "../handler/where.ts";
 import { excerpt, looksLikePath } from "../handler/path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
@@ -37,7 +45,7 @@ function mapTemplate(definition: JsonObject, site: Site): Template {
   if (!hasFields(definition, ["$map", "to"], ["as"], site)) return constantTemplate(null);
   const list = listAt(definition.$map!, childSite(site, "$map"));
   const name = bindingNameAt(definition.as ?? ITEM_NAME, childSite(site, "as"));
-  const slot = site.scope.names.length;
+  const slot = nextSlot(site.scope);
   const to = templateAt(definition.to!, childSite(withNames(site, [name ?? ITEM_NAME]), "to"));
   return builtTemplate((evaluation, level) => {
     const elements = list.view(evaluation);
@@ -61,7 +69,7 @@ function lookupTemplate(definition: JsonObject, site: Site): Template {
   const wherePlace = childSite(site, "where");
   refusePlainPaths(definition.where!, wherePlace);
   const matcher = whereAt(definition.where!, wherePlace, "outside");
-  const slot = site.scope.names.length;
+  const slot = nextSlot(site.scope);
   const select = selectAt(definition.select ?? "$", slot, childSite(site, "select"));
   return builtTemplate((evaluation, level) => {
     const elements = list.view(evaluation);
@@ -98,8 +106,8 @@ function refusePlainPaths(where: JsonValue, site: Site): void {
   }
 }
 
-function isBound(name: string, { scope: { names, roots = [] } }: Site): boolean {
-  return names.lastIndexOf(name) >= roots.length;
+function isBound(name: string, { scope }: Site): boolean {
+  return slotOf(name, scope) >= (scope.roots?.length ?? 0);
 }
 
 /** Compiles the list operand of an operator; refuses an alias that can never be a list. */

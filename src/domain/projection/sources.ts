@@ -12,7 +12,7 @@ import { parseSegments } from "../handler/segments.ts";
 import { templateAt } from "../handler/template.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
-import { didYouMean } from "../nearest_name.ts";
+import { didYouMean, listNames } from "../nearest_name.ts";
 import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import { type StreamKey, streamKey } from "../identifier.ts";
@@ -243,5 +243,5 @@ export function addUnknownType(
 
 export function describeTypes({ aggregateTypes }: KnownNames): string {
   if (aggregateTypes.size === 0) return "No spec is deployed yet: deploy one first.";
-  return `The spec has ${shorten([...aggregateTypes.keys()].join(", "))}.`;
+  return `The spec has ${shorten(listNames(aggregateTypes.keys()))}.`;
 }

@@ -9,6 +9,7 @@ import {
   addFault,
   childSite,
   type Evaluation,
+  nextSlot,
   type Site,
   withNames,
 } from "../handler/evaluation.ts";
@@ -108,7 +109,7 @@ function compileMap(definition: JsonValue, site: Site, terms: Terms): CompiledEn
     ? bindingNameAt(fields["as"] as JsonValue, childSite(inside, "as"))
     : ELEMENT_NAME;
   if (!Object.hasOwn(fields, "emit")) return doNothing;
-  const slot = inside.scope.names.length;
+  const slot = nextSlot(inside.scope);
   const named = withNames(inside, [name ?? ELEMENT_NAME]);
   const entry = { path: site.path, scheduled: false };
   const emit = emitAt(fields["emit"] as JsonValue, childSite(named, "emit"), terms, entry);
@@ -181,7 +182,7 @@ function compilePipeline(definition: JsonValue, site: Site, terms: Terms): Compi
     addFault(inside, definition.length === 0 ? "empty_list" : "too_many", message, stepHint);
     return doNothing;
   }
-  const slot = site.scope.names.length;
+  const slot = nextSlot(site.scope);
   const steps = definition.map((each, index) => {
     const step = withNames(childSite(inside, index), [CONTEXT_NAME]);
     const kind = kindAt(each, STEP_KINDS, stepHint, step);

@@ -8,7 +8,7 @@
 
 import { spend } from "../budget.ts";
 import { CONTAINER_UNITS } from "../handler/budget.ts";
-import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
+import { addFault, childSite, type Evaluation, type Site, slotOf } from "../handler/evaluation.ts";
 import { excerpt } from "../handler/path.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { isTypeName } from "../type_name.ts";
@@ -48,7 +48,7 @@ export function moduleStepAt(
     return undefined;
   }
   const { call } = read;
-  const slot = site.scope.names.lastIndexOf(CONTEXT_NAME);
+  const slot = slotOf(CONTEXT_NAME, site.scope);
   if (slot < 0 && call.mode === "transform") {
     const message =
       "A module in transform mode passes its output to the next step, and there is none";

@@ -1,6 +1,6 @@
 /** Compiles one aggregate type of a spec: its event types with their schemas and handlers. */
 
-import { canonicalHash } from "../canonical_hash.ts";
+import { canonicalHashSteps } from "../canonical_hash.ts";
 import type { Guard } from "../handler/guard.ts";
 import type { Handler } from "../handler/handler.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
@@ -71,7 +71,7 @@ export function* compileAggregateType(
       definitions.push([eventName, compiled.handlerDefinition ?? null]);
     }
   }
-  const definitionHash = hashFold(definitions);
+  const definitionHash = yield* hashFold(definitions);
   const hashes = { definitionHash, foldHash: definitionHash };
   const own = definitions.filter(([eventName]) => handlers.has(eventName));
   const handlerDefinitions = Object.fromEntries(own);
@@ -92,10 +92,10 @@ function checkAggregateTypeName(name: string, path: string, faults: FaultList): 
   );
 }
 
-function hashFold(definitions: readonly [string, JsonValue][]): string {
+function* hashFold(definitions: readonly [string, JsonValue][]): Steps<string> {
   // Entries, not assignments: an event type may be called `__proto__`.
   const handlers = Object.fromEntries(definitions);
-  return canonicalHash({ format: FOLD_FORMAT, handlers });
+  return yield* canonicalHashSteps({ format: FOLD_FORMAT, handlers });
 }
 
 /** One event type, compiled. */
@@ -143,7 +143,7 @@ function* compileEventType(
   const locate = compileGeo(definition.geo, geoTypes, `${path}.geo`, faults);
   const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
   const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
-  const guards = compileGuards(definition.guards, guardTerms, `${path}.guards`, faults);
+  const guards = yield* compileGuards(definition.guards, guardTerms, `${path}.guards`, faults);
   if (isSystemEvent) {
     refuseSystemEventSchema(definition, path, faults);
     if (guards.length > 0) refuseSystemEventGuards(path, faults);

@@ -20,12 +20,7 @@ import { createImplicationsCompiler, type ImplicationsCompiler } from "./implica
 import { compileListeners } from "./listeners.ts";
 import { compileAgentTypes, compileSingletons, compileTargetTypes } from "./declared_names.ts";
 import { compileSagas } from "./sagas/saga.ts";
-import {
-  checkKnownKeys,
-  isWithinDepthSteps,
-  requireObject,
-  requireUniqueStrings,
-} from "./shape.ts";
+import { checkKnownKeys, isWithinDepthSteps, requireObject, uniqueStringsSteps } from "./shape.ts";
 import { didYouMean } from "../nearest_name.ts";
 
 export type SpecCompilation =
@@ -155,16 +150,19 @@ function* compileAggregateTypes(
   const hint = 'For example {"order": {"events": {...}}}.';
   const types = requireObject(document.aggregate_types, "aggregate_types", hint, faults) ?? {};
   yield;
-  const neverCached = compileModules(document, Object.keys(types), faults);
+  const declared = new Set(Object.keys(types));
+  const neverCached = yield* compileModules(document, declared, faults);
   const geoTypes = compileGeoTypes(document, faults);
   const strict = createSchemaCompiler(warnings);
   const schemas = origin === "store" ? acceptStored(strict) : strict;
   const heard = origin === "store" ? undefined : warnings;
-  const guardTerms = { types: Object.keys(types), singletons };
+  const guardTerms = { types: declared, singletons };
   const compilers = { schemas, implications, geoTypes, guardTerms, warnings: heard };
   const compiled = new Map<string, CompiledAggregateType>();
   for (const [name, definition] of Object.entries(types)) {
     if (faults.isFull()) break;
+    // Not every type has events, between which the thread is yielded.
+    yield;
     const cached = !neverCached.has(name);
     compiled.set(
       name,
@@ -229,29 +227,31 @@ function tooDeep(): Violation {
 }
 
 /** Checks `modules` and returns the aggregate types that are never cached. */
-function compileModules(
+function* compileModules(
   document: JsonObject,
-  declaredTypes: readonly string[],
+  declaredTypes: ReadonlySet<string>,
   faults: FaultList,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   if (document.modules === undefined) return new Set();
   const modules = requireObject(document.modules, "modules", "Write {} for none.", faults);
   if (modules === undefined) return new Set();
   checkKnownKeys(modules, MODULE_KEYS, "modules", faults);
-  return compileNeverCache(modules, declaredTypes, faults);
+  return yield* compileNeverCache(modules, declaredTypes, faults);
 }
 
-function compileNeverCache(
+function* compileNeverCache(
   modules: JsonObject,
-  declaredTypes: readonly string[],
+  declaredTypes: ReadonlySet<string>,
   faults: FaultList,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   if (modules.never_cache === undefined) return new Set();
   const path = "modules.never_cache";
   const hint = "List names of declared aggregate types.";
-  const names = requireUniqueStrings(modules.never_cache, path, hint, faults);
+  const names = yield* uniqueStringsSteps(modules.never_cache, path, hint, faults);
   for (const { text, path } of names) {
-    if (declaredTypes.includes(text)) continue;
+    if (faults.isFull()) break;
+    yield;
+    if (declaredTypes.has(text)) continue;
     faults.add(
       "unknown_aggregate_type",
       path,

@@ -28,10 +28,14 @@ export function createFaultList(max: number = limits.violationsMax): FaultList {
 
 const PLAIN_KEY = /^[A-Za-z_$][A-Za-z0-9_$-]*$/;
 
-/** `a.b` for plain keys, `a["odd key"]` for others, `b` if there is no parent. */
+/**
+ * `a.b` for plain keys, `a["odd key"]` for others, `b` if there is no parent. Long keys are
+ * shortened, because every fault beneath repeats them.
+ */
 export function joinKey(path: string, key: string): string {
-  if (!PLAIN_KEY.test(key)) return `${path}[${JSON.stringify(shorten(key))}]`;
-  return path === "" ? key : `${path}.${key}`;
+  const shown = shorten(key);
+  if (!PLAIN_KEY.test(shown)) return `${path}[${JSON.stringify(shown)}]`;
+  return path === "" ? shown : `${path}.${shown}`;
 }
 
 /** `a[0]`. */

@@ -4,10 +4,11 @@ import { compilePredicate, compileTemplate } from "../handler/compile_handler.ts
 import { HANDLER_SCOPE } from "../handler/evaluation.ts";
 import type { Guard, GuardOther } from "../handler/guard.ts";
 import { looksLikePath, otherName } from "../handler/path.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import { explainIdentifier, parseIdentifier } from "../identifier.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
-import { didYouMean } from "../nearest_name.ts";
+import { didYouMean, listNames } from "../nearest_name.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
 
@@ -21,17 +22,17 @@ const WITH_HINT = 'For example {"product": {"type": "product", "id": "$.data.pro
 /** What guards may name. */
 export interface GuardTerms {
   /** The aggregate types of the spec. */
-  readonly types: readonly string[];
+  readonly types: ReadonlySet<string>;
   readonly singletons: ReadonlySet<string>;
 }
 
 /** The guards of an event type; empty if it has none. They are usable only without faults. */
-export function compileGuards(
+export function* compileGuards(
   definition: JsonValue | undefined,
   terms: GuardTerms,
   path: string,
   faults: FaultList,
-): readonly Guard[] {
+): Steps<readonly Guard[]> {
   if (definition === undefined) return [];
   if (!Array.isArray(definition)) {
     const kind = describeKind(definition);
@@ -46,6 +47,8 @@ export function compileGuards(
   const guards: Guard[] = [];
   // Bounded: the guards of one event type.
   for (const [index, value] of definition.entries()) {
+    if (faults.isFull()) break;
+    yield;
     const guard = compileGuard(value, terms, joinIndex(path, index), faults);
     if (guard !== undefined) guards.push(guard);
   }
@@ -132,9 +135,9 @@ function compileOther(
   if (definition === undefined) return [];
   checkKnownKeys(definition, OTHER_KEYS, path, faults);
   const aggregateType = definition.type;
-  if (typeof aggregateType !== "string" || !terms.types.includes(aggregateType)) {
+  if (typeof aggregateType !== "string" || !terms.types.has(aggregateType)) {
     const text = typeof aggregateType === "string" ? aggregateType : "";
-    const hint = didYouMean(text, terms.types, `Types here: ${terms.types.join(", ")}.`);
+    const hint = didYouMean(text, terms.types, `Types here: ${listNames(terms.types)}.`);
     const message = `${path}.type must be an aggregate type of this spec.`;
     faults.add("unknown_aggregate_type", `${path}.type`, message, hint);
     return [];

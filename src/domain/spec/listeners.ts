@@ -158,11 +158,12 @@ function compileEvents(
     faults.add("missing_key", path, `${path} is required.`, EVENTS_HINT);
     return [];
   }
-  const patterns = requireUniqueStrings(value, path, EVENTS_HINT, faults);
   if (Array.isArray(value) && (value.length === 0 || value.length > limits.listenerEventsMax)) {
     const message = `A listener has 1 to ${limits.listenerEventsMax} patterns of events.`;
     faults.add(value.length === 0 ? "empty" : "too_many", path, message, EVENTS_HINT);
+    return [];
   }
+  const patterns = requireUniqueStrings(value, path, EVENTS_HINT, faults);
   for (const { text, path: place } of patterns) checkPattern(text, place, declared, faults);
   return patterns.map(({ text }) => text);
 }

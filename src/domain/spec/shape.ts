@@ -46,13 +46,28 @@ export function requireObject(
   return undefined;
 }
 
+interface PlacedText {
+  readonly text: string;
+  readonly path: string;
+}
+
 /** The strings of a list, each once; reports values that are repeated or not strings. */
 export function requireUniqueStrings(
   value: JsonValue,
   path: string,
   hint: string,
   faults: FaultList,
-): { readonly text: string; readonly path: string }[] {
+): PlacedText[] {
+  return runAtOnce(uniqueStringsSteps(value, path, hint, faults));
+}
+
+/** The same in time slices, for lists that may be long. */
+export function* uniqueStringsSteps(
+  value: JsonValue,
+  path: string,
+  hint: string,
+  faults: FaultList,
+): Steps<PlacedText[]> {
   if (!Array.isArray(value)) {
     faults.add(
       "wrong_type",
@@ -63,9 +78,10 @@ export function requireUniqueStrings(
     return [];
   }
   const seen = new Map<string, number>();
-  const strings: { text: string; path: string }[] = [];
+  const strings: PlacedText[] = [];
   for (const [index, text] of value.entries()) {
     if (faults.isFull()) break;
+    yield;
     const place = joinIndex(path, index);
     if (typeof text !== "string") {
       faults.add(

@@ -1,6 +1,6 @@
 /** The entry points of the tick language: scopes, limits of a definition, odd numbers. */
 
-import { deepStrictEqual, notStrictEqual, ok, strictEqual } from "node:assert/strict";
+import { deepStrictEqual, match, notStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { StoredEvent } from "../../../src/domain/event.ts";
 import { newFoldBudget } from "../../../src/domain/handler/budget.ts";
 import {
@@ -10,8 +10,15 @@ import {
   DEFINITION_DEPTH_MAX,
   DEFINITION_NODES_MAX,
 } from "../../../src/domain/handler/compile_handler.ts";
-import type { Evaluation, Scope } from "../../../src/domain/handler/evaluation.ts";
+import {
+  boundNamesIn,
+  type Evaluation,
+  type Scope,
+  slotOf,
+  withNames,
+} from "../../../src/domain/handler/evaluation.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
 
 const SAGA: Scope = { state: false, names: ["prev", "steps"] };
 
@@ -137,4 +144,94 @@ Deno.test("violations say what to do: a text that starts like a path is sent to 
     ok(!compiled.ok, text);
     ok(compiled.violations[0]?.hint.includes('{"$literal": "..."}'), text);
   }
+});
+
+/** A `let` of 19,000 unknown paths beside two names of 250,000 characters. */
+function unknownNames(): JsonValue {
+  const names = { ["a".repeat(250_000)]: 1, ["b".repeat(250_000)]: 1 };
+  const value = Array.from({ length: 19_000 }, () => "$z");
+  return { let: names, then: { set: { target: "x", value } } };
+}
+
+Deno.test("compileHandler() keeps one fault more than an answer lists, and each is short", () => {
+  const compiled = compileHandler(unknownNames(), "handler");
+  ok(!compiled.ok);
+  strictEqual(compiled.violations.length, limits.violationsMax + 1);
+  const characters = JSON.stringify(compiled.violations).length;
+  ok(characters < 100_000, `${characters} characters`);
+});
+
+Deno.test("a fault shows ten of the names that are bound, and shortens them", () => {
+  const names = Object.fromEntries(Array.from({ length: 11 }, (_, at) => [`n${at}`, at]));
+  const inner = { let: { last: 1 }, then: { set: { target: "x", value: "$z" } } };
+  const hintOf = (definition: JsonValue) => {
+    const compiled = compileHandler(definition, "handler");
+    ok(!compiled.ok);
+    return compiled.violations[0]!.hint;
+  };
+  const { n10: _, ...ten } = names;
+  match(hintOf({ let: ten, then: inner }), /^Bound here: \$n0, .*\$n9, \.\.\.\. For/);
+  match(hintOf({ let: { first: 1 }, then: inner }), /^Bound here: \$first, \$last\. For/);
+});
+
+Deno.test("a fault beneath a long key shows the beginning of the key in its path", () => {
+  const value = { ["a".repeat(100_000)]: ["$z"], ["é".repeat(100_000)]: "$z" };
+  const compiled = compileHandler({ set: { target: "x", value } }, "handler");
+  ok(!compiled.ok);
+  deepStrictEqual(compiled.violations.map(({ path }) => path), [
+    `handler.set.value["${"a".repeat(77)}..."][0]`,
+    `handler.set.value["${"é".repeat(77)}..."]`,
+  ]);
+});
+
+/** How many elements of arrays the work may have looked through, by methods that search. */
+function countSearched(work: () => void): number {
+  const names = ["some", "includes", "indexOf", "lastIndexOf"] as const;
+  const methods = names.map((name) => [name, Array.prototype[name]] as const);
+  let searched = 0;
+  for (const [name, method] of methods) {
+    const value = function (this: unknown[], ...given: unknown[]) {
+      searched += this.length;
+      return (method as (...given: unknown[]) => unknown).apply(this, given);
+    };
+    Object.defineProperty(Array.prototype, name, { value, configurable: true, writable: true });
+  }
+  try {
+    work();
+  } finally {
+    for (const [name, value] of methods) {
+      Object.defineProperty(Array.prototype, name, { value, configurable: true, writable: true });
+    }
+  }
+  return searched;
+}
+
+Deno.test("compileHandler() takes steps for the names of a let and for the paths to them, not for each pair", () => {
+  const names = Array.from({ length: 5_000 }, (_, at) => `n${at}`);
+  const value = names.map((name) => `$${name}`);
+  const then = { set: { target: "x", value } };
+  const definition = { let: Object.fromEntries(names.map((name) => [name, 1])), then };
+  const searched = countSearched(() => ok(compileHandler(definition, "handler").ok));
+  ok(searched < 100_000, `${searched} elements`);
+});
+
+Deno.test("a name in the midst of others reads what it is bound to, and an inner one hides it", () => {
+  const definition = {
+    let: { a: 1, b: 2 },
+    then: {
+      let: { a: 3, c: 4 },
+      then: { set: { target: "all", value: ["$a", "$b", "$c"] } },
+    },
+  };
+  deepStrictEqual(run(definition, {}), { all: [3, 2, 4] });
+});
+
+Deno.test("withNames() does not copy the names around it", () => {
+  const site = { path: "p", scope: SAGA, faults: [] };
+  const inner = withNames(withNames(site, ["a"]), ["b", "prev"]);
+  strictEqual(inner.scope.names, SAGA.names);
+  deepStrictEqual([...boundNamesIn(inner.scope)], ["prev", "steps", "a", "b", "prev"]);
+  deepStrictEqual(["a", "b", "prev", "steps", "c"].map((name) => slotOf(name, inner.scope)), [
+    ...[2, 3, 4, 1, -1],
+  ]);
 });

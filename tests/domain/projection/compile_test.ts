@@ -119,3 +119,15 @@ Deno.test("basisOf() changes with how a type of the projection folds, and with n
   const more = { ...shopSpec(), singletons: ["main", "other"] };
   assert.notEqual(basis(joined, shopSpec()), basis(joined, more), "other ids name something");
 });
+
+Deno.test("the fault of an unknown type looks at some types of the spec only, however many it has", () => {
+  let taken = 0;
+  function* keys() {
+    for (const at of Array(20_000).keys()) yield (taken++, `type_${at}`);
+  }
+  const aggregateTypes = { size: 20_000, has: () => false, keys };
+  const compiled = compileProjection(DEFINITION, { ...spec, aggregateTypes } as never);
+  assert.ok(!compiled.ok);
+  assert.ok(taken < 1_500, `${taken} types`);
+  assert.match(compiled.violations[0]!.hint, /^The spec has type_0, type_1, .*\.\.\.\.$/);
+});

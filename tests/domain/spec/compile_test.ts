@@ -8,7 +8,13 @@ import fc from "fast-check";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
-import { compileSpec, compileSpecSteps } from "../../../src/domain/spec/compile.ts";
+import {
+  compileSpec,
+  compileSpecSteps,
+  type SpecCompilation,
+} from "../../../src/domain/spec/compile.ts";
+import { createFaultList } from "../../../src/domain/spec/fault_list.ts";
+import { compileGuards } from "../../../src/domain/spec/guards.ts";
 import type { Violation } from "../../../src/domain/refusal.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 
@@ -302,4 +308,70 @@ Deno.test("compileSpecSteps() pauses at each step of each saga, and at each list
   for (; !step.done; step = steps.next()) pauses++;
   assert.ok(step.value.ok, JSON.stringify(step.value));
   assert.ok(pauses >= 100 * 20 + 50, `${pauses} pauses`);
+});
+
+function countPauses(document: JsonObject): { pauses: number; compiled: SpecCompilation } {
+  const steps = compileSpecSteps(document);
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses++;
+  return { pauses, compiled: step.value };
+}
+
+function manyOf<T>(count: number, value: T): Record<string, T> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`x${at}`, value]));
+}
+
+Deno.test("compileSpecSteps() pauses at each aggregate type and at each name in never_cache", () => {
+  const types = manyOf(3_000, { events: {} });
+  const document = { agent_types: ["user"], aggregate_types: types };
+  const modules = { never_cache: Object.keys(types) };
+  const plain = countPauses(document);
+  const uncached = countPauses({ ...document, modules });
+  assert.ok(plain.compiled.ok && uncached.compiled.ok);
+  // A pause for its depth, one for its compilation, one for its hash.
+  assert.ok(plain.pauses >= 3 * 3_000, `${plain.pauses} pauses`);
+  assert.ok(uncached.pauses >= plain.pauses + 2 * 3_000, `${uncached.pauses} pauses`);
+});
+
+Deno.test("compileSpecSteps() ends at the last fault that it lists of never_cache", () => {
+  const types = manyOf(10, { events: {} });
+  const never_cache = Object.keys(manyOf(100_000, 1)).map((name) => `unknown_${name}`);
+  const document = { agent_types: ["user"], aggregate_types: types, modules: { never_cache } };
+  const { pauses, compiled } = countPauses(document);
+  assert.ok(!compiled.ok);
+  assert.equal(compiled.violations.length, limits.violationsMax);
+  // Two for each name, while the list is read and hashed, and hardly any for the faults.
+  assert.ok(pauses < 201_000, `${pauses} pauses`);
+});
+
+Deno.test("compileGuards() pauses at each guard", () => {
+  const guard = { require: { exists: "@.a" }, message: "No." };
+  const guards = Array.from({ length: limits.guardsMax }, () => guard);
+  const terms = { types: new Set(["order"]), singletons: new Set(["global"]) };
+  const steps = compileGuards(guards, terms, "guards", createFaultList());
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses++;
+  assert.equal(step.value.length, limits.guardsMax);
+  assert.ok(pauses >= limits.guardsMax, `${pauses} pauses`);
+});
+
+Deno.test("the fault of a guard with an unknown type lists ten types of the spec", () => {
+  const other = { type: "nothing_like_it", id: "$.id" };
+  const guard = { require: { exists: "$.with.a.b" }, message: "No.", with: { a: other } };
+  const event = { schema: true, handler: [], guards: [guard] };
+  const types = { ...manyOf(5_000, { events: {} }), order: { events: { was_placed: event } } };
+  const { compiled } = countPauses({ agent_types: ["user"], aggregate_types: types });
+  assert.ok(!compiled.ok);
+  const fault = compiled.violations.find(({ rule }) => rule === "unknown_aggregate_type");
+  assert.match(fault!.hint, /^Types here: x0, .*, x9, \.\.\.\.$/);
+});
+
+Deno.test("a fault beneath a long name shows the beginning of the name in its path", () => {
+  const types = { ["a".repeat(100_000)]: { events: manyOf(50, {}) } };
+  const { compiled } = countPauses({ agent_types: ["user"], aggregate_types: types });
+  assert.ok(!compiled.ok);
+  assert.equal(compiled.violations.length, limits.violationsMax);
+  for (const { path } of compiled.violations) assert.ok(path.length < 200, path.slice(0, 200));
 });

@@ -138,3 +138,10 @@ Deno.test("public addresses may be deployed, of both families", () => {
     assert.deepEqual(checkListenersFor(found.values(), "production", false), [], host);
   }
 });
+
+Deno.test("a listener of too many patterns gets that fault and none for each pattern", () => {
+  const events = Array.from({ length: limits.listenerEventsMax + 1 }, (_, at) => `x${at}.y`);
+  const compiled = compile({ hook: { ...HOOK, events } });
+  assert.ok(!compiled.ok);
+  assert.deepEqual(compiled.violations.map(({ rule }) => rule), ["too_many"]);
+});

@@ -187,6 +187,7 @@ function readTypes(
   }
   const types = requireUniqueStrings(value, at, AWAIT_HINT, place.faults);
   for (const { text, path } of types) {
+    if (place.faults.isFull()) break;
     checkNames(awaited.aggregate_type, text, { eventType: path }, place);
   }
   return new Set(types.map(({ text }) => text));

@@ -4,10 +4,12 @@ import assert from "node:assert/strict";
 import { canonicalHash } from "../../../../src/domain/canonical_hash.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../src/domain/json.ts";
 import { limits } from "../../../../src/domain/limits.ts";
+import { runAtOnce } from "../../../../src/domain/fairness/pieces.ts";
 import type { Violation } from "../../../../src/domain/refusal.ts";
 import { eventTypesOf } from "../../../../src/domain/saga/definition.ts";
 import { compileSpec } from "../../../../src/domain/spec/compile.ts";
-import { compileKeptSaga } from "../../../../src/domain/spec/sagas/saga.ts";
+import { createFaultList, type FaultList } from "../../../../src/domain/spec/fault_list.ts";
+import { compileKeptSaga, compileSagas } from "../../../../src/domain/spec/sagas/saga.ts";
 import { FULFILMENT, SHOP } from "../../../support/saga_fixtures.ts";
 
 interface InvalidSaga {
@@ -154,4 +156,24 @@ Deno.test("a kept definition compiles by itself, and its hash tells it from any 
     return kept.hash;
   });
   assert.equal(new Set(hashes).size, 2);
+});
+
+Deno.test("compileSagas() reports no further names once the list of faults is full", () => {
+  const event_types = Array.from({ length: 10_000 }, (_, at) => `was_unknown_${at}`);
+  const saga = structuredClone(FULFILMENT) as JsonObject;
+  const [step] = saga.steps as JsonObject[];
+  step!.await = { aggregate_type: "payment", event_types };
+  const list = createFaultList();
+  let reported = 0;
+  const faults: FaultList = {
+    ...list,
+    addAll: (violations) => {
+      reported += violations.length;
+      list.addAll(violations);
+    },
+  };
+  const document = specWith({ fulfilment: saga });
+  runAtOnce(compileSagas(document, new Set(["global"]), faults, createFaultList()));
+  assert.ok(list.isFull());
+  assert.ok(reported < 2 * limits.violationsMax, `${reported} faults`);
 });

@@ -28,6 +28,10 @@ const SIZE_MAX = 2_500;
 const LINEAR_CHARACTERS_MAX = 200_000;
 /** Characters of the translation that take as long as one instruction. */
 const LINEAR_CHARACTERS_PER_INSTRUCTION = 200;
+/** Ranges of all classes, which are sorted and merged: about 10 milliseconds. */
+const RANGES_MAX = 20_000;
+/** Ranges that take as long as one instruction. */
+const RANGES_PER_INSTRUCTION = 40;
 
 /** The work of the smallest pattern, in instructions. */
 const WORK_MIN = 10;
@@ -43,6 +47,7 @@ class PatternFault extends Error {
 
 /** Translates and compiles one pattern; never throws. */
 export function compilePattern(source: string): PatternCompilation {
+  const output: Output = { parts: [], characters: 0, ranges: 0 };
   let work = WORK_MIN + source.length / LINEAR_CHARACTERS_PER_INSTRUCTION;
   try {
     if (source.length > CHARACTERS_MAX) {
@@ -51,20 +56,28 @@ export function compilePattern(source: string): PatternCompilation {
         "Check the value with several keywords, for example allOf, enum or maxLength.",
       );
     }
-    const linear = translate(source);
+    const linear = translate(source, output);
     const compiled = compileLinear(linear);
     const size = compiled.programSize();
-    work = WORK_MIN + size + linear.length / LINEAR_CHARACTERS_PER_INSTRUCTION;
+    work = WORK_MIN + size + workOf(output);
     if (size > SIZE_MAX) {
       throw new PatternFault("is too large once its repeats are unrolled", SMALLER);
     }
     return { ok: true, pattern: chargedPattern(compiled.re2(), size), work };
   } catch (error) {
     if (!(error instanceof PatternFault)) throw error;
+    work = Math.max(work, WORK_MIN + workOf(output));
     return { ok: false, message: error.message, hint: error.hint, work };
   }
 }
 
+/** Ranges that are written out count as characters; more of them may have merged. */
+function workOf({ characters, ranges }: Output): number {
+  return Math.max(characters / LINEAR_CHARACTERS_PER_INSTRUCTION, ranges / RANGES_PER_INSTRUCTION);
+}
+
+const TOO_MANY_CLASSES = "has too many classes of characters";
+const FEWER_CLASSES = "Use fewer \\p{...} classes.";
 const SMALLER = "Use smaller repeat counts; check lengths with minLength and maxLength.";
 const ECMA = "Patterns are ECMA-262 regular expressions.";
 
@@ -79,8 +92,7 @@ function compileLinear(text: string): RE2JS {
 const parser = new RegExpParser({ ecmaVersion: 2025 });
 
 /** The pattern in the syntax of the linear engine. */
-function translate(source: string): string {
-  const output: Output = { parts: [], characters: 0 };
+function translate(source: string, output: Output): string {
   const size = translateAny(parse(source).alternatives, output);
   // Checked before the engine unrolls the repeats, which may be far too many.
   if (size > SIZE_MAX) {
@@ -118,14 +130,22 @@ function strictSource(source: string): string {
 interface Output {
   readonly parts: string[];
   characters: number;
+  /** Ranges of all classes so far. */
+  ranges: number;
 }
 
 function emit(output: Output, text: string): void {
   output.parts.push(text);
   output.characters += text.length;
   if (output.characters > LINEAR_CHARACTERS_MAX) {
-    throw new PatternFault("has too many classes of characters", "Use fewer \\p{...} classes.");
+    throw new PatternFault(TOO_MANY_CLASSES, FEWER_CLASSES);
   }
+}
+
+/** Counts ranges before they are sorted and merged, after which few may be left. */
+function countRanges(output: Output, count: number): void {
+  output.ranges += count;
+  if (output.ranges > RANGES_MAX) throw new PatternFault(TOO_MANY_CLASSES, FEWER_CLASSES);
 }
 
 /** Returns how many characters and classes there are once all repeats are unrolled. */
@@ -153,7 +173,7 @@ function translateElement(element: AST.Element, output: Output): number {
         "Write the repeated part out, or check it in the handler.",
       );
     default:
-      emit(output, atomText(element));
+      emit(output, atomText(element, output));
       return 1;
   }
 }
@@ -190,16 +210,26 @@ function translateAssertion(assertion: AST.Assertion, output: Output): number {
 
 function atomText(
   atom: AST.Character | AST.CharacterSet | AST.CharacterClass | AST.ExpressionCharacterClass,
+  output: Output,
 ): string {
   if (atom.type === "Character") return `\\x{${hexOf(atom.value)}}`;
   if (atom.type === "CharacterSet") {
-    return atom.kind === "any" ? "[^\\n\\r\\x{2028}\\x{2029}]" : classText(setRanges(atom));
+    if (atom.kind === "any") return "[^\\n\\r\\x{2028}\\x{2029}]";
+    const ranges = setRanges(atom);
+    countRanges(output, ranges.length);
+    return classText(ranges);
   }
   const ranges: Range[] = [];
+  const sets = new Set<string>();
   for (const element of (atom as AST.ClassRangesCharacterClass).elements) {
     if (element.type === "Character") ranges.push([element.value, element.value]);
-    else if (element.type === "CharacterSet") ranges.push(...setRanges(element));
-    else ranges.push([element.min.value, element.max.value]);
+    else if (element.type !== "CharacterSet") ranges.push([element.min.value, element.max.value]);
+    else if (!sets.has(element.raw)) {
+      sets.add(element.raw);
+      const set = setRanges(element);
+      countRanges(output, set.length);
+      ranges.push(...set);
+    }
   }
   return classText(ranges, atom.negate);
 }

@@ -193,3 +193,19 @@ Deno.test("compilePattern() refuses many long repeats without writing them out",
   assert(!result.ok && result.message.includes("too large"));
   assert(result.work < 1_000);
 });
+
+Deno.test("compilePattern() takes a set once, however often a class names it", () => {
+  const once = compilePattern("[\\p{L}]");
+  const often = compilePattern(`[${"\\p{L}".repeat(390)}]`);
+  assert(once.ok && often.ok);
+  // The longer source adds a little.
+  assert(often.work < once.work + 20, `${often.work} instructions`);
+});
+
+Deno.test("compilePattern() refuses classes of more ranges than it sorts, though few are left", () => {
+  assert.equal(compilePattern("[\\p{L}\\P{L}]").ok, true);
+  const result = compilePattern("[\\p{L}\\P{L}]".repeat(140));
+  assert(!result.ok);
+  assert.equal(result.message, "has too many classes of characters");
+  assert(result.work > 400, `${result.work} instructions`);
+});

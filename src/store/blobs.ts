@@ -102,15 +102,22 @@ async function readPart(tx: Reads, tenant: number, key: Bytes): Promise<Bytes> {
   return await wholeValue(tx, tenant, key, value);
 }
 
-/** At most `limit` versions by name and number, after the version `after`. */
+/** How much of a list is read: at most `limit`, and with `bytesMax` about as many bytes. */
+export interface BlobRange {
+  readonly limit?: number;
+  readonly bytesMax?: number;
+  readonly after?: Named;
+}
+
+/** Versions by name and number, after the version `after`. */
 export async function listBlobs(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  limit?: number,
-  after?: Named,
+  { after, limit, bytesMax }: BlobRange = {},
 ): Promise<BlobVersion[]> {
   const { begin, end } = keys.blobs(tenant);
   const start = after && keyAfter(keys.blob(tenant, after.name, after.version));
-  const pairs = await tx.getRange({ begin: start ?? begin, end }, limit ? { limit } : {});
+  const options = { ...(limit && { limit }), ...(bytesMax && { bytesMax }) };
+  const pairs = await tx.getRange({ begin: start ?? begin, end }, options);
   return pairs.map(({ value }) => decodeRecord<BlobVersion>(value));
 }

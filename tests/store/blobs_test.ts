@@ -62,7 +62,7 @@ Deno.test("a reference finds the newest version, a pin its own, and neither anot
       undefined,
     );
     const listed = await engine.snapshot((tx) =>
-      listBlobs(tx, TENANT, 3, { name: "a", version: 9 })
+      listBlobs(tx, TENANT, { limit: 3, after: { name: "a", version: 9 } })
     );
     assert.deepEqual(listed, [blob("a", 10), blob("a", 11), blob("a-b", 1)]);
     assert.equal((await engine.snapshot((tx) => listBlobs(tx, TENANT))).length, 13);

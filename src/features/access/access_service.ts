@@ -61,7 +61,11 @@ export interface AccessService {
     environment: Environment,
   ): Promise<Outcome<Tenant>>;
   changeTier(id: string, tier: string): Promise<Outcome<Instance>>;
-  listApiKeys(tenant: Tenant): Promise<readonly ApiKeyView[]>;
+  /** At most `limit`, after the key with the id `start`. */
+  listApiKeys(
+    tenant: Tenant,
+    page?: { readonly limit?: number; readonly start?: string },
+  ): Promise<readonly ApiKeyView[]>;
   issueApiKey(tenant: Tenant, name: string, scope: Scope): Promise<Outcome<IssuedApiKey>>;
   rotateApiKey(operator: Operator, keyId: string): Promise<Outcome<IssuedApiKey>>;
   /** `revokeAt` is ISO 8601 in UTC, as sent. */
@@ -112,7 +116,7 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
     readInstance: (operator, id) => showInstance(engine, operator, id),
     resolveTenant: (operator, id, environment) => resolveTenant(engine, operator, id, environment),
     changeTier: (id, tier) => thenForget(changeTier(engine, id, tier)),
-    listApiKeys: (tenant) => listApiKeys(engine, tenant),
+    listApiKeys: (tenant, page) => listApiKeys(engine, tenant, page),
     issueApiKey: (tenant, name, scope) => issueApiKey(engine, host, tenant, { name, scope }),
     rotateApiKey: (operator, keyId) => thenForget(rotateApiKey(engine, host, operator, keyId)),
     scheduleRevocation: (operator, keyId, revokeAt) =>

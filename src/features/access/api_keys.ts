@@ -12,10 +12,12 @@ import {
 import { mayOperate, refuseOtherInstance } from "../../domain/access/operator.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
+import { API_KEYS_MAX } from "../../domain/transfer/record.ts";
 import { parseUtcTime } from "../../domain/utc_time.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import {
+  countApiKeys,
   listApiKeyRecords,
   readApiKeyById,
   removeApiKey,
@@ -54,8 +56,14 @@ export async function issueApiKey(
     return refuse({ kind: "operator_input_invalid", path: "scope", message });
   }
   const fresh = prepareApiKey(host, tenant, name, scope);
-  await engine.transact((tx) => Promise.resolve(storeApiKey(tx, fresh.stored)));
-  return accept({ ...viewApiKey(fresh.stored.record), key: fresh.key });
+  return await engine.transact(async (tx): Promise<Outcome<IssuedApiKey>> => {
+    if (await countApiKeys(tx, tenant.number, API_KEYS_MAX) >= API_KEYS_MAX) {
+      const message = `An environment has at most ${API_KEYS_MAX} API keys; revoke some of them`;
+      return refuse({ kind: "operator_input_invalid", path: "environment", message });
+    }
+    storeApiKey(tx, fresh.stored);
+    return accept({ ...viewApiKey(fresh.stored.record), key: fresh.key });
+  });
 }
 
 /** Keeps the key but gives it a new text; the old text is invalid from the commit on. */
@@ -161,11 +169,19 @@ function changeApiKey<T>(
   });
 }
 
-/** Without their texts, oldest first. An expired key is listed until it is revoked for good. */
+/** No id of a key is longer, so what a cursor has behind them decides nothing. */
+const ID_CHARACTERS_MAX = 100;
+
+/**
+ * Without their texts, oldest first: at most `limit`, after the one with the id `start`. An expired
+ * key is listed until it is revoked for good.
+ */
 export async function listApiKeys(
   engine: Engine,
   tenant: Tenant,
+  { limit, start }: { readonly limit?: number; readonly start?: string } = {},
 ): Promise<readonly ApiKeyView[]> {
-  const records = await engine.snapshot((tx) => listApiKeyRecords(tx, tenant.number));
+  const range = { limit, after: start?.slice(0, ID_CHARACTERS_MAX) };
+  const records = await engine.snapshot((tx) => listApiKeyRecords(tx, tenant.number, range));
   return records.map(viewApiKey);
 }

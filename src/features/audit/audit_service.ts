@@ -19,6 +19,7 @@ import {
   createAttestationReader,
   listPublicKeys,
   type PublicKey,
+  readPublicKey,
   showAnchor,
   showAnchors,
 } from "./read_evidence.ts";
@@ -40,6 +41,8 @@ export interface AuditService {
   ): Promise<Outcome<AnchorPage>>;
   /** The keys that signed the instance's anchors; the last one is the current key. */
   listSigningKeys(tenant: Tenant): Promise<readonly PublicKey[]>;
+  /** The current key alone. */
+  readSigningKey(tenant: Tenant): Promise<PublicKey>;
   rotateSigningKey(tenant: Tenant): Promise<PublicKey>;
   readPlatformAnchor(): Promise<Outcome<PlatformAnchor>>;
   readPlatformKey(): Promise<PublicKey>;
@@ -73,6 +76,7 @@ export function createAudit(
     readAnchor: (tenant, id) => showAnchor(engine, tenant, id),
     listAnchors: (tenant, page) => showAnchors(engine, tenant, page),
     listSigningKeys: (tenant) => listPublicKeys(engine, tenant),
+    readSigningKey: (tenant) => readPublicKey(engine, tenant),
     async rotateSigningKey({ instanceId }) {
       const { public_key, created_at } = await rotateSigningKey(engine, host, instanceId);
       return { public_key, created_at };

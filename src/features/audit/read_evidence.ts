@@ -6,6 +6,7 @@
  * the whole instance nor the whole stream. See docs/reference/audit.md.
  */
 
+import { assert } from "../../domain/assert.ts";
 import { formatOf, type InstanceAnchor } from "../../domain/audit/anchor.ts";
 import { type AttestationBundle, buildBundle } from "../../domain/audit/bundle.ts";
 import { type InclusionProof, proofRoot } from "../../domain/audit/merkle.ts";
@@ -36,7 +37,7 @@ import { readTile, type TiledStream } from "../../store/streams/tiles.ts";
 import { findChunks, readChunk } from "../../store/audit/tree_chunks.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
-import { listSigningKeys } from "../../store/audit/signing_keys.ts";
+import { listSigningKeys, readCurrentSigningKey } from "../../store/audit/signing_keys.ts";
 
 /** The public half of a signing key. */
 export interface PublicKey {
@@ -92,7 +93,18 @@ function badStart() {
 /** All keys of the instance; the last one is the current key. */
 export async function listPublicKeys(engine: Engine, tenant: Tenant): Promise<PublicKey[]> {
   const keys = await engine.snapshot((tx) => listSigningKeys(tx, tenant.instanceId));
-  return keys.map(({ public_key, created_at }) => ({ public_key, created_at }));
+  return keys.map(showKey);
+}
+
+/** The key that signs now. */
+export async function readPublicKey(engine: Engine, tenant: Tenant): Promise<PublicKey> {
+  const key = await engine.snapshot((tx) => readCurrentSigningKey(tx, tenant.instanceId));
+  assert(key !== undefined, "every instance has a signing key");
+  return showKey(key);
+}
+
+function showKey({ public_key, created_at }: PublicKey): PublicKey {
+  return { public_key, created_at };
 }
 
 export interface AttestationRequest {

@@ -33,7 +33,7 @@ import {
 import { readTenantNumber } from "../../store/access/instances.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
 import { readCurrentHash, tellSpecChange } from "../../store/specs.ts";
-import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
+import { type ListPage, listPage, pageLimit } from "../../domain/list_page.ts";
 
 export interface UploadParts {
   readonly engine: Engine;
@@ -136,7 +136,13 @@ function takeOver(tx: Transaction, tenant: number, spec: CompiledSpec, name: str
 
 export type BlobPage = ListPage<BlobVersion>;
 
-/** Sorted by name and version. `start` is a pinned version: `<name>:v<N>`. */
+/** A version may have 100 KB of names of exports. */
+const PAGE_BYTES = 256 * 1024;
+
+/**
+ * Sorted by name and version: at most `limit`, and about as many as fit 256 KiB. `start` is a
+ * pinned version: `<name>:v<N>`.
+ */
 export async function showBlobs(
   engine: Engine,
   tenant: Tenant,
@@ -148,8 +154,12 @@ export async function showBlobs(
     return refuse({ kind: "bad_request", path: "start", message: "start must be <name>:v<N>" });
   }
   const cursor = after && { name: after.name, version: after.version! };
-  const found = await engine.snapshot((tx) =>
-    listStored(tx, tenant.number, pageLimit(limit) + 1, cursor)
-  );
-  return accept(cutPage(found, limit, referenceText));
+  return await engine.snapshot(async (tx) => {
+    const range = { limit: pageLimit(limit), bytesMax: PAGE_BYTES, after: cursor };
+    const found = await listStored(tx, tenant.number, range);
+    const last = found.at(-1);
+    const next = last && await listStored(tx, tenant.number, { limit: 1, after: last });
+    const nextStart = next?.length === 1 ? referenceText(last!) : undefined;
+    return accept(listPage(found, limit, nextStart));
+  });
 }

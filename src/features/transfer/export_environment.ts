@@ -318,7 +318,9 @@ async function writeSigningKeys({ engine, writer }: Run, instanceId: string): Pr
 }
 
 async function writeApiKeys({ engine, tenant, writer }: Run): Promise<void> {
-  const stored = await engine.snapshot((tx) => listStoredApiKeys(tx, tenant, API_KEYS_MAX + 1));
+  const stored = await engine.snapshot((tx) =>
+    listStoredApiKeys(tx, tenant, { limit: API_KEYS_MAX + 1 })
+  );
   if (stored.length > API_KEYS_MAX) {
     throw new Error(`The environment has more than ${API_KEYS_MAX} API keys; revoke some of them`);
   }

@@ -78,7 +78,7 @@ async function describeContents(tx: ReadTransaction, tenant: number): Promise<st
   const [version] = await listSpecVersions(tx, tenant, 1);
   const versions = version && (await readCurrentVersion(tx, tenant) ?? 1);
   const [stream] = await listStreams(tx, tenant, { limit: 1 });
-  const [blob] = await listBlobs(tx, tenant, 1);
+  const [blob] = await listBlobs(tx, tenant, { limit: 1 });
   const parts: string[] = [];
   if (versions !== undefined) {
     parts.push(versions === 1 ? "a spec" : `${versions} versions of a spec`);

@@ -99,15 +99,16 @@ export const readSigningKey = read({
     200: answer({ instance_id: TEXT, environment: TEXT, ...SIGNER, "keys?": array(object(KEY)) }),
   },
   async run(edge, { requestId }, tenant, { query: { all } }) {
-    const keys = await edge.service.audit.listSigningKeys(tenant);
-    const { public_key, created_at } = keys.at(-1)!;
+    const { audit } = edge.service;
+    const keys = all ? await audit.listSigningKeys(tenant) : undefined;
+    const { public_key, created_at } = keys?.at(-1) ?? await audit.readSigningKey(tenant);
     return sendOk(requestId, {
       algorithm: ALGORITHM,
       public_key,
       instance_id: tenant.instanceId,
       environment: tenant.environment,
       created_at,
-      keys: all ? keys : undefined,
+      keys,
     });
   },
 });

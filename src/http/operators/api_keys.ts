@@ -2,6 +2,7 @@
 
 import { sendOk } from "../answer.ts";
 import { operator } from "../endpoint.ts";
+import { pageLimit } from "../../domain/list_page.ts";
 import { pageOf } from "../list_page.ts";
 import { answer, choice, type FieldSchemas, object, page, TEXT, TIME } from "../openapi/schema.ts";
 import { ENVIRONMENT_FIELDS, ENVIRONMENT_QUERY, findOperatorTenant } from "../operator_tenant.ts";
@@ -31,7 +32,10 @@ export const listApiKeys = operator({
   async run(edge, call, operator, asked) {
     const tenant = await findOperatorTenant(edge, call, operator, asked);
     if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
-    const keys = await edge.service.access.listApiKeys(tenant.value);
+    const { limit, start } = asked.query;
+    // One more shows whether anything follows.
+    const page = { limit: pageLimit(limit) + 1, ...(start !== undefined && { start }) };
+    const keys = await edge.service.access.listApiKeys(tenant.value, page);
     return sendOk(call.requestId, pageOf(keys, (key) => key.id, asked.query));
   },
 });

@@ -8,7 +8,7 @@ import type { Environment } from "../../domain/tenant.ts";
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { bumpAccessVersion } from "./access_version.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
-import { keys } from "../keys.ts";
+import { keyAfter, keys } from "../keys.ts";
 
 export interface ApiKeyRecord {
   /** Begins with its time of creation, so that ids sort by age. */
@@ -50,21 +50,41 @@ export async function readApiKeyById(
   return record && { record, hash: hash! };
 }
 
+/** At most so many keys, after the key with this id. */
+export interface ApiKeyRange {
+  readonly limit?: number;
+  readonly after?: string;
+}
+
 /** A tenant's keys, oldest first. */
 export async function listApiKeyRecords(
   tx: ReadTransaction,
   tenant: number,
+  range: ApiKeyRange = {},
 ): Promise<ApiKeyRecord[]> {
-  return (await listStoredApiKeys(tx, tenant)).map(({ record }) => record);
+  return (await listStoredApiKeys(tx, tenant, range)).map(({ record }) => record);
 }
 
-/** Like {@link listApiKeyRecords}, each with its hash; at most `limit`. */
+/** How many keys a tenant has, counted up to `countMax`. */
+export async function countApiKeys(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  countMax: number,
+): Promise<number> {
+  const options = { limit: countMax, keysOnly: true };
+  return (await tx.getRange(keys.apiKeys(tenant), options)).length;
+}
+
+/** Like {@link listApiKeyRecords}, each with its hash. */
 export async function listStoredApiKeys(
   tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
-  limit?: number,
+  { limit, after }: ApiKeyRange = {},
 ): Promise<StoredApiKey[]> {
-  const pairs = await tx.getRange(keys.apiKeys(tenant), limit === undefined ? {} : { limit });
+  const { begin, end } = keys.apiKeys(tenant);
+  const start = after === undefined ? begin : keyAfter(keys.apiKey(tenant, after));
+  const range = { begin: start, end };
+  const pairs = await tx.getRange(range, limit === undefined ? {} : { limit });
   const stored = await Promise.all(pairs.map(async ({ value }) => {
     const hash = value.toHex();
     const record = await readApiKeyByHash(tx, hash);

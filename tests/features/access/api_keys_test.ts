@@ -4,13 +4,16 @@ import { deepEqual, equal, match } from "node:assert/strict";
 import {
   issueApiKey,
   listApiKeys,
+  prepareApiKey,
   revokeApiKey,
   rotateApiKey,
   scheduleRevocation,
 } from "../../../src/features/access/api_keys.ts";
 import { hashApiKey } from "../../../src/domain/access/api_key.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
+import { API_KEYS_MAX } from "../../../src/domain/transfer/record.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
-import { readApiKeyByHash } from "../../../src/store/access/api_keys.ts";
+import { readApiKeyByHash, storeApiKey } from "../../../src/store/access/api_keys.ts";
 import {
   accepted,
   anyOperator,
@@ -18,7 +21,7 @@ import {
   makeTenant,
   refusal,
 } from "../../support/access_fixtures.ts";
-import { fakeHost } from "../../support/fake_host.ts";
+import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const elsewhere = { subject: "x", instances: ["another-instance"] };
@@ -209,5 +212,56 @@ Deno.test("listApiKeys() gives one environment's keys, oldest first, never the k
     }
     await makeKey(engine, host, { ...tenant, environment: "test", number: 3 });
     deepEqual(await listApiKeys(engine, tenant), views);
+  });
+});
+
+/** Stores so many keys without the checks of an issue. */
+async function storeKeys(engine: Engine, host: FakeHost, tenant: Tenant, count: number) {
+  for (let left = count; left > 0; left -= 1_000) {
+    await engine.transact((tx) => {
+      for (let n = 0; n < Math.min(left, 1_000); n++) {
+        storeApiKey(tx, prepareApiKey(host, tenant, "many", "read").stored);
+      }
+      return Promise.resolve();
+    });
+  }
+}
+
+Deno.test("issueApiKey() refuses a key too many in an environment, until another is revoked", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const host = fakeHost();
+    const tenant = await makeTenant(engine, host);
+    await storeKeys(engine, host, tenant, API_KEYS_MAX - 1);
+    const asked = { name: "one more", scope: "read" } as const;
+    const { id } = accepted(await issueApiKey(engine, host, tenant, asked));
+    deepEqual(refusal(await issueApiKey(engine, host, tenant, asked)), {
+      kind: "operator_input_invalid",
+      path: "environment",
+      message: "An environment has at most 5000 API keys; revoke some of them",
+    });
+    accepted(await revokeApiKey(engine, anyOperator, id));
+    accepted(await issueApiKey(engine, host, tenant, asked));
+  });
+});
+
+Deno.test("listApiKeys() reads the keys of one page, whatever its cursor, and no others", async () => {
+  await withTemporaryEngine(async (inner) => {
+    const host = fakeHost();
+    const tenant = await makeTenant(inner, host);
+    await storeKeys(inner, host, tenant, 30);
+    let reads = 0;
+    const snapshot: Engine["snapshot"] = (body) =>
+      inner.snapshot((tx) => {
+        const get: typeof tx.get = (key) => (reads++, tx.get(key));
+        return body({ get, getRange: tx.getRange.bind(tx) } as typeof tx);
+      });
+    const engine = { snapshot } as Engine;
+    const all = await listApiKeys(inner, tenant);
+    deepEqual(await listApiKeys(engine, tenant, { limit: 5 }), all.slice(0, 5));
+    equal(reads, 5);
+    const start = all[9]!.id;
+    deepEqual(await listApiKeys(engine, tenant, { limit: 5, start }), all.slice(10, 15));
+    equal(reads, 10);
+    deepEqual(await listApiKeys(engine, tenant, { start: "\u{10ffff}".repeat(10_000) }), []);
   });
 });

@@ -213,6 +213,7 @@ Deno.test("rotateSigningKey() signs later anchors with another key; older ones k
     const listed = await service.audit.listSigningKeys(test);
     assert.deepEqual(listed.map((key) => key.public_key), [before.public_key, after.public_key]);
     assert.deepEqual(Object.keys(listed[0]!), ["public_key", "created_at"]);
+    assert.deepEqual(await service.audit.readSigningKey(test), listed[1]);
     for (const anchor of [before, after]) {
       assert.ok(verifyInstanceAnchor(anchor));
       assert.ok(verifyBundle(valueOf(await attest(fixture, uuid(1), 0, anchor.id))).ok);

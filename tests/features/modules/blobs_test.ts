@@ -19,6 +19,7 @@ import {
   showSpec,
   withModules,
 } from "../../support/wasm/module_world.ts";
+import { storeBlob } from "../../../src/store/blobs.ts";
 
 function stating(name: string): Promise<Uint8Array<ArrayBuffer>> {
   return answering({ state: { made_by: name } }, "apply_handler");
@@ -244,5 +245,26 @@ Deno.test("of uploads at once each has a version, without gaps", async () => {
     const blobs = await Promise.all(files.map((file) => upload("maker", file)));
     const versions = blobs.map((blob) => valueOf(blob).version).sort((a, b) => a - b);
     assert.deepEqual(versions, [1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+});
+
+Deno.test("a page of versions with long names of exports ends at its bytes, and the next one goes on", async () => {
+  await withModules({}, {}, async ({ engine, service, tenant }) => {
+    const file = new Uint8Array(1);
+    for (let version = 1; version <= 12; version++) {
+      const sha256 = `${version}`.padStart(64, "0");
+      const exports = Array.from({ length: 100 }, (_, n) => `${n}`.padEnd(900, "x"));
+      const blob = { name: "wide", version, sha256, exports, bytes: 1, created_at: "" };
+      await engine.transact((tx) =>
+        Promise.resolve(storeBlob(tx, tenant.number, { blob, file, module: file }))
+      );
+    }
+    const pages: (readonly number[])[] = [];
+    for (let start: string | undefined, more = true; more;) {
+      const page = valueOf(await service.specs.listBlobs(tenant, { limit: 50, start }));
+      pages.push(page.data.map(({ version }) => version));
+      [start, more] = [page.next_start, page.truncated];
+    }
+    assert.deepEqual(pages, [[1, 2, 3], [4, 5, 6], [7, 8, 9], [10, 11, 12]]);
   });
 });

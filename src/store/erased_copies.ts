@@ -34,6 +34,8 @@ export type CopyRemover = (
 
 /** Size of a page: the number of its pairs, and about their bytes. */
 const PAGE = { limit: 500, bytesMax: 1024 * 1024 };
+/** Bytes of the whole values that are decoded in one page. */
+const TAKEN_BYTES_MAX = 256 * 1024;
 
 /**
  * Passes the next pairs of a range to `take`. Unguarded: `take` must read again what it changes,
@@ -46,9 +48,18 @@ export async function takePage(
   take: (pair: KeyValue) => void | Promise<void>,
 ): Promise<Bytes | undefined> {
   const range = { begin: after === undefined ? begin : keyAfter(after), end };
-  const pairs = await tx.unguarded.getRange(range, PAGE);
-  for (const pair of pairs) await take(pair);
-  return pairs.at(-1)?.key;
+  const page = { limit: PAGE.limit, bytesMax: TAKEN_BYTES_MAX };
+  const pairs = await tx.unguarded.getRange(range, page);
+  let bytes = 0;
+  let last: Bytes | undefined;
+  for (const pair of pairs) {
+    await take(pair);
+    last = pair.key;
+    // A value in pieces is small here, and large when it is put together.
+    bytes += wholeBytes(pair.value);
+    if (bytes >= TAKEN_BYTES_MAX) break;
+  }
+  return last;
 }
 
 /** Clears the next values of a range with all their pieces, in the order of their keys. */

@@ -332,11 +332,11 @@ async function fireTimer(work: SagaWork, timer: Timer): Promise<true> {
 
 /** The first awaited event that is written but has not been shown to the saga yet. */
 async function findArrived(
-  { tx, tenant, moment: { nowMs } }: SagaWork,
+  { tx, tenant, pieces, moment: { nowMs } }: SagaWork,
   { instance: { waiting }, awaitsFrom }: SagaRecord,
 ): Promise<SagaNews | undefined> {
   if (waiting?.kind !== "event" || awaitsFrom === undefined) return undefined;
-  const index = await findArrival(tx, tenant, { ...waiting, from: awaitsFrom });
+  const index = await findArrival(tx, tenant, { ...waiting, from: awaitsFrom }, pieces);
   if (index === undefined) return undefined;
   const event = await readEventAt(tx, tenant, waiting.key, index);
   if (event === undefined || !waiting.eventTypes.includes(event.type)) return undefined;

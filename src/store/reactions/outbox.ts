@@ -6,6 +6,8 @@
  */
 
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
+import { Buffer } from "node:buffer";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import {
@@ -233,11 +235,14 @@ function entriesUpTo(tenant: number, stream: StreamKey, length: number): KeyRang
   return { begin, end: keys.outbox(shard, tenant, stream, length, 0) };
 }
 
-/** Most entries of one stream that are looked through. */
+/** Most entries of one stream that are looked through, and bytes of them in one piece. */
 const ENTRIES_MAX = 1_000;
+const LOOKED_BYTES_MAX = 256 * 1024;
 /** No event has this index. */
 const INDEX_END = Number.MAX_SAFE_INTEGER;
 const OBJECT_BEGIN = "{".charCodeAt(0);
+/** How an event to be written begins, as it is stored. */
+const EMIT_BEGIN = Buffer.from('{"entry":{"kind":"emit"');
 
 interface AwaitedEvents {
   readonly key: StreamKey;
@@ -249,25 +254,44 @@ interface AwaitedEvents {
 /**
  * Index of the first awaited event that is written and waits to be shown to the sagas. A saga
  * whose time is over looks here first, so that the order of commits decides, not how far the
- * workers are. Guarded: a write meanwhile conflicts.
+ * workers are. Guarded: a write meanwhile conflicts. With `pieces`, others run between the pages.
  */
 export async function findArrival(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   { key: stream, eventTypes, from }: AwaitedEvents,
+  pieces?: Pieces,
 ): Promise<number | undefined> {
   const shard = outboxShard({ tenant, stream, index: from, number: 0 });
   const begin = keys.outbox(shard, tenant, stream, from, 0);
   const end = keys.outbox(shard, tenant, stream, INDEX_END, 0);
-  const pairs = await tx.getRange({ begin, end }, { limit: ENTRIES_MAX });
-  for (const { key, value } of pairs) {
-    // A value in pieces is an event to be written, not an entry for sagas.
-    if (value[0] !== OBJECT_BEGIN) continue;
-    const { entry } = decodeRecord<WaitingEntry>(value);
-    if (entry.kind !== "sagas" || !eventTypes.includes(entry.eventType)) continue;
-    return unpack(key).at(-2) as number;
+  let start = begin;
+  let left = ENTRIES_MAX;
+  while (left > 0) {
+    const bounds = { limit: left, bytesMax: LOOKED_BYTES_MAX };
+    const pairs = await tx.getRange({ begin: start, end }, bounds);
+    let bytes = 0;
+    for (const { key, value } of pairs) {
+      bytes += key.length + value.length;
+      if (isShown(value, eventTypes)) return unpack(key).at(-2) as number;
+    }
+    // Fewer than asked for may also mean that they were large.
+    if (pairs.length < left && bytes < LOOKED_BYTES_MAX) return undefined;
+    left -= pairs.length;
+    start = keyAfter(pairs.at(-1)!.key);
+    await pieces?.rest();
   }
   return undefined;
+}
+
+/** Whether a stored entry shows an event of one of these types to the sagas. */
+function isShown(value: Bytes, eventTypes: readonly string[]): boolean {
+  // A value in pieces is an event to be written, not an entry for sagas.
+  if (value[0] !== OBJECT_BEGIN) return false;
+  // Such an event may be large, so it is not decoded.
+  if (EMIT_BEGIN.every((byte, at) => value[at] === byte)) return false;
+  const { entry } = decodeRecord<WaitingEntry>(value);
+  return entry.kind === "sagas" && eventTypes.includes(entry.eventType);
 }
 
 const MS_PER_SECOND = 1000;

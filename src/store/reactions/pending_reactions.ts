@@ -12,8 +12,7 @@ import {
 } from "../../domain/reaction/pending.ts";
 import type { SagaState } from "../../domain/saga/instance.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
-import { encodeRecord } from "../json_record.ts";
-import { listSagas, readSaga, type SagaRecord } from "../sagas/sagas.ts";
+import { bytesOfSaga, listSagas, readSaga, type SagaRecord } from "../sagas/sagas.ts";
 import { encodeSchedule, listSchedules, type ScheduleRecord } from "./schedules.ts";
 import { listTenantOutbox } from "./tenant_outbox.ts";
 
@@ -50,6 +49,8 @@ export const PENDING_SOURCES: readonly PendingPlace[] = [
 ];
 /** Bytes of each shard of the outbox in one page. */
 const SHARD_BYTES_MAX = 64 * 1024;
+/** Bytes of sagas in one page, and what the last of them is above it. */
+const SAGAS_BYTES_MAX = 1024 * 1024;
 
 /** The next pending reactions, about `limit` of them, from one source. */
 export function listPendingReactions(
@@ -120,10 +121,13 @@ async function listRunning(
   const page = { limit, ...(start !== undefined && { start }) };
   const found = await listSagas(tx, tenant, { state }, page);
   const pieces: PendingPiece[] = [];
+  let total = 0;
   for (const { saga_id } of found) {
+    if (total >= SAGAS_BYTES_MAX) return { pieces, next: pieces.at(-1)!.place };
     const saga = await readSaga(tx, tenant, saga_id);
     if (saga === undefined) continue;
-    const bytes = encodeRecord(saga).length;
+    const bytes = bytesOfSaga(saga);
+    total += bytes;
     pieces.push({ view: viewPendingSaga(saga), bytes, place: { ...place, after: saga_id }, saga });
   }
   const last = found.at(-1);

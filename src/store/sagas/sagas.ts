@@ -166,8 +166,12 @@ const storedBytes = new WeakMap<SagaRecord, number>();
  * range.
  */
 function isLarge(record: SagaRecord): boolean {
-  const bytes = storedBytes.get(record) ?? encodeRecord(record).length;
-  return bytes > kvLimits.valueBytesMax;
+  return bytesOfSaga(record) > kvLimits.valueBytesMax;
+}
+
+/** The bytes that a record takes, known of one that was read. */
+export function bytesOfSaga(record: SagaRecord): number {
+  return storedBytes.get(record) ?? encodeRecord(record).length;
 }
 
 /** At most `limit` sagas with an id below `start`, newest first: ids begin with their time. */

@@ -7,8 +7,11 @@ import {
   listPendingReactions,
   nextSource,
   PENDING_SOURCES,
+  type PendingPage,
   type PendingPlace,
 } from "../../../src/store/reactions/pending_reactions.ts";
+import type { SagaInstance } from "../../../src/domain/saga/instance.ts";
+import { type SagaRecord, saveSaga } from "../../../src/store/sagas/sagas.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 6;
@@ -54,3 +57,44 @@ Deno.test("entries of the outbox come page by page, each once, with what a saga 
     assert.deepEqual(place, { source: "schedules" });
   });
 });
+
+Deno.test("a page of running sagas ends with the one that makes it a megabyte", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const ids = ["s1", "s2", "s3", "s4", "s5"];
+    await engine.transact((tx) => {
+      for (const id of ids) saveSaga(tx, TENANT, undefined, largeSaga(id));
+      return Promise.resolve();
+    });
+    const pages: (string | undefined)[][] = [];
+    let place: PendingPlace | undefined = { source: "sagas", state: "running" };
+    while (place?.source === "sagas" && place.state === "running") {
+      const at: PendingPlace = place;
+      const page: PendingPage = await engine.snapshot((tx) =>
+        listPendingReactions(tx, TENANT, at, 100)
+      );
+      pages.push(page.pieces.map(({ saga }) => saga?.instance.id));
+      for (const { bytes } of page.pieces) assert.ok(bytes > 600_000);
+      place = page.next;
+    }
+    assert.deepEqual(pages, [["s5", "s4"], ["s3", "s2"], ["s1"]]);
+  });
+});
+
+function largeSaga(id: string): SagaRecord {
+  const trigger = { key: "order:global", event_type: "was_placed", stream_id: "000000000000" };
+  const data = { text: "x".repeat(600_000) };
+  const metadata = { actor: { type: "user", id: "global" }, timestamp: 9 };
+  const instance: SagaInstance = {
+    id,
+    name: "a",
+    definition: "d",
+    state: "running",
+    startedAt: 9,
+    updatedAt: 9,
+    trigger,
+    triggerEvent: { key: trigger.key, type: trigger.event_type, data, metadata },
+    completed: [],
+    history: [],
+  };
+  return { instance, depth: 1, requestId: "r" };
+}

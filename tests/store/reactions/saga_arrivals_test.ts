@@ -59,3 +59,25 @@ Deno.test("findArrival() gives the first awaited event of the stream that waits 
     assert.equal(await find(0, "none"), undefined);
   });
 });
+
+Deno.test("findArrival() reads large entries in pages, with a rest after each", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const text = "x".repeat(90_000);
+    const entry = { ...LARGE, emission: { ...LARGE.emission, data: { text } } };
+    const count = 40;
+    await engine.transact((tx) => {
+      for (let index = 0; index <= count; index++) {
+        const place = { tenant: TENANT, stream: KEY, index, number: 0 };
+        const one = index === count ? shown("good") : entry;
+        putEntry(tx, place, encodeEntry({ entry: one, sinceMs: 0, waitMs: 0, tries: 0 }));
+      }
+      return Promise.resolve();
+    });
+    let rests = 0;
+    const pieces = { rest: () => void rests++ };
+    const awaited = { key: KEY, eventTypes: ["good"], from: 0 };
+    const found = await engine.snapshot((tx) => findArrival(tx, TENANT, awaited, pieces as never));
+    assert.equal(found, count);
+    assert.ok(rests >= 10, `${rests} rests for ${count * 90} KB`);
+  });
+});

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
-import type { Engine } from "../../../src/kv/engine.ts";
+import type { Bytes, Engine } from "../../../src/kv/engine.ts";
+import type { ErasedStream } from "../../../src/store/erased_copies.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { sweepEndedSchedules } from "../../../src/store/effects.ts";
 import { sweepParked } from "../../../src/store/reactions/outbox.ts";
@@ -18,6 +19,7 @@ import {
   readCancelMark,
   readSchedule,
   removeSchedule,
+  removeStreamSchedules,
   ruleName,
   type ScheduleRecord,
   storeSchedule,
@@ -158,6 +160,29 @@ Deno.test("listSchedules() ends a page with the record that makes it a quarter o
     assert.deepEqual(await pageOf(engine, "c", 9), { ids: ["d", "e"], isLast: false });
     assert.deepEqual(await pageOf(engine, "d", 9), { ids: ["e"], isLast: false });
     assert.deepEqual(await pageOf(engine, "e", 9), { ids: ["f"], isLast: true });
+  });
+});
+
+Deno.test("the schedules of an erased stream are looked through by their whole bytes", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const records = ["a", "b", "c", "d", "e", "f"].map((id) => sizedRecord(id, 110_000));
+    await store(engine, ...records);
+    const erased: ErasedStream = {
+      tenant: TENANT,
+      stream: streamKey("order", "global"),
+      length: 1,
+      generation: 1,
+      tombstoneId: "t",
+      erasedMs: 2_000,
+    };
+    const left: number[] = [];
+    let after: Bytes | undefined;
+    do {
+      const from = after;
+      after = await engine.transact((tx) => removeStreamSchedules(tx, erased, from));
+      left.push((await pageOf(engine, undefined, 9)).ids.length);
+    } while (after !== undefined);
+    assert.deepEqual(left, [3, 0, 0]);
   });
 });
 

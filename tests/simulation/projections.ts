@@ -1,6 +1,7 @@
 /** The projections of a world as clients deploy them, and whether their upkeep is done. */
 
 import type { JsonObject } from "../../src/domain/json.ts";
+import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../src/domain/identifier.ts";
 import { isRecordSettled } from "../../src/features/projections/projection_sets.ts";
 import { decodeRecord } from "../../src/store/json_record.ts";
@@ -91,6 +92,7 @@ export function areProjectionsBusy(store: SimulatedStore): boolean {
   if (isBehind(store)) return true;
   const spec = compiledNow(store);
   return readProjections(store).some((record) =>
-    record.building !== undefined || record.removing.length > 0 || !isRecordSettled(record, spec)
+    record.building !== undefined || record.removing.length > 0 ||
+    !runAtOnce(isRecordSettled(record, spec))
   );
 }

@@ -4,8 +4,10 @@
  */
 
 import { canonicalJson } from "../../domain/canonical_json.ts";
+import { openPieces, runInPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
+import { basisSteps } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -63,10 +65,11 @@ async function deployOnce(
   if (!compiled.ok) return refuse({ kind: "projection_invalid", violations: compiled.violations });
   const { projection } = compiled;
   const { name } = projection;
+  const basis = await runInPieces(basisSteps(projection, spec), host);
   const nowMs = host.nowMs();
   return await engine.transact(async (tx) => {
     if (!await isCurrentFold(tx, tenant, spec)) return undefined;
-    const records = await listRecords(tx, tenant);
+    const records = await listRecords(tx, tenant, openPieces(withOwnLine(host)));
     const before = records.find((record) => record.name === name);
     if (before !== undefined && isSame(before, document)) return accept({ name, isNew: false });
     const others = records.filter((record) => record.name !== name);
@@ -76,7 +79,7 @@ async function deployOnce(
     }
     const record = before ?? await newRecord(tx, tenant, name);
     await beginLogCursor(tx, tenant);
-    const begun = beginVersion(tx, tenant, { before: record, projection, spec, nowMs });
+    const begun = beginVersion(tx, tenant, { before: record, projection, basis, spec, nowMs });
     const deployed_at = new Date(nowMs).toISOString();
     const after = { ...begun, deployed_at, isDeleted: false };
     setProjection(tx, tenant, after);

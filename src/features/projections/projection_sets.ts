@@ -4,7 +4,14 @@
  * Each is compiled under the current spec and listed with the versions that have rows.
  */
 
-import { basisOf } from "../../domain/projection/basis.ts";
+import {
+  openPieces,
+  runInPieces,
+  type Steps,
+  type Turns,
+  withOwnLine,
+} from "../../domain/fairness/pieces.ts";
+import { basisSteps } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
@@ -61,19 +68,43 @@ export interface ProjectionSets {
 /** How many environments have their projections cached. */
 const SETS_MAX = 256;
 
-export function openProjectionSets(engine: Engine, specs: SpecCache): ProjectionSets {
+/** A set that is being made, for all who ask for it meanwhile. */
+interface SetInTheMaking {
+  readonly spec: CompiledSpec;
+  readonly changes: string;
+  readonly set: Promise<ProjectionSet>;
+}
+
+export function openProjectionSets(
+  engine: Engine,
+  specs: SpecCache,
+  turns: Turns,
+): ProjectionSets {
   const known = createRecentMap<number, ProjectionSet>(SETS_MAX);
+  const making = new Map<number, SetInTheMaking>();
 
   async function current(tenant: number): Promise<ProjectionSet> {
     const spec = await specs.current(tenant);
     const before = known.get(tenant);
     const changes = await engine.snapshot((tx) => readProjectionChanges(tx, tenant));
     if (before?.changes === changes && before.spec === spec) return before;
+    const pending = making.get(tenant);
+    if (pending?.changes === changes && pending.spec === spec) return await pending.set;
+    const begun = { spec, changes, set: make(tenant, spec) };
+    making.set(tenant, begun);
+    try {
+      return await begun.set;
+    } finally {
+      if (making.get(tenant) === begun) making.delete(tenant);
+    }
+  }
+
+  async function make(tenant: number, spec: CompiledSpec): Promise<ProjectionSet> {
     const read = await engine.snapshot(async (tx) => ({
       changes: await readProjectionChanges(tx, tenant),
-      records: await listProjections(tx, tenant),
+      records: await listProjections(tx, tenant, openPieces(withOwnLine(turns))),
     }));
-    const set = makeSet(tenant, spec, read.changes, read.records);
+    const set = await runInPieces(makeSet(tenant, spec, read.changes, read.records), turns);
     known.set(tenant, set);
     return set;
   }
@@ -90,15 +121,20 @@ export function openProjectionSets(engine: Engine, specs: SpecCache): Projection
   };
 }
 
-function makeSet(
+function* makeSet(
   tenant: number,
   spec: CompiledSpec,
   changes: string,
   records: readonly ProjectionRecord[],
-): ProjectionSet {
-  const projections = records.filter(({ isDeleted, broken }) => !isDeleted && broken === undefined)
-    .flatMap((record) => keptProjections(tenant, spec, record));
-  const isSettled = records.every((record) => isRecordSettled(record, spec));
+): Steps<ProjectionSet> {
+  const projections: KeptProjection[] = [];
+  let isSettled = true;
+  for (const record of records) {
+    if (!record.isDeleted && record.broken === undefined) {
+      projections.push(...yield* keptProjections(tenant, spec, record));
+    }
+    isSettled &&= yield* isRecordSettled(record, spec);
+  }
   const frozen = records.flatMap((record) => frozenProjection(tenant, record, projections) ?? []);
   return { tenant, spec, changes, records, projections, frozen, isSettled };
 }
@@ -114,28 +150,32 @@ function frozenProjection(
   return { place: projectionPlaceOf(tenant, record, ready), types: new Set(ready.types) };
 }
 
-function keptProjections(
+function* keptProjections(
   tenant: number,
   spec: CompiledSpec,
   record: ProjectionRecord,
-): KeptProjection[] {
+): Steps<KeptProjection[]> {
   const { name, ready, building } = record;
-  return [ready, building].flatMap((version) => {
-    if (version === undefined) return [];
+  const kept: KeptProjection[] = [];
+  for (const version of [ready, building]) {
+    if (version === undefined) continue;
+    yield;
     const compiled = compileProjection(version.document, spec, "store");
     // An older document may no longer fit the spec; its successor is being built.
-    if (!compiled.ok) return [];
+    if (!compiled.ok) continue;
     const isReady = version === ready;
     const place = projectionPlaceOf(tenant, record, version);
-    return [{ name, place, isReady, projection: compiled.projection }];
-  });
+    kept.push({ name, place, isReady, projection: compiled.projection });
+  }
+  return kept;
 }
 
 /** Whether the newest version was built under the current spec. */
-export function isRecordSettled(record: ProjectionRecord, spec: CompiledSpec): boolean {
+export function* isRecordSettled(record: ProjectionRecord, spec: CompiledSpec): Steps<boolean> {
   if (record.isDeleted) return true;
+  yield;
   const { document, basis } = newestVersion(record);
   const compiled = compileProjection(document, spec, "store");
   if (!compiled.ok) return record.broken !== undefined;
-  return record.broken === undefined && basis === basisOf(compiled.projection, spec);
+  return record.broken === undefined && basis === (yield* basisSteps(compiled.projection, spec));
 }

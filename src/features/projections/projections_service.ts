@@ -59,7 +59,7 @@ export interface ProjectionParts {
 
 export function createProjections(parts: ProjectionParts): ProjectionService {
   const { engine, host, specs, share } = parts;
-  const sets = openProjectionSets(engine, specs);
+  const sets = openProjectionSets(engine, specs, host);
   const working = { ...parts, sets };
   const keeper = createProjectionKeeper(working, share);
   const builder = createProjectionBuilder(working, share);

@@ -4,8 +4,9 @@
  * See docs/reference/projections.md.
  */
 
+import { openPieces, runInPieces, type Steps, withOwnLine } from "../../domain/fairness/pieces.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
-import { basisOf } from "../../domain/projection/basis.ts";
+import { basisSteps } from "../../domain/projection/basis.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Transaction } from "../../kv/engine.ts";
@@ -23,30 +24,71 @@ import { setBuild } from "../../store/projections/projection_work.ts";
 import { openWatchedTypes, setLoggedTypes } from "../../store/reactions/watched_types.ts";
 import type { RowParts } from "./refresh_rows.ts";
 
-/** Returns how many definitions were brought to the spec of the set. */
+/**
+ * Records that one transaction brings to a spec: with the documents of two versions each, they
+ * have a few megabytes.
+ */
+const RECORDS_AT_A_TIME = 25;
+
+/** Returns how many definitions were brought to the spec of the set; there may be more. */
 export async function settleProjections(
   { engine, host, sets }: RowParts,
   set: ProjectionSet,
 ): Promise<number> {
   const { tenant, spec } = set;
   const nowMs = host.nowMs();
+  // Compiled before the transaction, which lasts only five seconds. The records are still the
+  // same in it if the set is current.
+  const steps = await runInPieces(planSettling(set), host);
   const count = await engine.transact(async (tx) => {
     if (!await sets.isCurrent(tx, set)) return 0;
-    const records = await listProjections(tx, tenant);
-    const settled = records.map((record) =>
-      isRecordSettled(record, spec) ? record : followSpec(tx, tenant, { record, spec, nowMs })
-    );
-    const changed = settled.filter((record, index) => record !== records[index]);
-    for (const record of changed) setProjection(tx, tenant, record);
-    await logTypes(tx, tenant, settled);
-    return changed.length;
+    const pieces = openPieces(withOwnLine(host));
+    const settled = new Map(set.records.map((record) => [record.name, record]));
+    for (const step of steps) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      const record = followSpec(tx, tenant, { step, spec, nowMs });
+      setProjection(tx, tenant, record);
+      settled.set(record.name, record);
+    }
+    await logTypes(tx, tenant, [...settled.values()]);
+    return steps.length;
   });
   sets.forget(tenant);
   return count;
 }
 
-interface SpecToFollow {
+/** What one record needs: a version to build under the spec, or why there can be none. */
+interface SettlingStep {
   readonly record: ProjectionRecord;
+  readonly next:
+    | { readonly projection: CompiledProjection; readonly basis: string }
+    | { readonly broken: string };
+}
+
+function* planSettling({ records, spec }: ProjectionSet): Steps<SettlingStep[]> {
+  const plan: SettlingStep[] = [];
+  for (const record of records) {
+    if (plan.length === RECORDS_AT_A_TIME) break;
+    if (yield* isRecordSettled(record, spec)) continue;
+    yield;
+    const compiled = compileProjection(newestVersion(record).document, spec, "store");
+    if (compiled.ok) {
+      const { projection } = compiled;
+      plan.push({ record, next: { projection, basis: yield* basisSteps(projection, spec) } });
+      continue;
+    }
+    const [first] = compiled.violations;
+    const broken = first === undefined
+      ? "The document is invalid"
+      : `${first.path}: ${first.message}`;
+    plan.push({ record, next: { broken } });
+  }
+  return plan;
+}
+
+interface SpecToFollow {
+  readonly step: SettlingStep;
   readonly spec: CompiledSpec;
   readonly nowMs: number;
 }
@@ -54,28 +96,16 @@ interface SpecToFollow {
 function followSpec(
   tx: Transaction,
   tenant: number,
-  { record, spec, nowMs }: SpecToFollow,
+  { step: { record, next }, spec, nowMs }: SpecToFollow,
 ): ProjectionRecord {
-  const { document } = newestVersion(record);
-  const compiled = compileProjection(document, spec, "store");
-  if (compiled.ok) {
-    return beginVersion(tx, tenant, {
-      before: record,
-      projection: compiled.projection,
-      spec,
-      nowMs,
-    });
-  }
-  const [first] = compiled.violations;
-  const broken = first === undefined
-    ? "The document is invalid"
-    : `${first.path}: ${first.message}`;
-  return { ...record, broken, isStale: true };
+  if ("broken" in next) return { ...record, broken: next.broken, isStale: true };
+  return beginVersion(tx, tenant, { before: record, ...next, spec, nowMs });
 }
 
 export interface VersionToBegin {
   readonly before: ProjectionRecord;
   readonly projection: CompiledProjection;
+  readonly basis: string;
   readonly spec: CompiledSpec;
   readonly nowMs: number;
 }
@@ -84,7 +114,7 @@ export interface VersionToBegin {
 export function beginVersion(
   tx: Transaction,
   tenant: number,
-  { before, projection, spec, nowMs }: VersionToBegin,
+  { before, projection, basis, spec, nowMs }: VersionToBegin,
 ): ProjectionRecord {
   const version = before.versions + 1;
   const { document, columns, types } = projection;
@@ -93,7 +123,7 @@ export function beginVersion(
     document,
     columns: columns.map(({ name, type }) => ({ name, type })),
     types: [...types].sort(),
-    basis: basisOf(projection, spec),
+    basis,
   };
   const givenUp = before.building === undefined ? [] : [before.building.version];
   setBuild(tx, projectionPlaceOf(tenant, before, building), {

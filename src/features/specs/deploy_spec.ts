@@ -12,7 +12,13 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import { runInPieces } from "../../domain/fairness/pieces.ts";
+import {
+  openPieces,
+  runInPieces,
+  type Steps,
+  type Turns,
+  withOwnLine,
+} from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse, type Violation } from "../../domain/refusal.ts";
 import { changesSteps, compatibilitySteps } from "../../domain/spec/compatibility.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
@@ -35,7 +41,11 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json
 import { compileProjection } from "../../domain/projection/compile.ts";
 import { joinKey, shorten } from "../../domain/spec/fault_list.ts";
 import { streamKey } from "../../domain/identifier.ts";
-import { listProjections, newestVersion } from "../../store/projections/projections.ts";
+import {
+  listProjections,
+  newestVersion,
+  type ProjectionRecord,
+} from "../../store/projections/projections.ts";
 import { readHead } from "../../store/streams/streams.ts";
 
 /** Attempts of one deploy while other deploys keep getting in first. */
@@ -70,7 +80,8 @@ export async function deploySpec(
   const places = checkListenersFor(spec.listeners.values(), environment, allowPrivateWebhooks);
   if (places.length > 0) return refuse({ kind: "spec_invalid", violations: places });
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const { before, uncallable, cuts } = await engine.snapshot((tx) => readScene(tx, tenant, spec));
+    const scene = await engine.snapshot((tx) => readScene(tx, tenant, spec, host));
+    const { before, uncallable } = scene;
     if (before?.spec_hash !== spec.hash && uncallable.length > 0) {
       return refuse({ kind: "spec_invalid", violations: uncallable });
     }
@@ -83,7 +94,8 @@ export async function deploySpec(
     );
     if (outcome === undefined) continue;
     if (!outcome.ok) return outcome;
-    const all = [...cuts, ...warnings].slice(0, limits.violationsMax);
+    const broken = await runInPieces(findBrokenProjections(scene.projections, spec), host);
+    const all = [...broken, ...scene.cuts, ...warnings].slice(0, limits.violationsMax);
     const deployed = { ...outcome.value, warnings: all };
     if (!request.checkData || checker === undefined) return accept(deployed);
     const checked = await checker.check(tenant.number, spec);
@@ -93,15 +105,22 @@ export async function deploySpec(
 }
 
 /** Reads the current spec, which modules the new one could not call, and what it cuts off. */
-async function readScene(tx: ReadTransaction, tenant: Tenant, spec: CompiledSpec) {
+async function readScene(
+  tx: ReadTransaction,
+  tenant: Tenant,
+  spec: CompiledSpec,
+  turns: Turns,
+) {
   const { moduleCalls } = spec;
   const number = await readTenantNumber(tx, tenant);
   const before = await readCurrentSpec(tx, number);
   const blobs = await findBlobs(tx, number, moduleCalls.map(({ blob }) => blob));
   const isSame = before === undefined || before.spec_hash === spec.hash;
   const cuts = isSame ? [] : await findCuts(tx, number, before.spec, spec);
+  const pieces = openPieces(withOwnLine(turns));
+  const projections = isSame ? [] : await listProjections(tx, number, pieces);
   const uncallable = checkBlobs(moduleCalls, blobs).slice(0, limits.violationsMax);
-  return { before, uncallable, cuts };
+  return { before, uncallable, cuts, projections };
 }
 
 /** How a new spec differs from the spec that was current at the time of the comparison. */
@@ -223,13 +242,12 @@ async function findCuts(
   before: JsonObject,
   after: CompiledSpec,
 ): Promise<Violation[]> {
-  const broken = await findBrokenProjections(tx, tenant, after);
   const singletons = await findCutSingletons(tx, tenant, before, after);
   const parties = [
     ...removed(before.agent_types, after.document.agent_types).map(cutActors),
     ...removed(before.target_types, after.document.target_types).map(cutTargets),
   ];
-  return [...broken, ...singletons, ...parties].slice(0, limits.violationsMax);
+  return [...singletons, ...parties].slice(0, limits.violationsMax);
 }
 
 function removed(before: JsonValue | undefined, after: JsonValue | undefined): string[] {
@@ -241,14 +259,15 @@ function namesIn(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
 }
 
-async function findBrokenProjections(
-  tx: ReadTransaction,
-  tenant: number,
+/** Projections that no longer fit the spec; at most `limits.violationsMax` entries. */
+function* findBrokenProjections(
+  records: readonly ProjectionRecord[],
   spec: CompiledSpec,
-): Promise<Violation[]> {
+): Steps<Violation[]> {
   const found: Violation[] = [];
-  for (const record of await listProjections(tx, tenant)) {
+  for (const record of records) {
     if (record.isDeleted || record.broken !== undefined) continue;
+    yield;
     const compiled = compileProjection(newestVersion(record).document, spec, "store");
     const fault = compiled.ok ? undefined : compiled.violations[0];
     if (fault === undefined) continue;

@@ -5,6 +5,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type {
   Column,
@@ -91,10 +92,23 @@ export async function readProjection(
   return value && decodeRecord<ProjectionRecord>(value);
 }
 
-/** All projections of an environment by name, deleted ones included. */
-export async function listProjections(tx: Reads, tenant: number): Promise<ProjectionRecord[]> {
+/**
+ * All projections of an environment by name, deleted ones included. Their documents may be
+ * megabytes together.
+ */
+export async function listProjections(
+  tx: Reads,
+  tenant: number,
+  pieces?: Pieces,
+): Promise<ProjectionRecord[]> {
   const pairs = await tx.getRange(keys.projections(tenant));
-  return pairs.map(({ value }) => decodeRecord<ProjectionRecord>(value));
+  const records: ProjectionRecord[] = [];
+  for (const { value } of pairs) {
+    const rest = pieces?.rest();
+    if (rest !== undefined) await rest;
+    records.push(decodeRecord<ProjectionRecord>(value));
+  }
+  return records;
 }
 
 /**

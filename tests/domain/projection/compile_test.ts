@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { compileProjection } from "../../../src/domain/projection/compile.ts";
-import { basisOf } from "../../../src/domain/projection/basis.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
+import { basisSteps } from "../../../src/domain/projection/basis.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
 import { EMPTY_SPEC } from "../../../src/features/base/current_spec.ts";
@@ -96,21 +97,21 @@ Deno.test("compileProjection() refuses what is too large or too deep as a whole,
   assert.deepEqual(faultsOf({ ...DEFINITION, nothing: deep }), [["too_deep", ""]]);
 });
 
-Deno.test("basisOf() of a definition with a lookup is another one than before lookups changed", () => {
+Deno.test("basisSteps() of a definition with a lookup is another one than before lookups changed", () => {
   const lookup = { $lookup: "$.order.lines", where: { sku: "A" } };
   const [plain, looked] = ["$.order.status", lookup].map((a) => {
     const compiled = compileProjection({ ...DEFINITION, select: { a } }, spec);
     assert.ok(compiled.ok);
-    return basisOf(compiled.projection, spec);
+    return runAtOnce(basisSteps(compiled.projection, spec));
   });
   assert.notEqual(plain, looked);
 });
 
-Deno.test("basisOf() changes with how a type of the projection folds, and with no other", () => {
+Deno.test("basisSteps() changes with how a type of the projection folds, and with no other", () => {
   const basis = (document: JsonObject, of: JsonObject) => {
     const compiled = compileProjection(document, specOf(of));
     assert.ok(compiled.ok);
-    return basisOf(compiled.projection, specOf(of));
+    return runAtOnce(basisSteps(compiled.projection, specOf(of)));
   };
   const customer = { type: "customer", id: "$.order.customer" };
   const joined = { ...DEFINITION, sources: { order: "$key", customer } };
@@ -130,4 +131,25 @@ Deno.test("the fault of an unknown type looks at some types of the spec only, ho
   assert.ok(!compiled.ok);
   assert.ok(taken < 1_500, `${taken} types`);
   assert.match(compiled.violations[0]!.hint, /^The spec has type_0, type_1, .*\.\.\.\.$/);
+});
+
+Deno.test("basisSteps() hashes many singletons in steps, once for all projections of a spec", () => {
+  const names = Array.from({ length: 5_000 }, (_, n) => `singleton_${n}`);
+  const compiled = compileProjection(DEFINITION, spec);
+  assert.ok(compiled.ok);
+  const run = (of: CompiledSpec) => {
+    const steps = basisSteps(compiled.projection, of);
+    let yields = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) yields++;
+    return { yields, basis: step.value };
+  };
+  const large = { ...spec, singletons: new Set(names) };
+  const first = run(large);
+  assert.equal(first.yields, names.length);
+  assert.deepEqual(run(large), { yields: 0, basis: first.basis });
+  const turned = run({ ...spec, singletons: new Set([...names].reverse()) });
+  assert.equal(turned.basis, first.basis, "their order decides nothing");
+  const other = run({ ...spec, singletons: new Set([...names.slice(1), "other"]) });
+  assert.notEqual(other.basis, first.basis);
 });

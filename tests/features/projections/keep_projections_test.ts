@@ -169,6 +169,26 @@ Deno.test("a projection whose type is gone from the spec stands still, and is bu
   });
 });
 
+Deno.test("a deploy that changes many projections brings 25 of them to the spec at a time", async () => {
+  await withShop(async ({ service, tenants: { test } }) => {
+    for (let n = 1; n < 30; n++) {
+      const document = { ...ORDERS_SEEN, name: `orders_seen_${n}` };
+      valueOf(await service.projections.deploy(test, document));
+    }
+    await settleProjections(service);
+    const spec = { ...shopSpec(), singletons: ["main", "other"] };
+    valueOf(await service.specs.deploySpec(test, { spec, force: false, dryRun: false }));
+    const settled = [];
+    for (let round = 0; round < 2; round++) {
+      settled.push(await service.projections.keepProjections(100));
+    }
+    assert.deepEqual(settled, [25, 5]);
+    await settleProjections(service);
+    const versions = (await service.projections.list(test)).map(({ version }) => version);
+    assert.deepEqual(versions, new Array(30).fill(2));
+  });
+});
+
 Deno.test("rows that are not what their events say are found before the switch, and built again", async () => {
   await withShop(async ({ service, engine, host, tenants: { test }, streams, write }) => {
     await write("order", uuid(1), placed(uuid(11)));

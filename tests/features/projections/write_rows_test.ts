@@ -53,7 +53,7 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
       onSnapshotDue: keep,
       runners: noRunners,
     });
-    const sets = openProjectionSets(engine, specs);
+    const sets = openProjectionSets(engine, specs, host);
     const { projections: [kept], spec } = await sets.current(test.number);
     await body({
       ...fixture,

@@ -6,6 +6,7 @@
  */
 
 import { hasRow } from "../../domain/projection/row.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
 import { listAggregateIds } from "../../store/streams/aggregates.ts";
@@ -31,7 +32,8 @@ import {
 } from "../../store/projections/projection_work.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createVersionSwitch } from "./switch_version.ts";
-import { refreshRows, type RowParts } from "./refresh_rows.ts";
+import { openRefresh, type Refresh, type RowParts } from "./refresh_rows.ts";
+import { openRounds, ROUND_MS_MAX } from "./rounds.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import type { KeyRange, Transaction } from "../../kv/engine.ts";
@@ -48,51 +50,107 @@ export interface ProjectionBuilder {
   drain(isStopping?: () => boolean): Promise<number>;
 }
 
+interface VersionToBuild {
+  readonly record: ProjectionRecord;
+  readonly kept: KeptProjection;
+  readonly endMs: number;
+}
+
+/** Environments whose turns among their projections are remembered. */
+const TURNS_MAX = 10_000;
 /** Ids or rows that one step looks at. */
 const STEP_ROWS = 512;
 
 export function createProjectionBuilder(parts: RowParts, share: WorkShare): ProjectionBuilder {
   const { engine, host, sets } = parts;
   const versions = createVersionSwitch(parts);
+  const rounds = openRounds(host);
+  /** By environment: the projection that its next round begins with. */
+  const turns = createRecentMap<number, number>(TURNS_MAX);
 
   async function drain(isStopping = () => false): Promise<number> {
     const leases = await share.held("view");
     const shards = new Set(leases.map(({ shard }) => shard));
     if (shards.size === 0) return 0;
+    const isHeld = (name: string) => shards.has(shardOf("view", name));
+    const tenants = await engine.snapshot(listProjectionTenants);
+    const kept = new Set(tenants);
+    rounds.dropOthers((name) => {
+      const [tenant, number] = name.split("/");
+      return kept.has(Number(tenant)) && isHeld(`${tenant}/${number}`);
+    });
     let done = 0;
-    for (const tenant of await engine.snapshot(listProjectionTenants)) {
-      const set = await sets.current(tenant);
-      // Settling is left to the worker that keeps projections up to date.
-      if (!set.isSettled) continue;
-      for (const record of set.records) {
-        if (isStopping()) return done;
-        if (!shards.has(shardOf("view", `${tenant}/${record.number}`))) continue;
-        done += await workOn(set, record);
-      }
+    for (const tenant of tenants) {
+      if (isStopping()) return done;
+      done += await rounds.guard(String(tenant), () => serve(tenant, isHeld, isStopping));
     }
     return done;
   }
 
-  async function workOn(set: ProjectionSet, record: ProjectionRecord): Promise<number> {
+  /** One round of an environment. The next one begins behind the last projection served. */
+  async function serve(
+    tenant: number,
+    isHeld: (name: string) => boolean,
+    isStopping: () => boolean,
+  ): Promise<number> {
+    const set = await sets.current(tenant);
+    // Settling is left to the worker that keeps projections up to date.
+    if (!set.isSettled) return 0;
+    const from = turns.get(tenant) ?? 0;
+    const records = set.records.filter(({ number }) => isHeld(`${tenant}/${number}`))
+      .sort((a, b) => a.number - b.number);
+    const inTurn = [
+      ...records.filter(({ number }) => number >= from),
+      ...records.filter(({ number }) => number < from),
+    ];
+    const endMs = host.monotonicMs() + ROUND_MS_MAX;
+    let done = 0;
+    for (const record of inTurn) {
+      turns.set(tenant, record.number);
+      if (isStopping()) return done;
+      if (host.monotonicMs() >= endMs) return Math.max(1, done);
+      const name = `${tenant}/${record.number}`;
+      done += await rounds.guard(name, () => workOn(set, record, endMs));
+    }
+    turns.delete(tenant);
+    return done;
+  }
+
+  async function workOn(
+    set: ProjectionSet,
+    record: ProjectionRecord,
+    endMs: number,
+  ): Promise<number> {
     let done = await removeVersions(parts, set.tenant, record);
     for (const kept of set.projections.filter(({ place }) => place.number === record.number)) {
-      done += await retryRows(parts, set, kept);
-      done += await refreshSome(parts, set, kept);
-      done += kept.isReady ? await trimChanges(parts, kept.place) : await build(set, record, kept);
+      done += await goOn("retry", kept, endMs, () => retryRows(parts, set, kept));
+      done += await goOn("refresh", kept, endMs, () => refreshSome(parts, set, kept));
+      done += kept.isReady
+        ? await trimChanges(parts, kept.place)
+        : await build(set, { record, kept, endMs });
       await host.yieldTurn();
     }
     return done;
   }
 
+  async function goOn(
+    kind: string,
+    { place: { tenant, number, version } }: KeptProjection,
+    endMs: number,
+    begin: () => Promise<Refresh | undefined>,
+  ): Promise<number> {
+    const name = `${tenant}/${number}/${version}/${kind}`;
+    return await rounds.refresh(name, endMs, begin) === "none" ? 0 : 1;
+  }
+
   async function build(
     set: ProjectionSet,
-    record: ProjectionRecord,
-    kept: KeptProjection,
+    { record, kept, endMs }: VersionToBuild,
   ): Promise<number> {
     const progress = await engine.snapshot((tx) => readBuild(tx, kept.place));
     if (progress === undefined || (progress.notBeforeMs ?? 0) > host.nowMs()) return 0;
     if (progress.isWhole) return await versions.tryToSwitch(set, record, kept, progress);
-    return await buildSome(parts, set, kept, progress);
+    return await goOn("build", kept, endMs, () => buildSome(parts, set, kept, progress));
   }
 
   return { drain };
@@ -104,7 +162,7 @@ async function buildSome(
   set: ProjectionSet,
   kept: KeptProjection,
   progress: BuildProgress,
-): Promise<number> {
+): Promise<Refresh> {
   const { place, projection } = kept;
   const page = { start: progress.after, limit: STEP_ROWS };
   const ids = await parts.engine.snapshot((tx) =>
@@ -112,7 +170,7 @@ async function buildSome(
   );
   const keys = ids.filter((id) => hasRow(projection, id));
   const places = keys.map((key) => ({ kept, key }));
-  await refreshRows(parts, set, { places, isBuild: true }, async (tx) => {
+  return openRefresh(parts, set, { places, isBuild: true }, async (tx) => {
     const now = await readBuild(tx, place);
     if (now === undefined || now.after !== progress.after || now.isWhole) return false;
     const isWhole = ids.length < STEP_ROWS;
@@ -124,15 +182,14 @@ async function buildSome(
     });
     return true;
   });
-  return 1;
 }
 
-/** Does one step of the walk over the rows that show a stream which has grown. */
+/** Takes the next step of the walk over the rows that show a stream which has grown. */
 async function refreshSome(
   parts: RowParts,
   set: ProjectionSet,
   kept: KeptProjection,
-): Promise<number> {
+): Promise<Refresh | undefined> {
   const { place, projection } = kept;
   const found = await parts.engine.snapshot(async (tx) => {
     const [work] = await listRefreshes(tx, place, 1);
@@ -143,30 +200,28 @@ async function refreshSome(
       : await listRowsOfSource(tx, place, work.stream, page);
     return { work, keys };
   });
-  if (found === undefined) return 0;
+  if (found === undefined) return undefined;
   const { work, keys } = found;
   const last = keys.length < STEP_ROWS ? undefined : keys.at(-1);
   const places = keys.map((key) => ({ kept, key }));
-  await refreshRows(parts, set, { places }, (tx) => moveRefresh(tx, place, work, last));
-  return 1;
+  return openRefresh(parts, set, { places }, (tx) => moveRefresh(tx, place, work, last));
 }
 
 async function retryRows(
   parts: RowParts,
   set: ProjectionSet,
   kept: KeptProjection,
-): Promise<number> {
+): Promise<Refresh | undefined> {
   const { engine, host } = parts;
   const waiting = await engine.snapshot((tx) => listRetries(tx, kept.place, STEP_ROWS));
   const nowMs = host.nowMs();
   const due = waiting.filter(({ dueMs }) => dueMs <= nowMs);
-  if (due.length === 0) return 0;
+  if (due.length === 0) return undefined;
   const places = due.map(({ row: key }) => ({ kept, key }));
-  await refreshRows(parts, set, { places }, (tx) => {
+  return openRefresh(parts, set, { places }, (tx) => {
     for (const retry of due) clearRetry(tx, kept.place, retry);
     return Promise.resolve(true);
   });
-  return due.length;
 }
 
 /** Keys that one step removes, and the bytes of rows it reads to do so. */

@@ -6,6 +6,7 @@
 
 import { mayShow, ownRowOf } from "../../domain/projection/row.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
+import { openPieces, type Pieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
@@ -23,7 +24,8 @@ import {
 import { addMissed, addRefresh } from "../../store/projections/projection_work.ts";
 import { listProjectionTenants } from "../../store/projections/projections.ts";
 import type { WorkShare } from "../base/share_work.ts";
-import { refreshRows, type RowParts, type RowPlace } from "./refresh_rows.ts";
+import { openRefresh, type Refresh, type RowParts, type RowPlace } from "./refresh_rows.ts";
+import { openRounds, ROUND_MS_MAX } from "./rounds.ts";
 import { forgetProjectionTenant, settleProjections } from "./settle_projections.ts";
 
 export interface ProjectionKeeper {
@@ -35,27 +37,44 @@ export interface ProjectionKeeper {
 const ROWS_AT_ONCE_MAX = 500;
 
 export function createProjectionKeeper(parts: RowParts, share: WorkShare): ProjectionKeeper {
-  const { engine, sets } = parts;
+  const { engine, host, sets } = parts;
+  const rounds = openRounds(host);
 
   async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("view");
     if (leases.length === 0) return 0;
     const shards = new Set(leases.map(({ shard }) => shard));
     const tenants = await engine.snapshot(listProjectionTenants);
+    const held = tenants.filter((tenant) => shards.has(shardOf("view", String(tenant))));
+    const names = new Set(held.map(String));
+    rounds.dropOthers((name) => names.has(name));
     let done = 0;
-    for (const tenant of tenants) {
+    for (const tenant of held) {
       if (isStopping()) break;
-      if (shards.has(shardOf("view", String(tenant)))) done += await keepTenant(tenant, limit);
+      done += await rounds.guard(String(tenant), () => keepTenant(tenant, limit));
     }
     return done;
   }
 
   async function keepTenant(tenant: number, limit: number): Promise<number> {
-    const set = await sets.current(tenant);
-    if (!set.isSettled) return await settleProjections(parts, set);
-    if (set.records.length === 0) return await forgetProjectionTenant(parts, tenant);
-    const work = await engine.snapshot((tx) => findWork(tx, set, limit));
-    return work === undefined ? 0 : await keepRows(parts, set, work);
+    let done = 0;
+    const endMs = host.monotonicMs() + ROUND_MS_MAX;
+    const state = await rounds.refresh(String(tenant), endMs, async () => {
+      const set = await sets.current(tenant);
+      if (!set.isSettled) done = await settleProjections(parts, set);
+      else if (set.records.length === 0) done = await forgetProjectionTenant(parts, tenant);
+      else {
+        const pieces = openPieces(withOwnLine(host));
+        const work = await engine.snapshot((tx) => findWork(tx, set, { limit, pieces }));
+        if (work === undefined) return undefined;
+        done = Math.max(work.span.records, work.span.streams.length);
+        return keepRows(parts, set, work);
+      }
+      return undefined;
+    });
+    if (state === "refused") return 0;
+    // A refresh begun in an earlier round has been counted then, but there may be more to do.
+    return state === "none" ? done : Math.max(1, done);
   }
 
   return { drain };
@@ -71,16 +90,31 @@ interface KeepingWork extends FoundRows {
 /** Changes that concern no projection are skipped once there are this many records of them. */
 const SKIPPED_RECORDS_MIN = 200;
 
+/** Rows that are taken on together. A look for the rows of a change costs as much as some rows. */
+const PLACES_MAX = 5_000;
+const LOOK_PLACES = 5;
+
+interface WorkToFind {
+  readonly limit: number;
+  readonly pieces: Pieces;
+}
+
 /** Undefined if there is nothing to do. */
 async function findWork(
   tx: ReadTransaction,
   set: ProjectionSet,
-  limit: number,
+  { limit, pieces }: WorkToFind,
 ): Promise<KeepingWork | undefined> {
   const before = await readLogCursor(tx, set.tenant);
-  const span = await readLogSpan(tx, set.tenant, before, { types: typesOf(set), limit });
-  if (span.streams.length === 0 && span.records < SKIPPED_RECORDS_MIN) return undefined;
-  return { span, before, ...await findRows(tx, set, span.streams) };
+  const types = typesOf(set);
+  for (let some = limit;; some = Math.ceil(some / 4)) {
+    const span = await readLogSpan(tx, set.tenant, before, { types, limit: some });
+    if (span.streams.length === 0 && span.records < SKIPPED_RECORDS_MIN) return undefined;
+    // Fewer changes if these are shown by too many rows. One change has few enough.
+    const placesMax = some === 1 ? Infinity : PLACES_MAX;
+    const found = await findRows(tx, set, span.streams, { placesMax, pieces });
+    if (found !== undefined) return { span, before, ...found };
+  }
 }
 
 /** The aggregate types that any version reads, also one that is no longer kept up to date. */
@@ -91,14 +125,14 @@ function typesOf({ projections, frozen }: ProjectionSet): ReadonlySet<string> {
   return types;
 }
 
-/** Returns how many records were processed; 0 if the definitions have changed meanwhile. */
-async function keepRows(
+/** Refreshes the rows; refused if the definitions have changed meanwhile. */
+function keepRows(
   parts: RowParts,
   set: ProjectionSet,
   { span, before, places, wide }: KeepingWork,
-): Promise<number> {
+): Refresh {
   const { tenant } = set;
-  const isDone = await refreshRows(parts, set, { places }, async (tx) => {
+  return openRefresh(parts, set, { places }, async (tx) => {
     if (!isSamePosition(await readLogCursor(tx, tenant), before)) return false;
     for (const { kept, stream } of wide) await addRefresh(tx, kept.place, stream);
     moveLogCursor(tx, tenant, span.end);
@@ -108,7 +142,6 @@ async function keepRows(
     }
     return true;
   });
-  return isDone ? Math.max(span.records, span.streams.length) : 0;
 }
 
 function isSamePosition(a: LogPosition, b: LogPosition): boolean {
@@ -126,23 +159,37 @@ interface WideChange {
   readonly stream: StreamKey;
 }
 
-/** Finds each row once, however many of the changes it shows. */
+interface RowsToFind {
+  readonly placesMax: number;
+  readonly pieces: Pieces;
+}
+
+/**
+ * Finds each row once, however many of the changes it shows. Undefined if there are more than
+ * `placesMax` rows or looks for them.
+ */
 async function findRows(
   tx: ReadTransaction,
   { projections }: ProjectionSet,
   changed: readonly StreamKey[],
-): Promise<FoundRows> {
+  { placesMax, pieces }: RowsToFind,
+): Promise<FoundRows | undefined> {
   const streams = new Set(changed);
+  let looks = 0;
   const places: RowPlace[] = [];
   const wide: WideChange[] = [];
   for (const kept of projections) {
     const keys = new Set<string>();
     for (const stream of streams) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      if (places.length + keys.size + LOOK_PLACES * looks > placesMax) return undefined;
       const { projection } = kept;
       if (!projection.types.has(splitStreamKey(stream).type)) continue;
       const own = ownRowOf(projection, stream);
       if (own !== undefined) keys.add(own);
       if (!mayShow(projection, stream)) continue;
+      looks++;
       const shown = await rowsShowing(tx, kept, stream);
       if (shown === undefined) wide.push({ kept, stream });
       else for (const key of shown) keys.add(key);

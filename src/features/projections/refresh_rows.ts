@@ -5,6 +5,7 @@
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";
 import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { refuseRow } from "../../domain/projection/row.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { openRowBatch, openSmallRowBatch, type RowOutcome } from "./compute_rows.ts";
@@ -46,33 +47,53 @@ export interface RowsToRefresh {
   readonly isBuild?: boolean;
 }
 
-/**
- * Refreshes the rows at `places`. Returns false if definitions or the spec have changed
- * meanwhile, or if `finish` returned false. Then not everything is done, but whatever is done
- * is right. `finish` runs in the last transaction.
- */
-export async function refreshRows(
+/** A refresh of rows that may pause between two of them. */
+export interface Refresh {
+  /**
+   * Goes on until everything is done, or until `endMs` of the monotonic clock; then it returns
+   * undefined. Returns false if definitions or the spec have changed meanwhile, or if `finish`
+   * returned false. Then not everything is done, but whatever is done is right.
+   */
+  goOn(endMs: number): Promise<boolean | undefined>;
+}
+
+type Finish = (tx: Transaction) => Promise<boolean>;
+
+/** Begins to refresh the rows at `places`. `finish` runs in the last transaction. */
+export function openRefresh(
   parts: RowParts,
   set: ProjectionSet,
   { places, isBuild = false }: RowsToRefresh,
-  finish: (tx: Transaction) => Promise<boolean>,
-): Promise<boolean> {
+  finish: Finish,
+): Refresh {
   let left = places;
-  for (;;) {
-    const { works, rest } = await computeSome(parts, set, left, isBuild);
-    const written = await writeSome(parts, set, works, rest.length === 0 ? finish : undefined);
-    if (written === undefined) return false;
-    left = [...written.moved, ...rest];
-    if (written.isFinished) return true;
-    await parts.host.yieldTurn();
-  }
+  return {
+    async goOn(endMs) {
+      for (;;) {
+        const { works, rest } = await computeSome(parts, set, { places: left, isBuild, endMs });
+        const last = rest.length === 0 ? finish : undefined;
+        const written = await writeFitting(parts, set, works, last);
+        if (written === undefined) return false;
+        left = [...written.left, ...rest];
+        if (written.isFinished) return true;
+        if (parts.host.monotonicMs() >= endMs) return undefined;
+        await parts.host.yieldTurn();
+      }
+    },
+  };
+}
+
+interface RowsToCompute {
+  readonly places: readonly RowPlace[];
+  readonly isBuild: boolean;
+  /** No further long row begins after this time. */
+  readonly endMs: number;
 }
 
 async function computeSome(
   parts: RowParts,
   set: ProjectionSet,
-  left: readonly RowPlace[],
-  isBuild: boolean,
+  { places: left, isBuild, endMs }: RowsToCompute,
 ): Promise<{ readonly works: readonly RowWork[]; readonly rest: readonly RowPlace[] }> {
   const quick = await computeQuickly(parts, set, left, isBuild);
   const { tenant, spec } = set;
@@ -82,20 +103,35 @@ async function computeSome(
     synchronous: false,
     pieces: openPieces(parts.host),
   });
-  const computed: RowWork[] = [];
-  // One after the other, because their states may be large.
-  for (const [at, row] of quick.entries()) {
-    const { kept, key } = left[at]!;
-    computed.push({ kept, row: row ?? await batch.compute(kept.projection, key) });
-  }
+  const works: RowWork[] = [];
   let bytes = 0;
-  let count = 0;
-  for (const { row } of computed) {
-    bytes += "encoded" in row ? row.encoded?.value.length ?? 0 : 0;
-    if (bytes > BYTES_AT_A_TIME && count > 0) break;
-    count++;
+  // One after the other, because their states may be large.
+  for (const [at, known] of quick.entries()) {
+    if (known === undefined && at > 0 && parts.host.monotonicMs() >= endMs) break;
+    const { kept, key } = left[at]!;
+    const row = known ?? await batch.compute(kept.projection, key);
+    bytes += bytesOf(row);
+    if (bytes > BYTES_AT_A_TIME && at > 0) break;
+    works.push({ kept, row });
   }
-  return { works: computed.slice(0, count), rest: left.slice(count) };
+  return { works, rest: left.slice(works.length) };
+}
+
+/** Bytes of a key of the index or of a head, beside the names in it. */
+const KEY_BYTES = 40;
+
+/**
+ * About how much a row takes of a transaction: its value, and for each source an entry of the
+ * index and the guarded head. The store counts a written key three times, a read one twice.
+ */
+function bytesOf(row: RowOutcome): number {
+  const isFailed = "failure" in row;
+  let bytes = isFailed ? 0 : row.encoded?.value.length ?? 0;
+  const sources = isFailed ? row.sources : row.encoded?.sources.map(([stream]) => stream) ?? [];
+  for (const stream of sources) {
+    bytes += 3 * (stream.length + row.key.length + KEY_BYTES) + 2 * (stream.length + KEY_BYTES);
+  }
+  return bytes;
 }
 
 /**
@@ -114,29 +150,71 @@ async function computeQuickly(
     const computed: (RowOutcome | undefined)[] = [];
     const endMs = host.monotonicMs() + MOMENT_MS;
     let long = 0;
+    let bytes = 0;
     while (computed.length < Math.min(left.length, ROWS_AT_A_TIME)) {
       const some = left.slice(computed.length, computed.length + ROWS_TOGETHER);
       const compute = ({ kept, key }: RowPlace) => batch.compute(kept.projection, key);
       for (const row of await Promise.all(some.map(compute))) {
         computed.push(row);
         if (row === undefined) long++;
+        else bytes += bytesOf(row);
       }
-      if (long > LONG_ROWS_MAX || host.monotonicMs() > endMs) break;
+      if (long > LONG_ROWS_MAX || bytes > BYTES_AT_A_TIME || host.monotonicMs() > endMs) break;
     }
     return computed;
   });
 }
 
 interface WrittenSome {
-  readonly moved: readonly RowPlace[];
+  /** Rows that are to be computed again. */
+  readonly left: readonly RowPlace[];
   readonly isFinished: boolean;
+}
+
+/**
+ * Writes the rows, or the first of them that fit into a transaction. A row that does not fit alone
+ * gets an error instead, as one that cannot be computed does.
+ */
+async function writeFitting(
+  parts: RowParts,
+  set: ProjectionSet,
+  works: readonly RowWork[],
+  finish: Finish | undefined,
+): Promise<WrittenSome | undefined> {
+  try {
+    return await writeSome(parts, set, works, finish);
+  } catch (error) {
+    const [first] = works;
+    if (!isLimitExceeded(error) || first === undefined) throw error;
+    if (works.length > 1) {
+      const count = works.length >> 1;
+      const written = await writeFitting(parts, set, works.slice(0, count), undefined);
+      if (written === undefined) return undefined;
+      const left = [...written.left, ...works.slice(count).map(placeOf)];
+      return { left, isFinished: false };
+    }
+    // Perhaps the row fits without what follows it.
+    if (finish !== undefined) return await writeFitting(parts, set, works, undefined);
+    if ("failure" in first.row) throw error;
+    const failure = refuseRow(`The row does not fit into the store: ${error.message}`);
+    const row = { key: first.row.key, failure, sources: [] };
+    return await writeSome(parts, set, [{ kept: first.kept, row }], undefined);
+  }
+}
+
+function isLimitExceeded(error: unknown): error is Error {
+  return error instanceof Error && error.name === "EngineLimitExceeded";
+}
+
+function placeOf({ kept, row: { key } }: RowWork): RowPlace {
+  return { kept, key };
 }
 
 async function writeSome(
   { engine, host, sets, counters }: RowParts,
   set: ProjectionSet,
   works: readonly RowWork[],
-  finish: ((tx: Transaction) => Promise<boolean>) | undefined,
+  finish: Finish | undefined,
 ): Promise<WrittenSome | undefined> {
   const moment: WriteMoment = {
     nowMs: host.nowMs(),
@@ -156,6 +234,5 @@ async function writeSome(
     return undefined;
   }
   countErrors(counters, outcome.errors);
-  const moved = outcome.moved.map(({ kept, row }) => ({ kept, key: row.key }));
-  return { moved, isFinished: outcome.isFinished };
+  return { left: outcome.moved.map(placeOf), isFinished: outcome.isFinished };
 }

@@ -106,7 +106,7 @@ export async function readProjectionRowKeys(
     ? first
     : keyAfter(keys.projectionRow(tenant, number, version, after));
   while (found.length < limit) {
-    const options = { limit: limit - found.length, bytesMax: KEYS_BYTES_MAX };
+    const options = { limit: limit - found.length, bytesMax: KEYS_BYTES_MAX, keysOnly: true };
     const pairs = await tx.getRange({ begin, end }, options);
     const last = pairs.at(-1);
     if (last === undefined) break;
@@ -171,7 +171,7 @@ export async function listRowsOfSource(
   const begin = after === undefined
     ? range.begin
     : keyAfter(keys.projectionSource(tenant, number, version, stream, after));
-  const pairs = await tx.getRange({ begin, end: range.end }, { limit });
+  const pairs = await tx.getRange({ begin, end: range.end }, { limit, keysOnly: true });
   return pairs.map(({ key }) => unpack(key).at(-1) as string);
 }
 

@@ -140,6 +140,7 @@ function* compileEventType(
   checkAllowSkipOcc(definition, path, faults);
   const trigger = { aggregateType, eventType: name, path };
   const implied = implications.compile(definition.implications, trigger, faults);
+  yield;
   const locate = compileGeo(definition.geo, geoTypes, `${path}.geo`, faults);
   const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
   const handlerPart = handler && { handler, handlerDefinition: definition.handler! };

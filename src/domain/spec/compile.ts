@@ -96,11 +96,11 @@ function* compileDocument(
   warnings: FaultList,
 ): Steps<CompiledSpec> {
   checkRootKeys(document, faults);
-  const agentTypes = compileAgentTypes(document, faults);
+  const agentTypes = yield* compileAgentTypes(document, faults);
   yield;
-  const targetTypes = compileTargetTypes(document, faults);
+  const targetTypes = yield* compileTargetTypes(document, faults);
   yield;
-  const singletons = compileSingletons(document, faults, warnings);
+  const singletons = yield* compileSingletons(document, faults, warnings);
   const implications = createImplicationsCompiler(document, singletons);
   const aggregateTypes = yield* compileAggregateTypes(
     document,

@@ -6,11 +6,15 @@
 import type { JsonObject } from "../json.ts";
 import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
 import { type FaultList, shorten } from "./fault_list.ts";
-import { requireUniqueStrings } from "./shape.ts";
+import type { Steps } from "../fairness/pieces.ts";
+import { uniqueStringsSteps } from "./shape.ts";
 import { RESERVED_SINGLETONS } from "./document.ts";
 
 /** The declared agent types: at least one, none starting with `system`. */
-export function compileAgentTypes(document: JsonObject, faults: FaultList): ReadonlySet<string> {
+export function* compileAgentTypes(
+  document: JsonObject,
+  faults: FaultList,
+): Steps<ReadonlySet<string>> {
   const value = document.agent_types;
   const hint = 'List at least one actor type, for example ["user"].';
   if (value === undefined) {
@@ -20,8 +24,9 @@ export function compileAgentTypes(document: JsonObject, faults: FaultList): Read
   if (Array.isArray(value) && value.length === 0) {
     faults.add("empty_list", "agent_types", "agent_types must not be empty.", hint);
   }
-  const names = requireUniqueStrings(value, "agent_types", hint, faults);
+  const names = yield* uniqueStringsSteps(value, "agent_types", hint, faults);
   for (const { text, path } of names) {
+    yield;
     if (text.startsWith("system")) {
       faults.add(
         "agent_type_reserved",
@@ -35,11 +40,17 @@ export function compileAgentTypes(document: JsonObject, faults: FaultList): Read
 }
 
 /** The declared target types; none if the key is absent. */
-export function compileTargetTypes(document: JsonObject, faults: FaultList): ReadonlySet<string> {
+export function* compileTargetTypes(
+  document: JsonObject,
+  faults: FaultList,
+): Steps<ReadonlySet<string>> {
   if (document.target_types === undefined) return new Set();
   const hint = 'For example ["customer"].';
-  const names = requireUniqueStrings(document.target_types, "target_types", hint, faults);
-  for (const { text, path } of names) checkTypeName(text, "Target type", path, faults);
+  const names = yield* uniqueStringsSteps(document.target_types, "target_types", hint, faults);
+  for (const { text, path } of names) {
+    yield;
+    checkTypeName(text, "Target type", path, faults);
+  }
   return new Set(names.map(({ text }) => text));
 }
 
@@ -65,15 +76,16 @@ const UNROUTABLE_CHARACTER = /[/\\\u0000-\u001f\u007f]/;
  * The declared singletons and `global`. A name that breaks the naming conventions only gets a
  * warning; a name that could never be addressed is refused. See docs/reference/identifiers.md.
  */
-export function compileSingletons(
+export function* compileSingletons(
   document: JsonObject,
   faults: FaultList,
   warnings: FaultList,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   if (document.singletons === undefined) return new Set(["global"]);
   const hint = 'For example ["main"].';
-  const names = requireUniqueStrings(document.singletons, "singletons", hint, faults);
+  const names = yield* uniqueStringsSteps(document.singletons, "singletons", hint, faults);
   for (const { text, path } of names) {
+    yield;
     if (isAddressable(text, path, faults)) warnOfConventions(text, path, warnings);
   }
   return new Set(["global", ...names.map(({ text }) => text)]);

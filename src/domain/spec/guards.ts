@@ -49,23 +49,23 @@ export function* compileGuards(
   for (const [index, value] of definition.entries()) {
     if (faults.isFull()) break;
     yield;
-    const guard = compileGuard(value, terms, joinIndex(path, index), faults);
+    const guard = yield* compileGuard(value, terms, joinIndex(path, index), faults);
     if (guard !== undefined) guards.push(guard);
   }
   return guards;
 }
 
-function compileGuard(
+function* compileGuard(
   value: JsonValue,
   terms: GuardTerms,
   path: string,
   faults: FaultList,
-): Guard | undefined {
+): Steps<Guard | undefined> {
   const definition = requireObject(value, path, HINT, faults);
   if (definition === undefined) return undefined;
   checkKnownKeys(definition, GUARD_KEYS, path, faults);
   const message = checkMessage(definition.message, `${path}.message`, faults);
-  const others = compileOthers(definition.with, terms, `${path}.with`, faults);
+  const others = yield* compileOthers(definition.with, terms, `${path}.with`, faults);
   const place = `${path}.require`;
   if (definition.require === undefined) {
     faults.add("missing_key", place, `${place} is required.`, HINT);
@@ -92,12 +92,12 @@ function checkMessage(value: JsonValue | undefined, path: string, faults: FaultL
   return "";
 }
 
-function compileOthers(
+function* compileOthers(
   value: JsonValue | undefined,
   terms: GuardTerms,
   path: string,
   faults: FaultList,
-): readonly GuardOther[] {
+): Steps<readonly GuardOther[]> {
   if (value === undefined) return [];
   const definition = requireObject(value, path, WITH_HINT, faults);
   if (definition === undefined) return [];
@@ -109,15 +109,18 @@ function compileOthers(
     faults.add("too_many", path, message, "A write may look at as many in all of its guards.");
     return [];
   }
+  const others: GuardOther[] = [];
   // Bounded: as checked above.
-  return entries.flatMap(([alias, one]) => {
+  for (const [alias, one] of entries) {
     const place = joinKey(path, alias);
     if (!ALIAS.test(alias)) {
       const message = `"${shorten(alias)}" is no name for an aggregate.`;
       faults.add("invalid_name", place, message, "Letters, digits and _, no digit first.");
     }
-    return compileOther(alias, one, { terms, path: place, faults });
-  });
+    others.push(...compileOther(alias, one, { terms, path: place, faults }));
+    yield;
+  }
+  return others;
 }
 
 interface OtherSite {

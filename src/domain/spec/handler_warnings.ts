@@ -44,7 +44,10 @@ export function* warnOfPaths(
 ): Steps<void> {
   const texts: Text[] = [];
   for (const { node, path } of parts) collectTexts(node, path, texts);
-  for (const { text, path: place } of texts) warnOfPlainPath(text, place, warnings);
+  for (const { text, path: place } of texts) {
+    warnOfPlainPath(text, place, warnings);
+    yield;
+  }
   const paths = texts.filter(({ text }) => DATA_PATH.test(text));
   if (paths.length === 0 || typeof schema !== "object") return;
   const root = { references: yield* findReferencesSteps(schema), pointer: "" };

@@ -345,8 +345,9 @@ Deno.test("compileSpecSteps() ends at the last fault that it lists of never_cach
   assert.ok(pauses < 201_000, `${pauses} pauses`);
 });
 
-Deno.test("compileGuards() pauses at each guard", () => {
-  const guard = { require: { exists: "@.a" }, message: "No." };
+Deno.test("compileGuards() pauses at each guard, and at each aggregate that it looks at", () => {
+  const other = { type: "order", id: "$.id" };
+  const guard = { require: { exists: "@.a" }, message: "No.", with: manyOf(3, other) };
   const guards = Array.from({ length: limits.guardsMax }, () => guard);
   const terms = { types: new Set(["order"]), singletons: new Set(["global"]) };
   const steps = compileGuards(guards, terms, "guards", createFaultList());
@@ -354,7 +355,7 @@ Deno.test("compileGuards() pauses at each guard", () => {
   let step = steps.next();
   for (; !step.done; step = steps.next()) pauses++;
   assert.equal(step.value.length, limits.guardsMax);
-  assert.ok(pauses >= limits.guardsMax, `${pauses} pauses`);
+  assert.ok(pauses >= 4 * limits.guardsMax, `${pauses} pauses`);
 });
 
 Deno.test("the fault of a guard with an unknown type lists ten types of the spec", () => {
@@ -374,4 +375,50 @@ Deno.test("a fault beneath a long name shows the beginning of the name in its pa
   assert.ok(!compiled.ok);
   assert.equal(compiled.violations.length, limits.violationsMax);
   for (const { path } of compiled.violations) assert.ok(path.length < 200, path.slice(0, 200));
+});
+
+Deno.test("compileSpecSteps() pauses for each property that a pattern names", () => {
+  const specWith = (pattern: string) => ({
+    agent_types: ["user"],
+    aggregate_types: {
+      order: {
+        events: { was_placed: { schema: { properties: { a: { pattern } } }, handler: [] } },
+      },
+    },
+  });
+  const plain = countPauses(specWith("[a-b]"));
+  const naming = countPauses(specWith("[\\p{sc=Buhd}\\p{sc=Tagb}]"));
+  assert.ok(plain.compiled.ok && naming.compiled.ok);
+  assert.ok(naming.pauses >= plain.pauses + 2 * 17, `${naming.pauses} pauses`);
+});
+
+for (const list of ["agent_types", "target_types", "singletons"]) {
+  Deno.test(`compileSpecSteps() pauses at each of ${list}, while it is read and while it is checked`, () => {
+    const document = { agent_types: ["user"], aggregate_types: { order: { events: {} } } };
+    const { pauses, compiled } = countPauses({
+      ...document,
+      [list]: Object.keys(manyOf(3_000, 1)),
+    });
+    assert.ok(compiled.ok);
+    // The hash of the document pauses at each, too.
+    assert.ok(pauses >= 3 * 3_000, `${pauses} pauses`);
+  });
+}
+
+Deno.test("compileSpecSteps() pauses at each event type that a saga awaits", () => {
+  const event = { schema: true, handler: [] };
+  const emit = { aggregate_type: "work", event_type: "x0", id: "global", data: {} };
+  const sagaWith = (event_types: string[]) => ({
+    trigger: { aggregate_type: "work", event_type: "x0" },
+    steps: [{ name: "only", emit, await: { aggregate_type: "work", event_types } }],
+  });
+  const specWith = (event_types: string[]) => ({
+    agent_types: ["user"],
+    aggregate_types: { work: { events: manyOf(800, event) } },
+    modules: { sagas: { one: sagaWith(event_types) } },
+  });
+  const few = countPauses(specWith(["x1"]));
+  const many = countPauses(specWith(Object.keys(manyOf(800, 1)).slice(1)));
+  assert.ok(few.compiled.ok && many.compiled.ok);
+  assert.ok(many.pauses >= few.pauses + 2 * 790, `${many.pauses} pauses, not ${few.pauses}`);
 });

@@ -233,7 +233,7 @@ function* compileSteps(
     if (step === undefined) continue;
     const name = readStepName(step, `${at}.name`, earlier, faults);
     const own = { ...place, all, earlier: [...earlier], hasPrev: index > 0 };
-    steps.push(compileStep({ definition: step, name, path: at }, own, warnings));
+    steps.push(yield* compileStep({ definition: step, name, path: at }, own, warnings));
     earlier.push(name);
   }
   return steps;

@@ -4,6 +4,7 @@
  * See docs/reference/sagas.md.
  */
 
+import type { Steps } from "../../fairness/pieces.ts";
 import { looksLikePath } from "../../handler/path.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
@@ -17,7 +18,7 @@ import {
   compileStream,
   type SagaPlace,
 } from "./saga_expressions.ts";
-import { checkKnownKeys, requireObject, requireUniqueStrings } from "../shape.ts";
+import { checkKnownKeys, requireObject, uniqueStringsSteps } from "../shape.ts";
 
 const STEP_KEYS = ["name", "condition", "else", "emit", "await", "compensate", "timeout_ms"];
 const AWAIT_KEYS = ["aggregate_type", "id", "event_types", "failure_types"];
@@ -33,26 +34,27 @@ export interface StepSource {
  * Compiles step `name`. `place` is that of its event, with the steps that have ended before it.
  * The result is usable only if no fault was reported.
  */
-export function compileStep(
+export function* compileStep(
   { definition, name, path }: StepSource,
   place: SagaPlace,
   warnings: FaultList,
-): CompiledSagaStep {
+): Steps<CompiledSagaStep> {
   checkKnownKeys(definition, STEP_KEYS, path, place.faults);
   const { condition, compensate } = definition;
   const own: SagaPlace = { ...place, earlier: [...place.earlier, name] };
-  return {
-    name,
-    holds: condition === undefined
-      ? () => true
-      : compileCondition(condition, `${path}.condition`, place),
-    skips: readElse(definition, path, place.faults) === "skip",
-    emit: compileEmission(definition.emit, `${path}.emit`, place),
-    await: compileAwait(definition, path, place, warnings),
-    compensate: compensate === undefined
-      ? undefined
-      : compileCompensation(compensate, `${path}.compensate`, own),
-  };
+  const holds = condition === undefined
+    ? () => true
+    : compileCondition(condition, `${path}.condition`, place);
+  yield;
+  const skips = readElse(definition, path, place.faults) === "skip";
+  const emit = compileEmission(definition.emit, `${path}.emit`, place);
+  yield;
+  const awaited = yield* compileAwait(definition, path, place, warnings);
+  yield;
+  const undo = compensate === undefined
+    ? undefined
+    : compileCompensation(compensate, `${path}.compensate`, own);
+  return { name, holds, skips, emit, await: awaited, compensate: undo };
 }
 
 function readElse(definition: JsonObject, path: string, faults: FaultList): "compensate" | "skip" {
@@ -80,12 +82,12 @@ function compileCompensation(value: JsonValue, path: string, place: SagaPlace) {
   return undefined;
 }
 
-function compileAwait(
+function* compileAwait(
   definition: JsonObject,
   path: string,
   place: SagaPlace,
   warnings: FaultList,
-): CompiledAwait | undefined {
+): Steps<CompiledAwait | undefined> {
   const timeoutMs = readTimeout(definition, path, place.faults);
   if (definition.await === undefined) {
     if (definition.timeout_ms !== undefined) {
@@ -104,8 +106,8 @@ function compileAwait(
   if (awaited === undefined) return undefined;
   checkKnownKeys(awaited, AWAIT_KEYS, at, faults);
   const aggregateType = readAwaitedType(awaited, at, place);
-  const eventTypes = readTypes(awaited, "event_types", at, place);
-  const failureTypes = readTypes(awaited, "failure_types", at, place);
+  const eventTypes = yield* readTypes(awaited, "event_types", at, place);
+  const failureTypes = yield* readTypes(awaited, "failure_types", at, place);
   checkApart(eventTypes, failureTypes, at, faults);
   const stream = awaited.id === undefined ? undefined : compileStream(awaited, at, place);
   if (stream === undefined) warnOfOtherType(definition.emit, aggregateType, at, warnings);
@@ -168,12 +170,12 @@ function readAwaitedType(awaited: JsonObject, path: string, place: SagaPlace): s
  * Accepts names only, no paths: the events that sagas wait for must be known before any saga
  * runs.
  */
-function readTypes(
+function* readTypes(
   awaited: JsonObject,
   key: "event_types" | "failure_types",
   path: string,
   place: SagaPlace,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   const at = `${path}.${key}`;
   const value = awaited[key];
   if (value === undefined) {
@@ -185,9 +187,10 @@ function readTypes(
   if (Array.isArray(value) && value.length === 0 && key === "event_types") {
     place.faults.add("empty_list", at, `${at} must not be empty.`, AWAIT_HINT);
   }
-  const types = requireUniqueStrings(value, at, AWAIT_HINT, place.faults);
+  const types = yield* uniqueStringsSteps(value, at, AWAIT_HINT, place.faults);
   for (const { text, path } of types) {
     if (place.faults.isFull()) break;
+    yield;
     checkNames(awaited.aggregate_type, text, { eventType: path }, place);
   }
   return new Set(types.map(({ text }) => text));

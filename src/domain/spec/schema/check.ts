@@ -12,6 +12,7 @@ import { limits } from "../../limits.ts";
 import { didYouMean } from "../../nearest_name.ts";
 import { FORMAT_NAMES } from "./formats/formats.ts";
 import type { Steps } from "../../fairness/pieces.ts";
+import { preparePatternSteps } from "./patterns/pattern.ts";
 import type { PatternSet } from "./patterns/pattern_set.ts";
 import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
 import { countParts, PARTS } from "./schema_size.ts";
@@ -135,6 +136,8 @@ function* checkPlace(place: Place): Steps<void> {
     else if (known.holds === "map") yield* checkSchemaMap(keyword, value, path, place);
     else if (known.shape !== undefined && !known.shape.test(value)) {
       invalid(path, `${keyword} must ${known.shape.must}.`, place.faults);
+    } else if (keyword === "pattern") {
+      yield* checkPattern(value as string, path, place.patterns, place.faults);
     } else checkValue(keyword, value, path, place);
   }
 }
@@ -206,7 +209,7 @@ function* checkSchemaMap(
   if (!DIVISIBLE.has(keyword)) checkHeld(keys.length, path, faults);
   if (keyword === "patternProperties") {
     for (const key of keys.slice(0, HELD_MAX)) {
-      checkPattern(key, joinKey(path, key), patterns, faults);
+      yield* checkPattern(key, joinKey(path, key), patterns, faults);
       yield;
     }
   }
@@ -220,8 +223,7 @@ function checkValue(keyword: string, value: JsonValue, path: string, place: Plac
   if (keyword === "enum" || keyword === "const") return checkAllowed(keyword, value, path, faults);
   if (keyword === "$ref" || keyword === "$dynamicRef") {
     checkReference(keyword, value as string, path, place);
-  } else if (keyword === "pattern") checkPattern(value as string, path, place.patterns, faults);
-  else if (keyword === "format" && !FORMAT_NAMES.has(value as string)) {
+  } else if (keyword === "format" && !FORMAT_NAMES.has(value as string)) {
     warnOfFormat(value as string, path, place.warnings);
   } else if (keyword === "$schema") warnOfDialect(value, path, place.warnings);
   else if (keyword === "$id" && /#./.test(value as string)) {
@@ -256,12 +258,13 @@ function hasMoreValues(value: JsonValue, max: number): boolean {
   return true;
 }
 
-function checkPattern(
+function* checkPattern(
   source: string,
   path: string,
   patterns: PatternSet,
   faults: FaultList,
-): void {
+): Steps<void> {
+  yield* preparePatternSteps(source);
   const compiled = patterns.compile(source);
   if (compiled.ok) return;
   const message = `The pattern "${shorten(source)}" ${compiled.message}.`;

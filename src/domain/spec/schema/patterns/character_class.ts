@@ -1,5 +1,7 @@
 /** Sets of code points as ranges: the meaning of `\s`, `\w`, `\p{..}` and `[...]` in ECMA-262. */
 
+import { runAtOnce, type Steps } from "../../../fairness/pieces.ts";
+
 /** The first and last code point, both inclusive. */
 export type Range = readonly [number, number];
 
@@ -70,6 +72,11 @@ const properties = new Map<string, readonly Range[]>();
 
 /** The code points of `\p{...}` or `\P{...}`; undefined if there is no such property. */
 export function propertyRanges(escape: string): readonly Range[] | undefined {
+  return runAtOnce(propertyRangesSteps(escape));
+}
+
+/** The same in time slices: a property that is asked for the first time takes milliseconds. */
+export function* propertyRangesSteps(escape: string): Steps<readonly Range[] | undefined> {
   const known = properties.get(escape);
   if (known !== undefined) return known;
   let runs: RegExp;
@@ -79,19 +86,20 @@ export function propertyRanges(escape: string): readonly Range[] | undefined {
   } catch {
     return undefined;
   }
-  const ranges = normalize([...planeRanges(runs), ...surrogateRanges(runs)]);
+  const ranges = normalize([...yield* planeRanges(runs), ...surrogateRanges(runs)]);
   properties.set(escape, ranges);
   return ranges;
 }
 
 /** Ranges outside the surrogates: the matching runs in one long text for each plane. */
-function planeRanges(runs: RegExp): Range[] {
+function* planeRanges(runs: RegExp): Steps<Range[]> {
   const ranges: Range[] = [];
   for (let plane = 0; plane <= POINT_MAX; plane += 0x10000) {
     const blocks: Range[] = plane === 0
       ? [[0, 0xd7ff], [0xe000, 0xffff]]
       : [[plane, plane + 0xffff]];
     for (const [first, last] of blocks) {
+      yield;
       const units = first > 0xffff ? 2 : 1;
       for (const match of textOf(first, last).matchAll(runs)) {
         const start = first + match.index / units;

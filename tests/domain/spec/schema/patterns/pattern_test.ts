@@ -6,6 +6,7 @@ import { newBudget } from "../../../../../src/domain/budget.ts";
 import {
   compilePattern,
   createUnrolledSize,
+  preparePatternSteps,
 } from "../../../../../src/domain/spec/schema/patterns/pattern.ts";
 
 function mustCompile(source: string) {
@@ -208,4 +209,15 @@ Deno.test("compilePattern() refuses classes of more ranges than it sorts, though
   assert(!result.ok);
   assert.equal(result.message, "has too many classes of characters");
   assert(result.work > 400, `${result.work} instructions`);
+});
+
+Deno.test("preparePatternSteps() pauses often for each property that is new, and then knows it", () => {
+  const countPauses = () => {
+    let pauses = 0;
+    for (const _ of preparePatternSteps("[\\p{sc=Hano}\\p{sc=Tglg}]")) pauses++;
+    return pauses;
+  };
+  assert(countPauses() >= 2 * 17, "fewer pauses than planes of code points");
+  assert(countPauses() <= 2);
+  assert(mustCompile("^[\\p{sc=Hano}\\p{sc=Tglg}]$").test("\u1720"));
 });

@@ -16,13 +16,13 @@ export function createRecentMap<K extends string | number, V extends NonNullable
 }
 
 /**
- * The same for values of different sizes; `max` bounds the sum of their sizes. One value counts
- * as at most half of `max`, so that even a larger one is kept.
+ * The same for values of different sizes; `max` bounds the sum of their sizes. The newest value is
+ * kept even if it is larger; then it is the only one.
  */
 export function createRecentMapBySize<K extends string | number, V extends NonNullable<unknown>>(
   max: number,
   sizeOf: (value: V) => number,
 ): RecentMap<K, V> {
-  const sizeCalculation = (value: V) => Math.max(1, Math.min(Math.ceil(sizeOf(value)), max >> 1));
+  const sizeCalculation = (value: V) => Math.max(1, Math.min(Math.ceil(sizeOf(value)), max));
   return new LRUCache<K, V>({ maxSize: max, sizeCalculation });
 }

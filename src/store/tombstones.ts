@@ -138,30 +138,6 @@ export async function listErasures(
   });
 }
 
-/**
- * At most `limit` tenants that have such erasures, in their order after the tenant `after` and
- * then from the beginning.
- */
-export async function listErasureTenants(
-  tx: Pick<ReadTransaction, "getRange">,
-  after: number,
-  limit: number,
-): Promise<number[]> {
-  const found = new Set<number>();
-  let from = after;
-  let isWrapped = false;
-  // Bounded: by `limit`, and by one step back to the beginning.
-  while (found.size < limit) {
-    const [next] = await listErasures(tx, { tenant: from + 1, id: "" }, 1);
-    if (next === undefined && isWrapped) break;
-    if (next === undefined) isWrapped = true;
-    if (next !== undefined && found.has(next.tenant)) break;
-    if (next !== undefined) found.add(next.tenant);
-    from = next?.tenant ?? 0;
-  }
-  return [...found];
-}
-
 /** Tells all nodes that their caches may have data of an erased stream. */
 export function signalErasure(tx: Transaction): void {
   tx.add(keys.erasureSignal(), 1n);

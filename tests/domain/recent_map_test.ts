@@ -33,4 +33,7 @@ Deno.test("createRecentMapBySize() keeps so much together, and a value that is l
   assert.deepEqual([...map.keys()].sort(), ["b", "c"]);
   map.set("d", "x".repeat(1_000));
   assert.equal(map.get("d")?.length, 1_000);
+  assert.deepEqual([...map.keys()], ["d"], "nothing else has room beside it");
+  map.set("e", "1");
+  assert.deepEqual([...map.keys()], ["e"]);
 });

@@ -8,6 +8,7 @@
 
 import { assert } from "../../domain/assert.ts";
 import { indexListeners } from "../../domain/listener/patterns.ts";
+import { openFairLine } from "../../domain/fairness/fair_line.ts";
 import { runInPieces } from "../../domain/fairness/pieces.ts";
 import { createRecentMapBySize } from "../../domain/recent_map.ts";
 import {
@@ -38,6 +39,12 @@ import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 /** Approximate memory of all compiled specs, and the size counted for the smallest one. */
 const SPECS_BYTES_MAX = 128 * 1024 * 1024;
 const SPEC_BYTES_MIN = 512 * 1024;
+/**
+ * A spec above the first size is kept apart, so that a few such take the place of no others. The
+ * second is the memory of those, or of the newest alone if that needs more.
+ */
+const LARGE_SPEC_BYTES_MIN = 32 * 1024 * 1024;
+const LARGE_SPECS_BYTES_MAX = 256 * 1024 * 1024;
 /** Approximate size of a compiled event type, beside its part of the document. */
 const EVENT_TYPE_BYTES = 30_000;
 
@@ -70,8 +77,8 @@ export interface SpecCache {
   learn(tenant: number, spec: CompiledSpec): void;
   /** The compiled spec with this hash, if it is the latest one known for the tenant. */
   known(tenant: number, hash: string): CompiledSpec | undefined;
-  /** Checks and compiles a document in time slices. One document at a time. */
-  compile(document: unknown): Promise<SpecCompilation>;
+  /** Checks and compiles a document in time slices. One at a time, in turns of the tenants. */
+  compile(tenant: number, document: unknown): Promise<SpecCompilation>;
   /** Resolves when no work of the cache is running. */
   close(): Promise<void>;
 }
@@ -84,25 +91,29 @@ interface Known {
 }
 
 export function openSpecCache(engine: Engine, host: Host): SpecCache {
-  const compiled = createRecentMapBySize<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
+  const ordinary = createRecentMapBySize<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
+  const large = createRecentMapBySize<number, Known>(LARGE_SPECS_BYTES_MAX, ({ bytes }) => bytes);
+  const find = (tenant: number) => ordinary.get(tenant) ?? large.get(tenant);
   /** Two queues, so that loading current specs does not wait for specs that are being deployed. */
   const [loads, checks] = [openTurns(), openTurns()];
   const loading = new Map<number, Promise<CompiledSpec>>();
   const follower = followVersion(engine, host, keys.specVersion(), () => {
-    for (const known of compiled.values()) known.isCurrent = false;
+    for (const kept of [ordinary, large]) {
+      for (const known of kept.values()) known.isCurrent = false;
+    }
     // Loads under way may already be outdated: no caller may join them.
     loading.clear();
   });
 
   async function load(tenant: number): Promise<CompiledSpec> {
-    const known = compiled.get(tenant)?.spec;
+    const known = find(tenant)?.spec;
     const stored = await engine.snapshot(async (tx) => {
       const hash = await readCurrentHash(tx, tenant);
       return hash === known?.hash ? known : await readCurrentSpec(tx, tenant);
     });
     if (stored === undefined) return EMPTY_SPEC;
     if (!("spec_hash" in stored)) return await bind(tenant, stored);
-    const result = await loads(() => compileInPieces(stored.spec, "store"));
+    const result = await loads(tenant, () => compileInPieces(stored.spec, "store"));
     assert(result.ok, "a deployed spec compiles");
     // The stored hash names the spec on all nodes, even on one whose build computes another hash.
     return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
@@ -127,7 +138,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   }
 
   function current(tenant: number): CompiledSpec | Promise<CompiledSpec> {
-    const known = compiled.get(tenant);
+    const known = find(tenant);
     if (known?.isCurrent && follower.isFresh(host.nowMs())) return known.spec;
     const pending = loading.get(tenant);
     if (pending !== undefined) return pending;
@@ -143,13 +154,15 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   }
 
   function keep(tenant: number, spec: CompiledSpec, isCurrent: boolean): void {
-    const known = compiled.get(tenant);
+    const known = find(tenant);
     const bytes = known?.spec === spec ? known.bytes : measureSpec(spec);
-    compiled.set(tenant, { spec, bytes, isCurrent });
+    const [place, other] = bytes < LARGE_SPEC_BYTES_MIN ? [ordinary, large] : [large, ordinary];
+    other.delete(tenant);
+    place.set(tenant, { spec, bytes, isCurrent });
   }
 
   function forget(tenant: number): void {
-    const known = compiled.get(tenant);
+    const known = find(tenant);
     if (known !== undefined) known.isCurrent = false;
     loading.delete(tenant);
   }
@@ -160,11 +173,12 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   }
 
   function known(tenant: number, hash: string): CompiledSpec | undefined {
-    const spec = compiled.get(tenant)?.spec;
+    const spec = find(tenant)?.spec;
     return spec?.hash === hash ? spec : undefined;
   }
 
-  const compile = (document: unknown) => checks(() => compileInPieces(document, "deploy"));
+  const compile = (tenant: number, document: unknown) =>
+    checks(tenant, () => compileInPieces(document, "deploy"));
 
   return { current, forget, learn, known, compile, close: follower.close };
 }
@@ -176,13 +190,29 @@ function measureSpec({ document, aggregateTypes }: CompiledSpec): number {
   return Math.max(SPEC_BYTES_MIN, bytes);
 }
 
-/** Runs jobs one after the other, so that many jobs take no more of a turn than one. */
+/**
+ * Runs jobs one after the other, so that many jobs take no more of a turn than one. Tenants take
+ * turns, however many jobs each of them has waiting.
+ */
 function openTurns() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(run: () => Promise<T>): Promise<T> => {
-    const result = last.then(run);
-    last = result.catch(() => {});
-    return result;
+  const line = openFairLine<number>();
+  let isBusy = false;
+
+  function goOn(): void {
+    const start = line.take(() => true);
+    isBusy = start !== undefined;
+    start?.();
+  }
+
+  return <T>(tenant: number, run: () => Promise<T>): Promise<T> => {
+    const { promise, resolve } = Promise.withResolvers<T>();
+    line.push(tenant, () => {
+      const result = run();
+      result.then(goOn, goOn);
+      resolve(result);
+    });
+    if (!isBusy) goOn();
+    return promise;
   };
 }
 

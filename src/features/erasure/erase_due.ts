@@ -16,7 +16,8 @@ import {
 import type { Lease } from "../../domain/fairness/lease.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Host } from "../../host.ts";
-import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Engine, Transaction } from "../../kv/engine.ts";
+import { openTenantTurns } from "../base/tenant_turns.ts";
 import { openTenantNumbers, type TenantNumbers } from "../base/tenant_numbers.ts";
 import type { ErasedStream } from "../../store/erased_copies.ts";
 import { readCurrentSigningKey } from "../../store/audit/signing_keys.ts";
@@ -24,7 +25,6 @@ import {
   clearErasure,
   type ErasurePlace,
   listErasures,
-  listErasureTenants,
   markErasure,
   readTombstone,
   saveTombstone,
@@ -58,8 +58,6 @@ export interface ErasureRunner {
 
 /** Steps of one erasure before the next erasure has its turn. */
 const TURN_STEPS = 50;
-/** Environments that have turns in one drain; together they have at most its limit of erasures. */
-const TURN_TENANTS = 10;
 /**
  * Commits wait while the store empties its logs, so that takes one part in so many of the time,
  * whatever is erased.
@@ -74,7 +72,10 @@ type Rest = "more" | "receipt" | "over" | "lost";
 
 export function createErasureRunner(engine: Engine, host: Host, share: WorkShare): ErasureRunner {
   const tenants = openTenantNumbers(engine);
-  const turns = openErasureTurns();
+  const turns = openTenantTurns<ErasurePlace>({
+    list: (tx, { tenant, name: id }, limit) => listErasures(tx, { tenant, id }, limit),
+    nameOf: ({ id }) => id,
+  });
   /** Erasures that only lack their receipts, until the logs are emptied for all of them. */
   const ready = new Map<string, ErasurePlace>();
   let forgetAtMs = -Infinity;
@@ -182,52 +183,6 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
 
 function nameOf({ tenant, id }: ErasurePlace): string {
   return `${tenant}/${id}`;
-}
-
-/** Turns of environments, and of the erasures of each, however many of them wait. */
-function openErasureTurns() {
-  let lastTenant = 0;
-  /** By tenant: the last erasure that had a turn, while there are more behind it. */
-  const lasts = new Map<number, string>();
-
-  async function listOf(tx: ReadTransaction, tenant: number, limit: number) {
-    const from = async (id: string) => {
-      const page = await listErasures(tx, { tenant, id }, limit);
-      return page.filter((place) => place.tenant === tenant);
-    };
-    const rest = await from(lasts.get(tenant) ?? "");
-    return rest.length > 0 ? rest : await from("");
-  }
-
-  return {
-    /** Lists who is next, and changes nothing: a transaction may run again. */
-    async list(tx: ReadTransaction, limit: number) {
-      const tenants = await listErasureTenants(tx, lastTenant, Math.min(limit, TURN_TENANTS));
-      const limitEach = Math.floor(limit / Math.max(1, tenants.length));
-      const pages = tenants.map((tenant) => listOf(tx, tenant, limitEach));
-      return { pages: await Promise.all(pages), limitEach };
-    },
-    /** The same, one of each environment after the other. The next turns are those behind them. */
-    take({ pages, limitEach }: ListedErasures): ErasurePlace[] {
-      const found: ErasurePlace[] = [];
-      for (let round = 0; round < limitEach; round++) {
-        for (const page of pages) if (round < page.length) found.push(page[round]!);
-      }
-      for (const page of pages) {
-        const { tenant, id } = page.at(-1)!;
-        if (page.length < limitEach) lasts.delete(tenant);
-        else lasts.set(tenant, id);
-        lastTenant = tenant;
-      }
-      return found;
-    },
-  };
-}
-
-interface ListedErasures {
-  /** By environment; none is empty. */
-  readonly pages: readonly (readonly ErasurePlace[])[];
-  readonly limitEach: number;
 }
 
 /** The tombstone after one step; undefined if only the receipt is left. */

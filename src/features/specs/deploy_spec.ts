@@ -73,7 +73,7 @@ export async function deploySpec(
     const message = "force is not allowed in production: a production spec stays compatible";
     return refuse({ kind: "forbidden", message });
   }
-  const compiled = await specs.compile(request.spec);
+  const compiled = await specs.compile(tenant.number, request.spec);
   if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
   const { spec, warnings } = compiled;
   const { environment } = tenant;

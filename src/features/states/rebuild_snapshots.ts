@@ -11,7 +11,7 @@ import { openPieces } from "../../domain/fairness/pieces.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
-import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Engine, Transaction } from "../../kv/engine.ts";
 import { type FoldedState, foldInSteps, type FoldTools, type FoldWork } from "./fold_stream.ts";
 import { listAggregateIds } from "../../store/streams/aggregates.ts";
 import {
@@ -26,6 +26,7 @@ import { loadSnapshot, saveSnapshot } from "../../store/streams/snapshots.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import type { WorkShare } from "../base/share_work.ts";
+import { openTenantTurns, type TenantTurns } from "../base/tenant_turns.ts";
 
 /** A rebuild is saved whenever it has folded this many stored bytes, so a crash loses no more. */
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
@@ -54,10 +55,13 @@ export function createRebuilder(
   share: WorkShare,
 ): Rebuilder {
   const { engine, host } = tools;
+  const turns = openShardTurns(engine);
+  /** Whose types had the last step. */
+  let lastTenant = 0;
 
   async function rebuild(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("rebuild");
-    const waiting = await engine.snapshot((tx) => listShards(tx, leases, limit));
+    const waiting = await turns.take(leases, limit);
     for (const { lease, work } of waiting) {
       // Another process may have the lease by now, or soon.
       if (isStopping() || !share.isRunning(lease)) break;
@@ -65,7 +69,10 @@ export function createRebuilder(
     }
     if (waiting.length > 0) return waiting.length;
     const first = leases.find(({ shard }) => shard === TYPE_SHARD);
-    return first === undefined ? 0 : await engine.transact((tx) => stepType(tx, share, first));
+    if (first === undefined) return 0;
+    const tenant = await engine.transact((tx) => stepType(tx, { share, lease: first, lastTenant }));
+    lastTenant = tenant ?? 0;
+    return tenant === undefined ? 0 : 1;
   }
 
   async function rebuildOne(
@@ -94,18 +101,35 @@ interface HeldRebuild {
   readonly work: StreamRebuild;
 }
 
-/** Lists an equal number of waiting streams from each shard, so that no shard blocks the others. */
-async function listShards(
-  tx: ReadTransaction,
-  leases: readonly Lease[],
-  limit: number,
-): Promise<HeldRebuild[]> {
-  const limitEach = Math.ceil(limit / Math.max(1, leases.length));
-  const lists = await Promise.all(leases.map(async (lease) => {
-    const works = await listStreamRebuilds(tx, lease.shard, limitEach);
-    return works.map((work) => ({ lease, work }));
-  }));
-  return lists.flat();
+/**
+ * Takes an equal number of waiting streams from each shard, so that no shard blocks the others.
+ * In each, environments take turns, and a stream that stays on the list has its next turn behind
+ * the others.
+ */
+function openShardTurns(engine: Engine) {
+  const byShard = new Map<number, TenantTurns<StreamRebuild>>();
+
+  function turnsOf(shard: number): TenantTurns<StreamRebuild> {
+    const turns = byShard.get(shard) ?? openTenantTurns<StreamRebuild>({
+      list: (tx, { tenant, name: stream }, limit) =>
+        listStreamRebuilds(tx, shard, limit, { tenant, stream }),
+      nameOf: ({ stream }) => stream,
+    });
+    byShard.set(shard, turns);
+    return turns;
+  }
+
+  async function take(leases: readonly Lease[], limit: number): Promise<HeldRebuild[]> {
+    const limitEach = Math.ceil(limit / Math.max(1, leases.length));
+    const lists = await engine.snapshot((tx) =>
+      Promise.all(leases.map(({ shard }) => turnsOf(shard).list(tx, limitEach)))
+    );
+    return leases.flatMap((lease, index) =>
+      turnsOf(lease.shard).take(lists[index]!).map((work) => ({ lease, work }))
+    );
+  }
+
+  return { take };
 }
 
 /** A stream that cannot be folded must not hold up the others. An outage is thrown instead. */
@@ -136,13 +160,23 @@ async function settle(
   return true;
 }
 
-async function stepType(tx: Transaction, share: WorkShare, lease: Lease): Promise<number> {
-  const work = await nextTypeRebuild(tx);
-  if (work === undefined || !await share.holds(tx, lease)) return 0;
+interface TypeTurn {
+  readonly share: WorkShare;
+  readonly lease: Lease;
+  readonly lastTenant: number;
+}
+
+/** Does a step of a type of the next environment. Returns whose; undefined if there is none. */
+async function stepType(
+  tx: Transaction,
+  { share, lease, lastTenant }: TypeTurn,
+): Promise<number | undefined> {
+  const work = await nextTypeRebuild(tx, lastTenant);
+  if (work === undefined || !await share.holds(tx, lease)) return undefined;
   const page = { start: work.done, limit: TYPE_STEP_IDS };
   const ids = await listAggregateIds(tx.unguarded, work.tenant, work.type, page);
   advanceTypeRebuild(tx, work, ids);
-  return 1;
+  return work.tenant;
 }
 
 /**

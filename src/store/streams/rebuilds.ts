@@ -2,9 +2,9 @@
 
 import { type StreamKey, streamKey } from "../../domain/identifier.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
-import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
-import { keys } from "../keys.ts";
+import { keyAfter, keys } from "../keys.ts";
 
 /** The background brings a stream's snapshot up to date after this many stored bytes. */
 export const REBUILD_EVERY_BYTES = 4 * 1024 * 1024;
@@ -28,13 +28,16 @@ export function enqueueStreamRebuild(tx: Transaction, tenant: number, stream: St
   tx.set(rebuildKey({ tenant, stream }), new Uint8Array(0));
 }
 
-/** At most `limit` streams that wait in one shard. */
+/** At most `limit` streams that wait in one shard, behind a place in it. */
 export async function listStreamRebuilds(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
   limit: number,
+  behind?: { readonly tenant: number; readonly stream: string },
 ): Promise<StreamRebuild[]> {
-  const pairs = await tx.getRange(keys.rebuilds(shard), { limit });
+  const { begin, end } = keys.rebuilds(shard);
+  const from = behind && keyAfter(keys.rebuild(shard, behind.tenant, behind.stream));
+  const pairs = await tx.getRange({ begin: from ?? begin, end }, { limit });
   return pairs.map(({ key }) => {
     const [tenant, stream] = unpack(key).slice(-2) as [number, StreamKey];
     return { tenant, stream };
@@ -56,10 +59,18 @@ export function enqueueTypeRebuild(tx: Transaction, tenant: number, type: string
   tx.set(keys.rebuildType(tenant, type), new Uint8Array(0));
 }
 
+/** The first type of the next environment behind `tenant`, or else from the beginning. */
 export async function nextTypeRebuild(
   tx: Pick<ReadTransaction, "getRange">,
+  tenant = 0,
 ): Promise<TypeRebuild | undefined> {
-  const [pair] = await tx.getRange(keys.rebuildTypes(), { limit: 1 });
+  const { begin, end } = keys.rebuildTypes();
+  const behind = { begin: keys.rebuildType(tenant + 1, ""), end };
+  const [next] = await tx.getRange(behind, { limit: 1 });
+  return decodeTypeRebuild(next ?? (await tx.getRange({ begin, end }, { limit: 1 }))[0]);
+}
+
+function decodeTypeRebuild(pair: KeyValue | undefined): TypeRebuild | undefined {
   if (pair === undefined) return undefined;
   const [tenant, type] = unpack(pair.key).slice(-2) as [number, string];
   const done = pair.value.length === 0 ? undefined : decoder.decode(pair.value);

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import type { CompiledAggregateType, CompiledSpec } from "../../../src/domain/spec/compiled.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import {
   EMPTY_SPEC,
@@ -100,5 +101,39 @@ Deno.test("what was compiled for a deploy is used as soon as it is current, and 
     specs.learn(1, compiled.spec);
     assert.equal(await specs.current(1), compiled.spec, "it is compiled no second time");
     assert.equal(specs.known(1, "another"), undefined);
+  });
+});
+
+/** A spec that counts for so many event types, without the memory of them. */
+function sized(hash: string, eventTypes: number): CompiledSpec {
+  const events = { size: eventTypes } as CompiledAggregateType["events"];
+  const type = { events } as CompiledAggregateType;
+  return { ...EMPTY_SPEC, hash, aggregateTypes: new Map([["large", type]]) };
+}
+
+Deno.test("of specs with thousands of event types only the newest is kept, and all ordinary ones beside it", async () => {
+  await withCache((specs) => {
+    specs.learn(1, sized("ordinary", 100));
+    for (const tenant of [2, 3]) specs.learn(tenant, sized("large", 8_000));
+    assert.equal(specs.known(2, "large"), undefined);
+    assert.notEqual(specs.known(3, "large"), undefined);
+    assert.notEqual(specs.known(1, "ordinary"), undefined);
+    // A spec that has become an ordinary one is kept once.
+    specs.learn(3, sized("smaller", 100));
+    assert.equal(specs.known(3, "large"), undefined);
+    assert.notEqual(specs.known(3, "smaller"), undefined);
+    return Promise.resolve();
+  });
+});
+
+Deno.test("a document is compiled after one of each tenant that waits, not after all of them", async () => {
+  await withCache(async (specs) => {
+    const done: number[] = [];
+    const waiting = [1, 1, 1, 1, 2].map(async (tenant) => {
+      await specs.compile(tenant, copyOfExampleSpec());
+      done.push(tenant);
+    });
+    await Promise.all(waiting);
+    assert.deepEqual(done, [1, 1, 2, 1, 1]);
   });
 });

@@ -8,7 +8,12 @@ import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine, ReadTransaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
-import { listStreamRebuilds } from "../../../src/store/streams/rebuilds.ts";
+import {
+  enqueueStreamRebuild,
+  enqueueTypeRebuild,
+  listStreamRebuilds,
+  nextTypeRebuild,
+} from "../../../src/store/streams/rebuilds.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
 import { loadSnapshot } from "../../../src/store/streams/snapshots.ts";
@@ -230,5 +235,35 @@ Deno.test("a stream whose events cannot be read does not hold up the others", as
     assert.deepEqual(await snapshotLengths(engine, test, uuid(2)), [100]);
     const streams = host.lines.map(({ level, fields }) => [level, fields.stream]);
     assert.deepEqual(streams, [["error", `order:${uuid(1)}`]]);
+  });
+});
+
+Deno.test("the streams and types of one environment do not wait for those of another", async () => {
+  await withService(async ({ service, engine, tenants: { staging, test } }) => {
+    const [low, high] = [staging.number, test.number].toSorted((a, b) => a - b) as [number, number];
+    const streams = Array.from({ length: 200 }, (_, n) => streamKey("order", uuid(n)));
+    await engine.transact((tx) => {
+      for (const stream of streams) enqueueStreamRebuild(tx, low, stream);
+      enqueueStreamRebuild(tx, high, streams[0]!);
+      return Promise.resolve();
+    });
+    const waiting = async () => {
+      const shards = Array.from({ length: QUEUE_SHARDS.rebuild }, (_, shard) => shard);
+      const lists = await engine.snapshot((tx) =>
+        Promise.all(shards.map((shard) => listStreamRebuilds(tx, shard, 200)))
+      );
+      return new Set(lists.flat().map(({ tenant }) => tenant));
+    };
+    for (let time = 0; time < 2; time++) await service.background.rebuildSnapshots(16);
+    assert.deepEqual(await waiting(), new Set([low]));
+    await drain(service);
+    await engine.transact((tx) => {
+      for (const type of ["a", "b", "c"]) enqueueTypeRebuild(tx, low, type);
+      enqueueTypeRebuild(tx, high, "none");
+      return Promise.resolve();
+    });
+    for (let time = 0; time < 2; time++) await service.background.rebuildSnapshots(16);
+    const next = await engine.snapshot((tx) => nextTypeRebuild(tx, high - 1));
+    assert.deepEqual(next, { tenant: low, type: "b", done: undefined });
   });
 });

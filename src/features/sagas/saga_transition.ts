@@ -17,7 +17,7 @@ import {
 } from "../../domain/fairness/pieces.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { keptRoot, type Root, rootOf } from "../../domain/reaction/root.ts";
-import { createRecentMap, type RecentMap } from "../../domain/recent_map.ts";
+import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
 import type { CompiledSaga } from "../../domain/saga/definition.ts";
 import type {
   PlacedEvent,
@@ -29,7 +29,7 @@ import type {
 } from "../../domain/saga/instance.ts";
 import { abandonSaga, startSaga, stepSaga } from "../../domain/saga/step.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { compileKeptSaga } from "../../domain/spec/sagas/saga.ts";
+import { compileKeptSagaSteps } from "../../domain/spec/sagas/saga.ts";
 import type { Host } from "../../host.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
@@ -65,8 +65,11 @@ import { claimSaga } from "../writes/root_claims.ts";
  * even with a saga of the largest size, it stays within the limit of a transaction.
  */
 export const SAGA_BYTES_MAX = limits.writeStoredBytesMax / 4;
-/** Compiled definitions in memory, of sagas that outlive a deploy. */
-const DEFINITIONS_MAX = 1_000;
+/** Memory of compiled definitions, of sagas that outlive a deploy. */
+const DEFINITIONS_BYTES_MAX = 32 * 1024 * 1024;
+/** About what a character of a definition takes when compiled, and the name of a singleton. */
+const BYTES_OF_CHARACTER = 32;
+const BYTES_OF_NAME = 72;
 const ACTORS: Readonly<Record<SagaPhase, string>> = {
   emit: "saga_coordinator",
   compensate: "saga_compensator",
@@ -81,7 +84,16 @@ export interface SagaTools {
 }
 
 export function openSagaTools(host: Host, watched: WatchedTypesReader): SagaTools {
-  return { host, watched, definitions: createRecentMap(DEFINITIONS_MAX) };
+  const definitions = createRecentMapBySize<string, CompiledSaga>(
+    DEFINITIONS_BYTES_MAX,
+    bytesOfDefinition,
+  );
+  return { host, watched, definitions };
+}
+
+/** About the memory of a compiled definition, which has all singletons of its spec. */
+function bytesOfDefinition({ kept: { saga, singletons } }: CompiledSaga): number {
+  return BYTES_OF_CHARACTER * JSON.stringify(saga).length + BYTES_OF_NAME * singletons.length;
 }
 
 /** One transaction that advances sagas. */
@@ -218,16 +230,17 @@ export async function giveUpSaga(
 }
 
 async function definitionOf(
-  { tools, tx, tenant, spec }: SagaWork,
+  work: SagaWork,
   { instance: { name, definition: hash } }: SagaRecord,
 ): Promise<CompiledSaga> {
+  const { tools, tx, tenant, spec } = work;
   const current = spec.sagas.get(name);
   if (current?.hash === hash) return current;
   const known = tools.definitions.get(hash);
   if (known !== undefined) return known;
   const kept = await readSagaDefinition(tx, tenant, hash);
   assert(kept !== undefined, "what a saga was started under is kept");
-  const saga = compileKeptSaga(kept);
+  const saga = await runInPieces(compileKeptSagaSteps(kept, hash), work.turns);
   tools.definitions.set(hash, saga);
   return saga;
 }

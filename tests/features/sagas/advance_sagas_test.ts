@@ -5,6 +5,9 @@ import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { SagaHistoryEntry } from "../../../src/domain/saga/instance.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
+import type { CompiledSaga } from "../../../src/domain/saga/definition.ts";
+import { openSagaTools } from "../../../src/features/sagas/saga_transition.ts";
+import { openWatchedTypes } from "../../../src/store/reactions/watched_types.ts";
 import { showSagas } from "../../../src/features/sagas/read_sagas.ts";
 import { listErrorRecords } from "../../../src/store/error_records.ts";
 import {
@@ -360,6 +363,18 @@ Deno.test("what one transaction cannot hold goes on in the next", async () => {
     assert.equal(saga!.state, "completed");
     assert.equal((await shop.typesIn("payment", "o1")).length, limits.sagaStepsMax);
   }, { ...SHOP, modules: { sagas: { long: { trigger, steps } } } });
+});
+
+Deno.test("the definitions in memory are limited by their bytes, singletons included", () => {
+  const { definitions } = openSagaTools(fakeHost(), openWatchedTypes());
+  const singletons = Array.from({ length: 50_000 }, (_, n) => `single_${n}`);
+  for (const [names, most] of [[singletons, 10], [[], 1_000]] as const) {
+    for (let n = 0; n < 1_000; n++) {
+      const kept = { name: "one", saga: FULFILMENT, singletons: names };
+      definitions.set(`h${n}`, { kept } as unknown as CompiledSaga);
+    }
+    assert.ok(definitions.size > 1 && definitions.size <= most, `${definitions.size} are kept`);
+  }
 });
 
 Deno.test("a saga that the service cannot move on fails for good after the last try", async () => {

@@ -79,6 +79,25 @@ export function compileKeptSaga(kept: KeptSagaDefinition): CompiledSaga {
   return saga;
 }
 
+/** Names of singletons that are put into the set before the work may yield. */
+const NAMES_PER_STEP = 1_000;
+
+/** The same in steps, for a definition whose hash is known. */
+export function* compileKeptSagaSteps(kept: KeptSagaDefinition, hash: string): Steps<CompiledSaga> {
+  const singletons = new Set<string>();
+  for (const [at, name] of kept.singletons.entries()) {
+    if (at % NAMES_PER_STEP === 0) yield;
+    singletons.add(name);
+  }
+  const faults = createFaultList();
+  const vocabulary = { ...namedTypes(kept.saga), singletons };
+  const names = { names: kept.singletons, hash };
+  const site = { path: "saga", vocabulary, singletons: names, faults, warnings: createFaultList() };
+  const saga = yield* compileSaga(kept.name, kept.saga, site);
+  assert(saga !== undefined && faults.faults.length === 0, "a kept saga compiles");
+  return saga;
+}
+
 /** The same for a definition from elsewhere; undefined if it does not compile. */
 export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
@@ -96,6 +115,13 @@ interface SortedSingletons {
   readonly text: string;
 }
 
+/** Those of a stored definition, which are sorted already. */
+interface KnownSingletons {
+  readonly names: readonly string[];
+  /** Of the whole definition. */
+  readonly hash: string;
+}
+
 function sortSingletons(singletons: ReadonlySet<string>): SortedSingletons {
   const names = [...singletons].sort();
   return { names, text: canonicalJson(names) };
@@ -104,7 +130,7 @@ function sortSingletons(singletons: ReadonlySet<string>): SortedSingletons {
 interface SagaSite {
   readonly path: string;
   readonly vocabulary: SagaVocabulary;
-  readonly singletons: SortedSingletons;
+  readonly singletons: SortedSingletons | KnownSingletons;
   readonly faults: FaultList;
   readonly warnings: FaultList;
 }
@@ -130,7 +156,7 @@ function* compileSaga(
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
   const steps = yield* compileSteps(saga.steps, `${path}.steps`, place, warnings);
   const kept = { name, saga, singletons: singletons.names };
-  const hash = hashOfKept(name, saga, singletons);
+  const hash = "hash" in singletons ? singletons.hash : hashOfKept(name, saga, singletons);
   return { name, trigger, steps, kept, hash };
 }
 

@@ -9,7 +9,11 @@ import type { Violation } from "../../../../src/domain/refusal.ts";
 import { eventTypesOf } from "../../../../src/domain/saga/definition.ts";
 import { compileSpec } from "../../../../src/domain/spec/compile.ts";
 import { createFaultList, type FaultList } from "../../../../src/domain/spec/fault_list.ts";
-import { compileKeptSaga, compileSagas } from "../../../../src/domain/spec/sagas/saga.ts";
+import {
+  compileKeptSaga,
+  compileKeptSagaSteps,
+  compileSagas,
+} from "../../../../src/domain/spec/sagas/saga.ts";
 import { FULFILMENT, SHOP } from "../../../support/saga_fixtures.ts";
 
 interface InvalidSaga {
@@ -156,6 +160,22 @@ Deno.test("a kept definition compiles by itself, and its hash tells it from any 
     return kept.hash;
   });
   assert.equal(new Set(hashes).size, 2);
+});
+
+Deno.test("a stored definition of 50,000 singletons compiles in steps, to what it was", () => {
+  const compiled = compileSpec(specWith({ fulfilment: FULFILMENT }));
+  assert.ok(compiled.ok);
+  const { kept } = compiled.spec.sagas.get("fulfilment")!;
+  const singletons = Array.from({ length: 50_000 }, (_, n) => `single_${n}`).sort();
+  const whole = compileKeptSaga({ ...kept, singletons });
+  const steps = compileKeptSagaSteps({ ...kept, singletons }, whole.hash);
+  let count = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) count++;
+  assert.ok(count >= 50, `${count} steps`);
+  assert.equal(step.value.hash, whole.hash);
+  assert.deepEqual(step.value.kept, whole.kept);
+  assert.deepEqual(eventTypesOf(step.value), eventTypesOf(whole));
 });
 
 Deno.test("compileSagas() reports no further names once the list of faults is full", () => {

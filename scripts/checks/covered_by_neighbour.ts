@@ -306,11 +306,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "what a body may be, seen by clients",
   },
   {
-    place: "src/http/imports/imports.ts",
-    test: "tests/end_to_end/imports_test.ts",
-    reason: "a few lines for each call, seen by clients",
-  },
-  {
     place: "src/features/writes/live_states.ts",
     test: "tests/features/writes/judge_guards_test.ts",
     reason: "what guards look at; which writes they let pass is what is to be shown",
@@ -409,11 +404,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/features/projections/read_rows.ts",
     test: "tests/end_to_end/projections_test.ts",
     reason: "rows as clients get them",
-  },
-  {
-    place: "src/http/projections/sql.ts",
-    test: "tests/end_to_end/queries_test.ts",
-    reason: "asked there through the whole product",
   },
   {
     place: "src/http/projections/projections.ts",

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
+import { API_KEYS_MAX } from "../../src/domain/transfer/record.ts";
 import { readText, sectionOf, tableRows } from "./markdown.ts";
 
 const REFERENCE = readText("docs/reference/limits.md");
@@ -81,6 +82,7 @@ const STATED: Readonly<Record<string, string>> = {
   "idempotency key": `1-${limits.idempotencyKeyCharactersMax} characters, ` +
     `kept ${limits.idempotencyRetentionSeconds / 3600} hours after its last use`,
   "how a scheduled event has ended": `known for ${limits.scheduleHistorySeconds / 86_400} days`,
+  "API keys of an environment": told(API_KEYS_MAX),
   "effects of an event": `${told(limits.effectsEventsMax)} events and ` +
     `${mebibytes(limits.effectsCharactersMax)} in one answer`,
   "error record": `kept ${limits.errorRecordRetentionSeconds / 3600} hours`,
@@ -91,7 +93,12 @@ const STATED: Readonly<Record<string, string>> = {
 };
 
 /** Limits that are no numbers of `limits.ts`. */
-const ELSEWHERE = ["long pages of events", "tag of a UUID", "operator token"];
+const ELSEWHERE = [
+  "long pages of events",
+  "tag of a UUID",
+  "operator token",
+  "page of `GET /_admin/blobs`",
+];
 
 Deno.test("the reference of limits states each limit as the code has it", () => {
   const rows = tableRows(sectionOf(REFERENCE, "## All limits"));

@@ -148,6 +148,15 @@ const BODIES: readonly Body[] = [
     }),
   },
   {
+    name: "atomic write of half a million events",
+    does: "a target with more events than all targets may have, in 8 MiB",
+    body: () => ({
+      path: "/_atomic-write",
+      body: `{"targets":[{"aggregate_type":"thing","id":"${ID}","events":[` +
+        `${'{"type":""},'.repeat(600_000)}{"type":""}]}],"metadata":${METADATA}}`,
+    }),
+  },
+  {
     name: "idempotent batch of many keys",
     does: "a body of 8 MB whose 80,000 keys are sorted to be recognized",
     body: () => ({

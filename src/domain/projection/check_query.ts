@@ -9,6 +9,7 @@
  * Bounded: `limits.sqlParametersMax` parameters.
  */
 
+import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { readSqlText, type SqlParameter } from "./sql_text.ts";
 
@@ -62,18 +63,25 @@ type Binding =
   | { readonly ok: true; readonly bound: BoundArguments }
   | { readonly ok: false; readonly reason: string };
 
-const TOO_MANY = `A query has at most ${limits.sqlParametersMax} parameters: many values fit ` +
+export const TOO_MANY_PARAMETERS =
+  `A query has at most ${limits.sqlParametersMax} parameters: many values fit ` +
   "into one as a JSON array, for json_each(?)";
 const TOO_LONG = "The values in params are longer than " +
   `${limits.sqlParameterCharactersMax} characters together`;
+
+/** Counted before anything is done for each of them. */
+export function hasTooManyParameters(given: JsonObject | readonly JsonValue[]): boolean {
+  const { length } = Array.isArray(given) ? given : Object.keys(given);
+  return length > limits.sqlParametersMax;
+}
 
 export function bindArguments(
   parameters: readonly SqlParameter[],
   given: SqlArguments,
 ): Binding {
-  if (parameters.length > limits.sqlParametersMax) return refuse(TOO_MANY);
+  if (parameters.length > limits.sqlParametersMax) return refuse(TOO_MANY_PARAMETERS);
+  if (hasTooManyParameters(given)) return refuse(TOO_MANY_PARAMETERS);
   const values = Object.values(given);
-  if (values.length > limits.sqlParametersMax) return refuse(TOO_MANY);
   if (charactersOf(values) > limits.sqlParameterCharactersMax) return refuse(TOO_LONG);
   const named = parameters.filter((parameter) => !parameter.startsWith("?"));
   if (isArray(given)) return bindPlaces(parameters, named, given);

@@ -297,19 +297,23 @@ export function decodeAtomic(body: JsonObject): Outcome<DecodedWrite> {
     const message = `targets must hold 1 to ${limits.atomicTargetsMax} targets`;
     return writeInvalid(message, "targets");
   }
-  const targets: RequestedTarget[] = [];
-  let total = 0;
-  for (const [index, value] of sent.entries()) {
-    const target = decodeTarget(value, index);
-    if (!target.ok) return target;
-    total += target.value.events.length;
-    targets.push(target.value);
-  }
+  // Counted before any of them is looked at.
+  const total = sent.reduce<number>((sum, target) => sum + countEvents(target), 0);
   if (total > limits.batchEventsMax) {
     const message = `targets must hold at most ${limits.batchEventsMax} events in all`;
     return writeInvalid(message, "targets");
   }
+  const targets: RequestedTarget[] = [];
+  for (const [index, value] of sent.entries()) {
+    const target = decodeTarget(value, index);
+    if (!target.ok) return target;
+    targets.push(target.value);
+  }
   return accept(decoded(body, targets));
+}
+
+function countEvents(target: JsonValue): number {
+  return isJsonObject(target) && Array.isArray(target.events) ? target.events.length : 0;
 }
 
 function decodeTarget(target: JsonValue, targetIndex: number): Outcome<RequestedTarget> {

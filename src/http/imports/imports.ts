@@ -2,6 +2,8 @@
 
 import { type ImportForm, isImportId, viewImport } from "../../domain/import/progress.ts";
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { jsonTextSteps } from "../../domain/json_text_steps.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -107,7 +109,7 @@ export const importEvents = operator({
       form: "import",
       importId,
       async *pieces() {
-        yield* linesOf(events.value);
+        yield* linesOf(events.value, call.host);
       },
       parse: (text) => parseJsonText(text, { turns: call.host }, "An event"),
     });
@@ -132,11 +134,18 @@ function checkImport(
   return accept(events);
 }
 
-/** The events as lines of JSON, in chunks. */
-function* linesOf(events: readonly JsonValue[]): Generator<Outcome<Uint8Array>> {
+/** The events as lines of JSON, in chunks. What is behind the limit of a line is left out. */
+async function* linesOf(
+  events: readonly JsonValue[],
+  turns: Turns,
+): AsyncGenerator<Outcome<Uint8Array>> {
+  const pieces = openPieces(turns);
   let lines = "";
   for (const event of events) {
-    lines += `${JSON.stringify(event)}\n`;
+    const steps = jsonTextSteps(event, limits.importLineBytesMax);
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) await pieces.rest();
+    lines += `${step.value}\n`;
     if (lines.length < PIECE_CHARACTERS) continue;
     yield accept(encoder.encode(lines));
     lines = "";

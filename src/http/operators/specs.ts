@@ -2,7 +2,9 @@
 
 import { Buffer } from "node:buffer";
 import { isJsonObject } from "../../domain/json.ts";
+import { jsonTextSteps } from "../../domain/json_text_steps.ts";
 import { limits } from "../../domain/limits.ts";
+import { runInPieces } from "../../domain/fairness/pieces.ts";
 import { sendTagged } from "../conditional.ts";
 import { operator } from "../endpoint.ts";
 import {
@@ -108,15 +110,15 @@ export const deploySpec = operator({
   async run(edge, call, operator, asked) {
     const { requestId } = call;
     const { spec, force = false, dry_run: dryRun = false, check_data: checkData } = asked.body;
-    // The limit applies to the spec, not to the white space it was sent with.
-    const limit = limits.specBytesMax;
-    if (Buffer.byteLength(JSON.stringify(spec)) > limit) {
-      const message = `Spec exceeds ${limit} bytes`;
-      return sendRefusal(requestId, { kind: "payload_too_large", message, limit, path: "spec" });
-    }
     if (!isJsonObject(spec)) {
       const message = "spec must be an object";
       return sendRefusal(requestId, { kind: "bad_request", message, path: "spec" });
+    }
+    // The limit applies to the spec, not to the white space it was sent with.
+    const limit = limits.specBytesMax;
+    if (Buffer.byteLength(await runInPieces(jsonTextSteps(spec, limit), call.host)) > limit) {
+      const message = `Spec exceeds ${limit} bytes`;
+      return sendRefusal(requestId, { kind: "payload_too_large", message, limit, path: "spec" });
     }
     if (checkData && !dryRun) {
       const message = "check_data is for dry runs: send dry_run too";

@@ -2,8 +2,13 @@
 
 import { describeKind, isJsonObject, type JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import type { SqlArgument, SqlArguments } from "../../domain/projection/check_query.ts";
-import { accept, type Outcome } from "../../domain/refusal.ts";
+import {
+  hasTooManyParameters,
+  type SqlArgument,
+  type SqlArguments,
+  TOO_MANY_PARAMETERS,
+} from "../../domain/projection/check_query.ts";
+import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { sendParts } from "../answer.ts";
 import { read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
@@ -63,6 +68,9 @@ export const queryProjections = read({
 function decodeParams(params: JsonValue): Outcome<SqlArguments> {
   if (!Array.isArray(params) && !isJsonObject(params)) {
     return badField("params", "params must be an array for ?, or an object for :name");
+  }
+  if (hasTooManyParameters(params)) {
+    return refuse({ kind: "sql_not_allowed", message: TOO_MANY_PARAMETERS });
   }
   for (const [name, value] of Object.entries(params)) {
     if (isScalar(value)) continue;

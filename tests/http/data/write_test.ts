@@ -1,6 +1,7 @@
 /** Golden cases of `src/http/data/write.ts`, and the largest of its requests and answers. */
 
 import assert from "node:assert/strict";
+import { limits } from "../../../src/domain/limits.ts";
 import {
   decodeAtomic,
   decodeBatch,
@@ -61,4 +62,18 @@ Deno.test("decodeAtomic() tells an absent previous_length from 0", () => {
   const outcome = decodeAtomic({ targets: [target(1), { ...target(1), previous_length: 0 }] });
   assert.ok(outcome.ok);
   assert.deepEqual(outcome.value.targets.map((each) => each.previousLength), [undefined, 0]);
+});
+
+Deno.test("the events of all targets are counted before any of them is looked at", () => {
+  const events = Array<null>(limits.batchEventsMax / 2 + 1).fill(null);
+  const target = { aggregate_type: "order", id: "global", events };
+  assert.deepEqual(decodeAtomic({ targets: [target, target], metadata: {} }), {
+    ok: false,
+    refusal: {
+      kind: "write_invalid",
+      message: "targets must hold at most 10000 events in all",
+      path: "targets",
+      hint: undefined,
+    },
+  });
 });

@@ -67,6 +67,15 @@ const FORMATS: readonly (readonly [format: string, value: string, what: string])
   ["byte", "A".repeat(90_001), "90001 letters of Base64"],
 ];
 
+/** Alternatives of alternatives that are all the same `enum`. */
+function specOfEnum(title: string): Json {
+  const anyOf = (name: string) => ({ anyOf: repeat(250, () => ({ $ref: `#/$defs/${name}` })) });
+  const $defs = { x: anyOf("e"), e: { enum: repeat(9_999, (i) => i) } };
+  return specOf({
+    thing: { was_seen: judgedBy({ title, type: "object", properties: { v: anyOf("x") }, $defs }) },
+  });
+}
+
 export const SCHEMAS: AttackGroup = {
   title: "schemas",
   attacks: [
@@ -271,6 +280,13 @@ export const SCHEMAS: AttackGroup = {
         return specOf({ thing: events });
       },
       waves: [{ request: read("/openapi.json"), clients: 4 }],
+    },
+    {
+      name: "one enum behind many alternatives",
+      does: "a dry run that compares 250 x 250 alternatives, all of them one enum of 9,999 numbers",
+      needs: "operator of one instance",
+      spec: () => specOfEnum("before"),
+      waves: [{ request: deploySpec(specOfEnum("after"), { dry_run: true }), clients: 2 }],
     },
   ],
 };

@@ -4,6 +4,7 @@
  */
 
 import assert from "node:assert/strict";
+import { newBudget } from "../../../src/domain/budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
 import {
   checkCompatibility,
@@ -11,6 +12,8 @@ import {
   describeChanges,
 } from "../../../src/domain/spec/compatibility.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { findReferences } from "../../../src/domain/spec/schema/references.ts";
+import { viewSchema } from "../../../src/domain/spec/schema/view.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 
 interface SchemaCase {
@@ -139,6 +142,15 @@ Deno.test("checkCompatibility() reads the types of a schema once, whatever leads
       $defs: { x: { anyOf: refs("e") }, e: { enum: [1, 2, 3] } },
     });
   assert.deepEqual(checkCompatibility(spec("a"), spec("b")), []);
+});
+
+Deno.test("viewSchema() is charged for each name that another property requires", () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
+  const references = findReferences({ dependentRequired: { a: names } });
+  const budget = newBudget(1_000_000);
+  const view = viewSchema({ references, pointer: "" }, budget);
+  assert.equal(view.dependents.get("a")?.size, names.length);
+  assert(1_000_000 - budget.left > 10 * names.length, `${budget.left} units left`);
 });
 
 Deno.test("compatibilitySteps() pauses at each property, however many one schema has", () => {

@@ -18,6 +18,8 @@ import { unescapePointer } from "./vocabulary.ts";
 const PATH_CHARACTERS_MAX = 500;
 /** So many characters of a path with escapes always give more than an answer shows. */
 const ESCAPED_CHARACTERS_MAX = 2 * PATH_CHARACTERS_MAX + 2;
+/** Maximum length of a message in an answer. */
+const MESSAGE_CHARACTERS_MAX = 300;
 /** Units for wording one fault, and for each character of its path. */
 const UNITS_PER_WORDING = 256;
 const UNITS_PER_PATH_CHARACTER = 8;
@@ -48,7 +50,7 @@ export function describeDataFaults(
 /** `place`: the JSON Pointer of the value, cut. `own`: a property of it that is meant. */
 function faultPath(place: string, own: string | undefined): string {
   const segments = place.split("/").slice(1).map(unescapePointer);
-  if (own !== undefined) segments.push(own);
+  if (own !== undefined) segments.push(own.slice(0, PATH_CHARACTERS_MAX));
   const path = ["data", ...segments].join(".");
   return path.length <= PATH_CHARACTERS_MAX ? path : path.slice(0, PATH_CHARACTERS_MAX - 3) + "...";
 }
@@ -72,7 +74,10 @@ function ownProperty(error: ErrorObject): string | undefined {
 
 const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
   required: () => "is required",
-  dependentRequired: (params) => `is required when ${params.property} is present`,
+  dependentRequired: (params) => {
+    const property = String(params.property).slice(0, MESSAGE_CHARACTERS_MAX);
+    return `is required when ${property} is present`;
+  },
   additionalProperties: () => "is not allowed here",
   unevaluatedProperties: () => "is not allowed here",
   unevaluatedItems: () => "has more items than allowed",
@@ -123,7 +128,9 @@ function faultMessage(error: ErrorObject): string {
   const message = Object.hasOwn(MESSAGES, error.keyword)
     ? MESSAGES[error.keyword]!(error.params)
     : "is not valid";
-  return message.length <= 300 ? message : message.slice(0, 297) + "...";
+  return message.length <= MESSAGE_CHARACTERS_MAX
+    ? message
+    : message.slice(0, MESSAGE_CHARACTERS_MAX - 3) + "...";
 }
 
 const SHOWN_CHARACTERS_MAX = 200;

@@ -39,6 +39,8 @@ const UNITS_PER_PART = 64;
 const UNITS_PER_NAME = 32;
 /** Units for each value of an `enum` whose type is looked at. */
 const UNITS_PER_ALLOWED = 4;
+/** Units for each name that a property requires beside itself. */
+const UNITS_PER_DEPENDENT = 16;
 
 /**
  * What the schema says; nothing if it does not exist.
@@ -56,7 +58,7 @@ export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
     types: types.length === 0 ? undefined : types.reduce(intersect),
     declaresType: parts.some((part) => objectAt(part).type !== undefined),
     required: new Set(parts.flatMap((part) => stringsOf(objectAt(part).required))),
-    dependents: dependentsOf(parts),
+    dependents: dependentsOf(parts, budget),
     properties: collect(parts, (part) => membersOf(part, "properties")),
     isOpen: !parts.some((part) => {
       const { additionalProperties, unevaluatedProperties } = objectAt(part);
@@ -182,13 +184,20 @@ function collect(
   return all;
 }
 
-function dependentsOf(parts: readonly SchemaAt[]): Map<string, ReadonlySet<string>> {
-  const all = new Map<string, ReadonlySet<string>>();
+function dependentsOf(
+  parts: readonly SchemaAt[],
+  budget: Budget,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const all = new Map<string, Set<string>>();
   for (const part of parts) {
     const { dependentRequired } = objectAt(part);
     if (!isJsonObject(dependentRequired)) continue;
-    for (const [name, names] of Object.entries(dependentRequired)) {
-      all.set(name, new Set([...all.get(name) ?? [], ...stringsOf(names)]));
+    for (const [trigger, list] of Object.entries(dependentRequired)) {
+      const names = stringsOf(list);
+      spend(budget, UNITS_PER_DEPENDENT * names.length);
+      let known = all.get(trigger);
+      if (known === undefined) all.set(trigger, known = new Set());
+      for (const name of names) known.add(name);
     }
   }
   return all;

@@ -91,7 +91,7 @@ Deno.test("if, then and else under unevaluatedProperties name what the form lack
   assert.deepEqual(faultsOf(schema, { k: 2 }), ["data.b is required"]);
 });
 
-/** The characters of texts that escaping and splitting read meanwhile. */
+/** The characters that escaping and splitting read meanwhile, and those that are joined. */
 function charactersRead(run: () => void): number {
   const texts = String.prototype as unknown as Record<string, (...given: unknown[]) => unknown>;
   const originals = ["replace", "replaceAll", "split"].map((name) => [name, texts[name]!] as const);
@@ -102,9 +102,16 @@ function charactersRead(run: () => void): number {
       return original.apply(this, given);
     };
   }
+  const { join } = Array.prototype;
+  Array.prototype.join = function (...given) {
+    const text = join.apply(this, given);
+    count += text.length;
+    return text;
+  };
   try {
     run();
   } finally {
+    Array.prototype.join = join;
     for (const [name, original] of originals) texts[name] = original;
   }
   return count;
@@ -159,4 +166,18 @@ Deno.test("a fault that repeats is read in part and charged each time, and then 
   });
   assert(read < 500_000, `${read} characters`);
   assert(budget.left < 10_000, `${budget.left} units left`);
+});
+
+Deno.test("a long name is cut before it is put into the path and the message of its fault", () => {
+  const [name, property] = ["m".repeat(100_000), "p".repeat(100_000)];
+  const params = { missingProperty: name, property };
+  const error = { keyword: "dependentRequired", instancePath: "/a", params } as unknown;
+  const read = charactersRead(() => {
+    const [fault] = describeDataFaults([error as ErrorObject], 10, newBudget(100_000));
+    assert.deepEqual(fault, {
+      path: `${`data.a.${name}`.slice(0, 497)}...`,
+      message: `${`is required when ${property}`.slice(0, 297)}...`,
+    });
+  });
+  assert(read < 5_000, `${read} characters`);
 });

@@ -224,6 +224,32 @@ export const PROJECTIONS: AttackGroup = {
       }],
     },
     {
+      name: "deploys of many singletons under projections",
+      does: "a spec with 50,000 singletons changes again and again under 60 projections",
+      needs: NEEDS,
+      spec: plainSpec,
+      *prepare() {
+        yield* many(20, (i) => ({ n: i }));
+        for (let at = 0; at < 60; at++) {
+          yield deployProjection({
+            name: `things${at}`,
+            for_each: "thing",
+            sources: { thing: "$key" },
+            select: { n: "$.thing.n" },
+          });
+        }
+        yield untilReady();
+      },
+      waves: [{
+        request: (turn) => {
+          const singletons = repeat(50_000, (i) => `single_${(i * 7_919) % 50_000}_${turn}`);
+          return deploySpec({ ...plainSpec(), singletons });
+        },
+        clients: 1,
+        pauseMs: 300,
+      }],
+    },
+    {
       name: "rebuild of states that are slow to fold",
       does: "the projection of a state whose fold compares 320,000 keys 1,500 times",
       needs: NEEDS,

@@ -11,7 +11,7 @@ import { basisSteps } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 import { signalCommits } from "../../store/feed/commit_log.ts";
 import { beginLogCursor, countBehindCursor } from "../../store/feed/log_cursor.ts";
@@ -105,12 +105,12 @@ async function newRecord(
 
 /** The projection is unreadable at once; its rows are removed in the background. */
 export async function deleteProjection(
-  { engine, sets }: Parts,
+  { engine, host, sets }: Parts,
   { number: tenant }: Tenant,
   name: string,
 ): Promise<Outcome<void>> {
   const isFound = await engine.transact(async (tx) => {
-    const records = await listRecords(tx, tenant);
+    const records = await listRecords(tx, tenant, openPieces(withOwnLine(host)));
     const record = records.find((each) => each.name === name && !each.isDeleted);
     if (record === undefined) return false;
     const { ready, building, broken: _, ...rest } = record;
@@ -131,11 +131,11 @@ const COUNT_MAX = 1_000;
 
 /** All projections with their status, sorted by name. */
 export async function showProjections(
-  engine: Engine,
+  { engine, host }: Pick<Parts, "engine" | "host">,
   { number: tenant }: Tenant,
 ): Promise<ProjectionStatus[]> {
   const { records, lag } = await engine.snapshot(async (tx) => ({
-    records: await listRecords(tx, tenant),
+    records: await listRecords(tx, tenant, openPieces(withOwnLine(host))),
     lag: await countLag(tx, tenant, COUNT_MAX),
   }));
   const kept = records.filter(({ isDeleted }) => !isDeleted);

@@ -67,7 +67,7 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
   return {
     deploy: (tenant, document) => deployProjection(working, tenant, document),
     remove: (tenant, name) => deleteProjection(working, tenant, name),
-    list: (tenant) => showProjections(engine, tenant),
+    list: (tenant) => showProjections(parts, tenant),
     readRow: (tenant, request) => readRow(working, tenant, request),
     listRows: (tenant, name, page, stale) => listRows(working, tenant, { name, page, stale }),
     exportCsv: (tenant, request) => exportProjection({ engine, host }, tenant, request, lines),

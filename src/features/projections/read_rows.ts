@@ -4,7 +4,7 @@
  * See docs/reference/queries.md.
  */
 
-import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { openPieces, type Pieces, type Turns, withOwnLine } from "../../domain/fairness/pieces.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
 import { limits } from "../../domain/limits.ts";
@@ -156,7 +156,7 @@ export interface ListRowsRequest {
 
 /** Sorted by key; the page ends early if its rows are large. */
 export async function listRows(
-  { engine }: Pick<ProjectionTools, "engine">,
+  { engine, host }: Pick<ProjectionTools, "engine" | "host">,
   { number: tenant }: Tenant,
   { name, page, stale = false }: ListRowsRequest,
 ): Promise<Outcome<RowPage>> {
@@ -168,21 +168,29 @@ export async function listRows(
     const projection = await findReadyProjection(tx, tenant, name, stale);
     if (!projection.ok) return projection;
     const staleness = await readStaleness(tx, projection.value);
-    const { rows, truncated } = await readPage(tx, projection.value, start, limit);
+    const pieces = openPieces(withOwnLine(host));
+    const { rows, truncated } = await readPage(tx, projection.value, { start, limit, pieces });
     const nextStart = truncated ? rows.at(-1)!.key : undefined;
     return accept({ ...listPage(rows.map(rowView), page.limit, nextStart), ...staleness });
   });
 }
 
+interface RowsToRead {
+  readonly start: string | undefined;
+  readonly limit: number;
+  readonly pieces: Pieces;
+}
+
 async function readPage(
   tx: ReadTransaction,
   projection: ReadyProjection,
-  start: string | undefined,
-  limit: number,
+  { start, limit, pieces }: RowsToRead,
 ): Promise<{ readonly rows: readonly StoredRow[]; readonly truncated: boolean }> {
   const rows: StoredRow[] = [];
   let bytes = 0;
   for (let after = start;; after = rows.at(-1)!.key) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     // Reading on past the page shows whether anything follows.
     const some = await readProjectionRows(tx, projection, { after, ...AT_A_TIME });
     for (const row of some) {

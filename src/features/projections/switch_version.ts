@@ -7,7 +7,7 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
-import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { openRowBatch } from "./compute_rows.ts";
@@ -89,7 +89,8 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
       const after = { ...rest, removing, ready: building };
       setProjection(tx, tenant, after);
       clearBuild(tx, kept.place);
-      const others = (await listProjections(tx, tenant)).filter((each) => each.name !== name);
+      const all = await listProjections(tx, tenant, openPieces(withOwnLine(host)));
+      const others = all.filter((each) => each.name !== name);
       await logTypes(tx, tenant, [...others, after]);
       return true;
     }

@@ -4,14 +4,20 @@
  * Callers wait up to 2 s. See docs/reference/projections.md.
  */
 
+import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
+import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { lastLogPlace } from "../../store/feed/commit_log.ts";
 import { firstBehindCursor } from "../../store/feed/log_cursor.ts";
 import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
 import { countLag } from "./manage_projections.ts";
-import { listReadyProjections } from "../../store/projections/projections.ts";
+import {
+  listReadyProjections,
+  readProjectionChanges,
+  type ReadyOnes,
+} from "../../store/projections/projections.ts";
 import { hasRefresh } from "../../store/projections/projection_work.ts";
 
 export interface ProjectionLag {
@@ -47,11 +53,19 @@ export async function waitForProjections(
   const end = await engine.snapshot((tx) => readLogEnd(tx, tenant));
   const startedMs = host.monotonicMs();
   const deadlineMs = startedMs + waitMs;
+  const wanted = names && new Set(names);
+  let known: KnownProjections | undefined;
   for (;;) {
-    const isDone = await engine.snapshot(async (tx) =>
-      !await isBehind(tx, tenant, end) && !await isRefreshing(tx, tenant, names)
-    );
-    if (isDone) return { commits: 0 };
+    const look = await engine.snapshot(async (tx) => {
+      if (await isBehind(tx, tenant, end)) return { isDone: false, known };
+      const now = await lookAtProjections(tx, tenant, known, () => ({
+        names: wanted,
+        pieces: openPieces(withOwnLine(host)),
+      }));
+      return { isDone: !await isRefreshing(tx, now.projections), known: now };
+    });
+    known = look.known;
+    if (look.isDone) return { commits: 0 };
     const nowMs = host.monotonicMs();
     if (nowMs >= deadlineMs) break;
     const lookMs = Math.min(Math.max(LOOK_MS_MIN, (nowMs - startedMs) / 4), LOOK_MS_MAX);
@@ -82,16 +96,30 @@ export async function isBehind(
   return await firstBehindCursor(tx, tenant, logged, end) !== undefined;
 }
 
-async function isRefreshing(
+/** Projections as they were read at one state of the definitions. */
+interface KnownProjections {
+  readonly changes: string;
+  readonly projections: readonly ReadyProjection[];
+}
+
+/** Definitions may be megabytes, so they are read again only after a change of any. */
+async function lookAtProjections(
   tx: ReadTransaction,
   tenant: number,
-  names: readonly string[] | undefined,
+  known: KnownProjections | undefined,
+  wanted: () => ReadyOnes,
+): Promise<KnownProjections> {
+  const changes = await readProjectionChanges(tx, tenant);
+  if (known?.changes === changes) return known;
+  return { changes, projections: await listReadyProjections(tx, tenant, wanted()) };
+}
+
+async function isRefreshing(
+  tx: ReadTransaction,
+  projections: readonly ReadyProjection[],
 ): Promise<boolean> {
-  const projections = await listReadyProjections(tx, tenant);
   // A broken projection is never refreshed.
-  const asked = projections.filter(({ name, broken }) =>
-    broken === undefined && (names === undefined || names.includes(name))
-  );
+  const asked = projections.filter(({ broken }) => broken === undefined);
   const found = await Promise.all(asked.map((projection) => hasRefresh(tx, projection)));
   return found.includes(true);
 }

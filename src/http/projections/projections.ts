@@ -4,11 +4,12 @@
  * See docs/reference/projections.md.
  */
 
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { isJsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { RowPage, RowView } from "../../domain/projection/status.ts";
 import { accept, refuse } from "../../domain/refusal.ts";
-import { sendOk, sendText } from "../answer.ts";
+import { sendOk, sendParts, sendText } from "../answer.ts";
 import type { Edge, Route } from "../call.ts";
 import { mayCompress } from "../answer.ts";
 import { operator, read } from "../endpoint.ts";
@@ -27,6 +28,8 @@ import {
   TEXT,
   TIME,
 } from "../openapi/schema.ts";
+import { lengthOfParts } from "../long_answer.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { findOperatorTenant } from "../operator_tenant.ts";
 import { flag, PAGE_QUERY, type Parameter, text } from "../parameter.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
@@ -141,14 +144,37 @@ export const readRow = read({
     const { requestId, params: [name = "", key = ""] } = call;
     const outcome = await edge.service.projections.readRow(tenant, { name, key, ...query });
     if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-    return sendRows(edge, requestId, outcome.value);
+    return sendRow(edge, requestId, outcome.value);
   },
 });
 
-/** Sends rows, with the lag in a header. */
-function sendRows(edge: Edge, requestId: string, { lag = 0, ...body }: RowView | RowPage) {
+/** Sends a row, with the lag in a header. */
+function sendRow(edge: Edge, requestId: string, { lag = 0, ...body }: RowView) {
   const text = JSON.stringify({ ok: true, ...body });
   return sendText(requestId, 200, text, lagHeader(edge, lag, body.stale));
+}
+
+const PART_CHARACTERS = 64 * 1024;
+
+/** A page of rows as text, with pauses: it may have megabytes. */
+export async function rowPageBody(
+  { lag: _, data, ...fields }: RowPage,
+  turns: Turns,
+): Promise<string[]> {
+  const parts: string[] = [];
+  const pieces = openPieces(turns);
+  let text = '{"ok":true,"data":[';
+  let comma = "";
+  for (const row of data) {
+    text += comma + JSON.stringify(row);
+    comma = ",";
+    if (text.length < PART_CHARACTERS) continue;
+    parts.push(text);
+    text = "";
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+  }
+  return [...parts, `${text}],${JSON.stringify(fields).slice(1)}`];
 }
 
 export const listRows = rowsRoute("listProjectionRows", "Rows of a projection by key");
@@ -168,9 +194,21 @@ function rowsRoute(id: string, summary: string): Route {
     errors: ["not_found", "projection_broken"],
     async run(edge, call, tenant, { query: { stale, ...page } }) {
       const { requestId, params: [name = "query"] } = call;
-      const outcome = await edge.service.projections.listRows(tenant, name, page, stale);
-      if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
-      return sendRows(edge, requestId, outcome.value);
+      async function read() {
+        const outcome = await edge.service.projections.listRows(tenant, name, page, stale);
+        if (!outcome.ok) return outcome;
+        const { lag = 0, stale: isStale } = outcome.value;
+        const parts = await rowPageBody(outcome.value, edge.host);
+        return accept({ parts, headers: lagHeader(edge, lag, isStale) });
+      }
+      const made = await longReadsOf(edge.service).run(
+        call.owner,
+        read,
+        (made) => made.ok ? lengthOfParts(accept(made.value.parts)) : 0,
+      );
+      if (made === undefined) return answerRefused(edge, call, NO_TURN);
+      if (!made.ok) return answerRefused(edge, call, made.refusal);
+      return sendParts(requestId, made.value.parts, made.value.headers);
     },
   });
 }

@@ -9,15 +9,18 @@ import {
   type Engine,
   EngineLimitExceeded,
   EngineUnavailable,
+  type KeyRange,
   type RangeOptions,
   type Transaction,
 } from "../../../src/kv/engine.ts";
 import { unpack } from "../../../src/kv/tuple.ts";
 import { kind } from "../../../src/store/key_kinds.ts";
+import { keys } from "../../../src/store/keys.ts";
 import {
   listRowsOfSource,
   readProjectionRowKeys,
 } from "../../../src/store/projections/projection_rows.ts";
+import { waitForProjections } from "../../../src/features/projections/wait_for_projections.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleProjections } from "../../support/settle_projections.ts";
@@ -249,4 +252,47 @@ Deno.test("openRounds() waits longer after each failure, and passes on that the 
   assert.deepEqual(tries, [0, 250, 750, 1_750, 3_750]);
   const away = () => Promise.reject(new EngineUnavailable("away"));
   await assert.rejects(rounds.guard("2", away), EngineUnavailable);
+});
+
+Deno.test("who waits for some projections reads no other definition, and each only once", async () => {
+  const read: string[] = [];
+  const watchReads = (engine: Engine, number: number): Engine => {
+    const snapshot: Engine["snapshot"] = (body, options) =>
+      engine.snapshot((tx) => {
+        const get = (key: Bytes) => {
+          for (const name of ["orders_seen", "others"]) {
+            if (key.toHex() === keys.projection(number, name).toHex()) read.push(name);
+          }
+          return tx.get(key);
+        };
+        const getRange = (range: KeyRange, asked?: RangeOptions) => {
+          const isOfDefinitions = range.begin.toHex() === keys.projections(number).begin.toHex();
+          if (isOfDefinitions && !asked?.keysOnly) read.push("all");
+          return tx.getRange(range, asked);
+        };
+        return body(withMethods(tx, { get, getRange }));
+      }, options);
+    return withMethods(engine, { snapshot });
+  };
+  await withWatch(async ({ service, engine, host, tenants: { test }, place }) => {
+    valueOf(await service.projections.deploy(test, { ...ORDERS_SEEN, name: "others" }));
+    await place("test", 501);
+    await settleProjections(service);
+    const customer = { type: "was_registered", data: { name: "Ada" } };
+    const stream = ["customer", uuid(500)] as const;
+    const write = { streams: new Map(), stream, event: customer, nowMs: host.timeMs };
+    await writeShop(service, test, write);
+    await service.projections.keepProjections(100);
+    const waiting = waitForProjections(watchReads(engine, test.number), host, {
+      tenant: test.number,
+      waitMs: 1_000,
+      names: ["orders_seen"],
+    });
+    for (let turn = 0; turn < 20; turn++) {
+      await host.yieldTurn();
+      host.timeMs += 100;
+    }
+    assert.equal((await waiting).commits, 1);
+    assert.deepEqual(read, ["orders_seen"]);
+  });
 });

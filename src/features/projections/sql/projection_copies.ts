@@ -7,6 +7,7 @@
  */
 
 import { limits } from "../../../domain/limits.ts";
+import { openPieces, withOwnLine } from "../../../domain/fairness/pieces.ts";
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
@@ -174,7 +175,13 @@ export function openProjectionCopies(world: ProjectionCopiesWorld): ProjectionCo
     tables: Map<string, CopiedTable>,
     names: ReadonlySet<string>,
   ): Promise<Round | undefined> {
-    const projections = await engine.snapshot((tx) => listReadyProjections(tx, copy.tenant.number));
+    const wanted = new Set(tables.keys()).union(names);
+    const projections = await engine.snapshot((tx) =>
+      listReadyProjections(tx, copy.tenant.number, {
+        names: wanted,
+        pieces: openPieces(withOwnLine(host)),
+      })
+    );
     const current = projections.filter((projection) =>
       isTableOf(tables.get(projection.name), projection)
     );

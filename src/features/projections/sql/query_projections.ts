@@ -7,6 +7,7 @@
 
 import { count, type Counters } from "../../../domain/measures/counters.ts";
 import { limits } from "../../../domain/limits.ts";
+import { openPieces, type Pieces, withOwnLine } from "../../../domain/fairness/pieces.ts";
 import { openPlaces, type Places } from "../../../domain/fairness/per_name.ts";
 import {
   type BoundArguments,
@@ -19,7 +20,11 @@ import { accept, type Outcome, type Refusal, refuse } from "../../../domain/refu
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
 import type { Engine, ReadTransaction } from "../../../kv/engine.ts";
-import { listProjections, listReadyProjections } from "../../../store/projections/projections.ts";
+import {
+  listProjections,
+  listReadyProjections,
+  type ReadyOnes,
+} from "../../../store/projections/projections.ts";
 import { openCopyWriter } from "../../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../../sql/query_pool.ts";
 import { readStaleness } from "../read_rows.ts";
@@ -167,16 +172,24 @@ async function queryProjections(
   if (!checked.ok) return refuse({ kind: "sql_not_allowed", message: checked.reason });
   const { engine, host } = parts;
   const deadlineMs = host.monotonicMs() + limits.projectionWaitMsMax;
-  const projections = await engine.snapshot((tx) => listReadyProjections(tx, tenant.number));
-  const asked = projections.map(({ name }) => name).filter((name) => checked.names.has(name));
-  const early = request.stale ? undefined : findBroken(projections, asked);
+  const { names } = checked;
+  const projections = await engine.snapshot((tx) =>
+    listReadyProjections(tx, tenant.number, { names, pieces: openPieces(withOwnLine(host)) })
+  );
+  const asked = projections.map(({ name }) => name);
+  const early = request.stale ? undefined : findBroken(projections);
   if (early !== undefined) return refuse(early);
   const { commits } = asked.length === 0 ? { commits: 0 } : await waitForProjections(engine, host, {
     tenant: tenant.number,
     waitMs: limits.projectionWaitMsMax,
     names: asked,
   });
-  const after = await engine.snapshot((tx) => readFreshness(tx, tenant.number, asked));
+  const after = await engine.snapshot((tx) =>
+    readFreshness(tx, tenant.number, {
+      names: new Set(asked),
+      pieces: openPieces(withOwnLine(host)),
+    })
+  );
   if (after.broken !== undefined && !request.stale) return refuse(after.broken);
   const nowMs = host.monotonicMs();
   const patience = {
@@ -192,38 +205,37 @@ async function queryProjections(
 }
 
 /** The refusal if one of the requested projections is broken. */
-function findBroken(
-  projections: readonly ReadyProjection[],
-  asked: readonly string[],
-): Refusal | undefined {
-  for (const { name, broken } of projections) {
-    if (broken !== undefined && asked.includes(name)) {
-      return { kind: "projection_broken", name, reason: broken };
-    }
+function findBroken(asked: readonly ReadyProjection[]): Refusal | undefined {
+  for (const { name, broken } of asked) {
+    if (broken !== undefined) return { kind: "projection_broken", name, reason: broken };
   }
   return undefined;
 }
 
 /** The state of the tables after the wait: a deploy may have broken one meanwhile. */
-async function readFreshness(tx: ReadTransaction, tenant: number, asked: readonly string[]) {
-  if (asked.length === 0) return {};
-  const projections = (await listReadyProjections(tx, tenant)).filter(({ name }) =>
-    asked.includes(name)
-  );
+async function readFreshness(
+  tx: ReadTransaction,
+  tenant: number,
+  asked: Required<ReadyOnes>,
+) {
+  if (asked.names.size === 0) return {};
+  const projections = await listReadyProjections(tx, tenant, asked);
   const found = await Promise.all(projections.map((projection) => readStaleness(tx, projection)));
   const lag = Math.max(-1, ...found.map((staleness) => staleness?.lag ?? -1));
   const staleness = lag < 0 ? undefined : { stale: true as const, lag };
-  return { broken: findBroken(projections, asked), staleness };
+  return { broken: findBroken(projections), staleness };
 }
 
 /** Adds a hint about the existing tables if the statement names one that does not exist. */
 async function adviseOnTable(
-  { engine }: Parts,
+  { engine, host }: Parts,
   { number }: Tenant,
   refusal: Refusal,
 ): Promise<Outcome<never>> {
   if (refusal.kind !== "sql_not_allowed") return refuse(refusal);
-  const hint = await engine.snapshot((tx) => hintForTable(tx, number, refusal.message));
+  const hint = await engine.snapshot((tx) =>
+    hintForTable(tx, number, refusal.message, openPieces(withOwnLine(host)))
+  );
   return refuse(hint === undefined ? refusal : { ...refusal, hint });
 }
 
@@ -296,10 +308,11 @@ async function hintForTable(
   tx: ReadTransaction,
   tenant: number,
   reason: string,
+  pieces: Pieces,
 ): Promise<string | undefined> {
   const [, table] = MISSING.exec(reason) ?? [];
   if (table === undefined) return undefined;
-  const records = (await listProjections(tx, tenant)).filter(({ isDeleted }) => !isDeleted);
+  const records = (await listProjections(tx, tenant, pieces)).filter(({ isDeleted }) => !isDeleted);
   const named = records.find(({ name }) => name.toLowerCase() === table.toLowerCase());
   if (named !== undefined && named.ready === undefined) {
     return `The projection ${named.name} is being built: ask again when it is ready, which ` +

@@ -19,7 +19,6 @@
  */
 
 import { spend } from "../budget.ts";
-import type { StoredEvent } from "../event.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { SLOT_UNITS, STEP_UNITS } from "./budget.ts";
 import { didYouMean, listNames } from "../nearest_name.ts";
@@ -117,8 +116,7 @@ function eventPath(text: string, site: Site): ValuePath | undefined {
     );
     return undefined;
   }
-  const rootOf = eventRoot(root);
-  return readerOf(parsed.segments.slice(1), ({ event }) => rootOf(event), parsed.optional);
+  return readerOf(parsed.segments.slice(1), EVENT_READERS[root], parsed.optional);
 }
 
 /** The name that the state of another aggregate has in a scope: no path with a `$` spells it. */
@@ -196,21 +194,15 @@ function rootText(root: string): string {
   return `$.${root}`;
 }
 
-function eventRoot(root: typeof EVENT_ROOTS[number]): (event: StoredEvent) => JsonValue {
-  switch (root) {
-    case "data":
-      return (event) => event.data;
-    case "metadata":
-      // Stored metadata is plain JSON; only its TypeScript type is narrower.
-      return (event) => event.metadata as unknown as JsonObject;
-    case "key":
-      return (event) => event.key;
-    case "type":
-      return (event) => event.type;
-    case "id":
-      return (event) => event.key.slice(event.key.indexOf(":") + 1);
-  }
-}
+/** One reader for all paths of a root: a spec may have hundreds of thousands of paths. */
+const EVENT_READERS: Readonly<Record<typeof EVENT_ROOTS[number], Reader>> = {
+  data: ({ event }) => event.data,
+  // Stored metadata is plain JSON; only its TypeScript type is narrower.
+  metadata: ({ event }) => event.metadata as unknown as JsonObject,
+  key: ({ event }) => event.key,
+  type: ({ event }) => event.type,
+  id: ({ event }) => event.key.slice(event.key.indexOf(":") + 1),
+};
 
 function namePath(text: string, name: string, site: Site): ValuePath | undefined {
   const { roots = [] } = site.scope;

@@ -34,6 +34,8 @@ export interface Cut {
   readonly pace: Pace;
   readonly tenant: number;
   readonly cut: number;
+  /** The last epoch that the previous anchor covers. */
+  readonly covered?: number;
 }
 
 /** A stream that may lack full tiles. */
@@ -50,7 +52,7 @@ export interface Collected {
 
 /** Streams that have changed since the newest anchor; their change marks tell. */
 export async function collectChanges(place: Cut): Promise<Collected> {
-  const { engine, pace, tenant, cut } = place;
+  const { engine, pace, tenant, cut, covered } = place;
   const changes: TreeChange[] = [];
   const seen = new Set<StreamKey>();
   const long: LongStream[] = [];
@@ -58,7 +60,7 @@ export async function collectChanges(place: Cut): Promise<Collected> {
   for (let count = PAGE; count === PAGE;) {
     // The body may run again, so its results are only used after it has ended.
     const { page, fresh, states } = await engine.snapshot(async (tx) => {
-      const page = await listChanged(tx, tenant, cut, { after, limit: PAGE });
+      const page = await listChanged(tx, tenant, cut, { covered, after, limit: PAGE });
       // If a stream changed in several epochs, its first mark is what the previous anchor has.
       const first = new Map(page.changed.toReversed().map((each) => [each.stream, each]));
       const fresh = [...first.values()].filter(({ stream }) => !seen.has(stream));

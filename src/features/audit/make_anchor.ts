@@ -6,6 +6,7 @@
 
 import { type InstanceAnchor, signInstanceAnchor } from "../../domain/audit/anchor.ts";
 import { assert } from "../../domain/assert.ts";
+import { isOutage } from "../../domain/outage.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { formatUuid } from "../../domain/uuid.ts";
 import type { Host } from "../../host.ts";
@@ -20,6 +21,7 @@ import {
 } from "../../store/streams/audit_cuts.ts";
 import {
   type AnchorBuild,
+  type AnchorState,
   type NumberedAnchor,
   readAnchor,
   readAnchorState,
@@ -64,6 +66,8 @@ export interface AnchorWork {
 const TRIES_MAX = 5;
 /** A process that has not been seen at work for this long is not waited for. */
 const SILENT_MS = 15_000;
+/** Marks that one transaction clears. */
+const CLEARED_MAX = 1_000;
 const WAIT_MS = 200;
 const WAITS_MAX = 300;
 
@@ -146,7 +150,7 @@ async function beginBuild(
         const { isShared } = engine.capabilities;
         const isBusy = isShared && Math.abs(nowMs - left.seen_ms) < SILENT_MS;
         if (isBusy && waits < WAITS_MAX) return "busy" as const;
-      } else if (!await hasNews(tx, tenant, state.newest)) return undefined;
+      } else if (!await hasNews(tx, tenant, state)) return undefined;
       const building = left === undefined
         ? await cut(tx, tenant, attempt, nowMs)
         : { ...left, attempt, seen_ms: nowMs };
@@ -158,11 +162,16 @@ async function beginBuild(
   }
 }
 
-async function hasNews(tx: Transaction, tenant: number, newest: number): Promise<boolean> {
+async function hasNews(
+  tx: Transaction,
+  tenant: number,
+  { newest, covered }: AnchorState,
+): Promise<boolean> {
   // Unguarded: what arrives meanwhile belongs to the next cut.
   if (newest === 0) return (await listStreams(tx.unguarded, tenant, { limit: 1 })).length > 0;
   const epoch = await readEpoch(tx, tenant);
-  return (await listChanged(tx.unguarded, tenant, epoch, { limit: 1 })).changed.length > 0;
+  const { changed } = await listChanged(tx.unguarded, tenant, epoch, { covered, limit: 1 });
+  return changed.length > 0;
 }
 
 /** Gives up a cut after a rewrite. Its change marks stay, for the next cut. */
@@ -170,7 +179,7 @@ async function giveUpCut(engine: Engine, tenant: number, building: AnchorBuild):
   await engine.transact(async (tx) => {
     const state = await readAnchorState(tx, tenant);
     if (state.building?.attempt !== building.attempt) return;
-    setAnchorState(tx, tenant, { newest: state.newest });
+    setAnchorState(tx, tenant, { ...state, building: undefined });
   });
 }
 
@@ -210,7 +219,22 @@ async function finishBuild(
   );
   if (!isPublished) return undefined;
   memories.keep(tenant.number, tree.memory);
+  await clearCovered(work, tenant.number, building.cut).catch((error) => {
+    if (!(error instanceof Error) || !isOutage(error)) throw error;
+    // What is left is cleared after the next anchor.
+    work.host.log("warn", "Marks behind an anchor could not be cleared", { reason: error.message });
+  });
   return anchor;
+}
+
+/** Clears the marks of changes that an anchor covers, page by page. */
+async function clearCovered(
+  { engine, host, done }: AnchorWork,
+  tenant: number,
+  cut: number,
+): Promise<void> {
+  const pace = createPace(host, done);
+  while (await engine.transact((tx) => clearChanges(tx, tenant, cut, CLEARED_MAX))) await pace();
 }
 
 interface TreeGrowth {
@@ -229,7 +253,7 @@ async function growTree(
   const guard = (tx: Transaction) => requireBuild(tx, host, tenant, building);
   const build = { ...place, number: newest + 1, guard };
   const { cut } = building;
-  // Tiles must come before publishing, because that forgets which streams have changed.
+  // Tiles must come before publishing: from then on it is forgotten which streams have changed.
   const extend = async (long: readonly LongStream[]) => {
     for (const { stream, length } of long) await extendTiles(engine, stream, length);
   };
@@ -240,7 +264,8 @@ async function growTree(
     return tree;
   }
   const memory = memories.take(tenant, newest);
-  const { changes, long } = await collectChanges({ ...place, cut });
+  const { covered } = await engine.snapshot((tx) => readAnchorState(tx, tenant));
+  const { changes, long } = await collectChanges({ ...place, cut, covered });
   await extend(long);
   const blocks = await engine.snapshot((tx) => readBlocks(tx, tenant, newest));
   return await buildTree({ ...build, blocks, changes, memory });
@@ -301,13 +326,12 @@ async function publish(
     throw new BuildOvertaken("Another process makes this anchor");
   }
   if (await readRewrites(tx, tenant) !== building.rewrites) {
-    setAnchorState(tx, tenant, { newest: state.newest });
+    setAnchorState(tx, tenant, { ...state, building: undefined });
     return false;
   }
   assert(made.number === state.newest + 1, "anchors are numbered without gaps");
   storeAnchor(tx, tenant, made, tree.blocks);
   for (const low of tree.newChunks) publishChunk(tx, tenant, low, made.number);
-  clearChanges(tx, tenant, building.cut);
-  setAnchorState(tx, tenant, { newest: made.number });
+  setAnchorState(tx, tenant, { newest: made.number, covered: building.cut });
   return true;
 }

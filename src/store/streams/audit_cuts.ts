@@ -79,16 +79,26 @@ export interface ChangedStream {
   readonly before: Frontier;
 }
 
-/** At most `limit` changes in epochs up to `cut`, epoch by epoch, after the mark `after`. */
+/** Some of the changes that no anchor covers. */
+export interface ChangePage {
+  /** The last epoch that an anchor covers; undefined if its changes are not there any more. */
+  readonly covered?: number;
+  /** The mark that ended the page before. */
+  readonly after?: Bytes;
+  readonly limit: number;
+}
+
+/** At most `limit` changes in epochs up to `cut`, epoch by epoch. */
 export async function listChanged(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   cut: number,
-  page: { readonly after?: Bytes; readonly limit: number },
+  { covered, after, limit }: ChangePage,
 ): Promise<{ readonly changed: ChangedStream[]; readonly last: Bytes | undefined }> {
   const { begin, end } = changesUpTo(tenant, cut);
-  const from = page.after === undefined ? begin : keyAfter(page.after);
-  const pairs = await tx.getRange({ begin: from, end }, { limit: page.limit });
+  const first = covered === undefined ? begin : keys.auditChangesOf(tenant, covered).end;
+  const from = after === undefined ? first : keyAfter(after);
+  const pairs = await tx.getRange({ begin: from, end }, { limit });
   const changed = pairs.map(({ key, value }) => ({
     stream: unpack(key).at(-1) as StreamKey,
     before: decodeMark(value),
@@ -96,9 +106,22 @@ export async function listChanged(
   return { changed, last: pairs.at(-1)?.key };
 }
 
-/** Forgets the changes of epochs up to `cut`, which an anchor covers now. */
-export function clearChanges(tx: Transaction, tenant: number, cut: number): void {
-  tx.clearRange(changesUpTo(tenant, cut));
+/**
+ * Forgets at most `limit` changes of epochs up to `cut`, which an anchor covers. Returns whether
+ * there may be more: clearing a million rows at once would hold up everybody.
+ */
+export async function clearChanges(
+  tx: Transaction,
+  tenant: number,
+  cut: number,
+  limit: number,
+): Promise<boolean> {
+  const { begin, end } = changesUpTo(tenant, cut);
+  // Unguarded, because nothing is written to epochs that have ended.
+  const pairs = await tx.unguarded.getRange({ begin, end }, { limit, keysOnly: true });
+  const last = pairs.at(-1);
+  if (last !== undefined) tx.clearRange({ begin, end: keyAfter(last.key) });
+  return pairs.length === limit;
 }
 
 function changesUpTo(tenant: number, cut: number): KeyRange {

@@ -11,8 +11,10 @@ import type { InstanceAnchor } from "../../../src/domain/audit/anchor.ts";
 import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
 import type { WriteRequest } from "../../../src/domain/write/write.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
-import type { Engine } from "../../../src/kv/engine.ts";
-import { countRewrite, setEpoch } from "../../../src/store/streams/audit_cuts.ts";
+import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
+import { readAnchorState } from "../../../src/store/audit/anchors.ts";
+import { keys } from "../../../src/store/keys.ts";
+import { countRewrite, readEpoch, setEpoch } from "../../../src/store/streams/audit_cuts.ts";
 import { findChunks, readChunk } from "../../../src/store/audit/tree_chunks.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import {
@@ -216,5 +218,77 @@ Deno.test("collectChanges() tells what a stream was at the newest anchor, throug
     const pace = () => Promise.resolve();
     const { changes } = await collectChanges({ engine, pace, tenant: test.number, cut: 3 });
     assert.deepEqual(changes.map(({ before, length }) => [before?.count, length]), [[1, 4]]);
+  });
+});
+
+/** Marks streams that have no event as changed, as many as one anchor may find. */
+async function markMany(engine: Engine, tenant: number, count: number): Promise<void> {
+  await engine.transact(async (tx) => {
+    const epoch = await readEpoch(tx, tenant);
+    for (let n = 0; n < count; n++) {
+      tx.set(keys.auditChange(tenant, epoch, `order:${uuid(n + 1_000)}`), new Uint8Array(8));
+    }
+  });
+}
+
+async function countMarks(engine: Engine, tenant: number): Promise<number> {
+  const range = keys.auditChanges(tenant);
+  return (await engine.snapshot((tx) => tx.getRange(range, { keysOnly: true }))).length;
+}
+
+Deno.test("the marks behind an anchor are cleared in pages, none of which holds up other commits", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "first")));
+    await service.audit.makeAnchor(test);
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "second")));
+    await markMany(engine, test.number, 2_500);
+    let left = await countMarks(engine, test.number);
+    assert.equal(left, 2_501);
+    const cleared: number[] = [];
+    const through = wrapEngine(engine, {
+      async transact(body, options) {
+        const value = await engine.transact(body, options);
+        const now = await countMarks(engine, test.number);
+        if (now !== left) cleared.push(left - now);
+        left = now;
+        return value;
+      },
+    });
+    const { anchor } = await makerOf(fixture, "pages", through).make(test);
+    assert.equal(anchor!.event_count, 2);
+    assert.deepEqual(cleared, [1_000, 1_000, 501]);
+  });
+});
+
+Deno.test("marks that a process has left behind its anchor are no news, and the next anchor clears them", async () => {
+  await withService(async (fixture) => {
+    const { service, engine, tenants: { test } } = fixture;
+    const write = async (text: string) =>
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), text)));
+    await write("first");
+    await service.audit.makeAnchor(test);
+    await write("second");
+    // The store goes away when the anchor has been published.
+    let isAway = false;
+    const through = wrapEngine(engine, {
+      async transact(body, options) {
+        if (isAway) throw new EngineUnavailable("The store is away");
+        const value = await engine.transact(body, options);
+        const { newest } = await engine.snapshot((tx) => readAnchorState(tx, test.number));
+        isAway = newest === 2;
+        return value;
+      },
+    });
+    const made = await makerOf(fixture, "away", through).make(test);
+    assert.deepEqual([made.isNew, made.anchor!.event_count], [true, 2]);
+    assert.equal(await countMarks(engine, test.number), 1);
+    assert.equal((await service.audit.makeAnchor(test)).isNew, false);
+    await write("third");
+    await write("fourth");
+    const { anchor } = await service.audit.makeAnchor(test);
+    assert.deepEqual([anchor!.event_count, anchor!.stream_count], [4, 1]);
+    assert.equal(await countMarks(engine, test.number), 0);
+    assert.ok(await newestVerifies(fixture, 1));
   });
 });

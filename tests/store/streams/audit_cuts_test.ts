@@ -104,7 +104,13 @@ Deno.test("listChanged() tells each stream once for each epoch, none before the 
     assert.deepEqual(await changed(engine, second), [a, c]);
     const third = await cut(engine);
     assert.deepEqual(await changed(engine, third), [a, c, b]);
-    await engine.transact((tx) => Promise.resolve(clearChanges(tx, TENANT, second)));
+    const { changed: left } = await engine.snapshot((tx) =>
+      listChanged(tx, TENANT, third, { covered: second, limit: 10 })
+    );
+    assert.deepEqual(left.map(({ stream }) => stream), [b], "what is covered is not told again");
+    assert.equal(await engine.transact((tx) => clearChanges(tx, TENANT, second, 1)), true);
+    assert.deepEqual(await changed(engine, third), [c, b]);
+    assert.equal(await engine.transact((tx) => clearChanges(tx, TENANT, second, 2)), false);
     assert.deepEqual(await changed(engine, third), [b]);
   });
 });

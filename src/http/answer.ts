@@ -114,14 +114,9 @@ export function mayCompress(response: Response, whole?: Part): Response {
   return response;
 }
 
-/** Whether an answer is so marked. All long answers are. */
-export function isCompressible(response: Response): boolean {
-  return bodies.has(response);
-}
-
 /** The same answer in a coding that `request` accepts, if compression is worthwhile. */
 export function compress(response: Response, request: Request): Response {
-  if (!isCompressible(response)) return response;
+  if (!bodies.has(response)) return response;
   const whole = bodies.get(response);
   const { status, headers } = response;
   headers.append("vary", "Accept-Encoding");

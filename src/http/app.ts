@@ -8,7 +8,7 @@ import type { Host } from "../host.ts";
 import type { Service } from "../features/service.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
-import { compress, createRequestIds, isCompressible, withoutBody } from "./answer.ts";
+import { compress, createRequestIds, withoutBody } from "./answer.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
 import { answerFailure, answerRefused } from "./failure.ts";
 import {
@@ -97,11 +97,8 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
       response = answerFailure(edge, call, error);
     }
     call.body?.leave();
-    if (isCompressible(response)) {
-      // Long answers are among them.
-      if (!claimAnswer(response, call.owner)) response = answerRefused(edge, call, NO_ROOM);
-      response = compress(response, request);
-    }
+    if (!claimAnswer(response, call.owner)) response = answerRefused(edge, call, NO_ROOM);
+    response = compress(response, request);
     setRateHeaders(response, call.rate);
     return response;
   }

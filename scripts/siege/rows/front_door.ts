@@ -131,6 +131,16 @@ export const FRONT_DOOR: AttackGroup = {
       waves: [{ request: (turn) => ({ path: `/a/b/c/d/e/${turn}`, as: "nobody" }), clients: 128 }],
     },
     {
+      name: "pages of the documentation that nobody reads",
+      does: "500 connections ask for the index of its search without compression, and read nothing",
+      needs: "nothing",
+      waves: [{
+        request: () => ({ path: "/_docs/search.json", as: "nobody" }),
+        manner: "never_read",
+        clients: 500,
+      }],
+    },
+    {
       name: "long paths",
       does: "paths of 60 KB in escapes",
       needs: "nothing",

@@ -10,6 +10,7 @@ import type { BuiltFile } from "../../built_files.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { AppOptions, Call, Edge, Route } from "../call.ts";
 import { open } from "../endpoint.ts";
+import { LONG_ANSWER_BYTES_MIN, longAnswer } from "../long_answer.ts";
 import { sendRefusal } from "../reply.ts";
 
 const INDEX = "index.html";
@@ -109,13 +110,34 @@ async function sendFile(edge: Edge, call: Call, site: Site): Promise<Response> {
     return new Response(null, { status: 304, headers });
   }
   if (!/\bbr\b/.test(request.headers.get("accept-encoding") ?? "")) {
-    return new Response(new Uint8Array(await decompress(file.brotli)), { headers });
+    return sendBytes(await plainBytes(file), headers);
   }
   headers.set("content-encoding", "br");
-  return new Response(file.brotli, { headers });
+  return sendBytes(file.brotli, headers);
+}
+
+/** A long file goes piece by piece, and is counted, as all long answers are. */
+function sendBytes(bytes: Uint8Array<ArrayBuffer>, headers: Headers): Response {
+  if (bytes.length < LONG_ANSWER_BYTES_MIN) return new Response(bytes, { headers });
+  const response = longAnswer([bytes], 200);
+  for (const [name, value] of headers) response.headers.set(name, value);
+  return response;
 }
 
 const decompress = promisify(brotliDecompress);
+
+/** Each file is decompressed once, also for many requests at the same time. */
+const plain = new WeakMap<BuiltFile, Promise<Uint8Array<ArrayBuffer>>>();
+
+function plainBytes(file: BuiltFile): Promise<Uint8Array<ArrayBuffer>> {
+  const known = plain.get(file);
+  if (known !== undefined) return known;
+  const made = decompress(file.brotli).then((bytes) => new Uint8Array(bytes));
+  plain.set(file, made);
+  // Decompressing may fail for want of memory, and is then tried again.
+  made.catch(() => plain.delete(file));
+  return made;
+}
 
 /** The address may leave out the ending of a page: `errors/not_found` has `.html`. */
 function findFile(

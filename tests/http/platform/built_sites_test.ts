@@ -3,8 +3,11 @@
 import assert from "node:assert/strict";
 import { brotliCompressSync, brotliDecompressSync } from "node:zlib";
 import type { BuiltFile } from "../../../src/built_files.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { answerBytesHeld } from "../../../src/http/long_answer.ts";
 import { scriptApp, TEST_LISTENER } from "../scripted_service.ts";
 
+const MiB = 1024 * 1024;
 const BASE = "http://127.0.0.1:8002";
 
 function fileOf(type: string, text: string): BuiltFile {
@@ -146,6 +149,60 @@ Deno.test("nothing but the pages is sent of the documentation's folder", async (
     "a/b/c/d",
   ];
   for (const name of names) assert.equal((await ask(`/_docs/${name}`)).status, 404, name);
+});
+
+Deno.test("a long file is counted until its client has taken it, and too many are refused", async () => {
+  const files = new Map([["long.js", fileOf("text/javascript", "x".repeat(MiB))]]);
+  const readDocs = () => Promise.resolve(files);
+  const { app } = scriptApp({}, { ...TEST_LISTENER, readDocs });
+  const long = new Request(`${BASE}/_docs/long.js`);
+  const answers: Response[] = [];
+  // Clients without a credential share what one instance may have.
+  for (let held = 0; held <= limits.answersBytesMax / 4; held += MiB) {
+    assert.equal(answerBytesHeld(), held);
+    answers.push(await app.fetch(long));
+  }
+  const refused = answers.pop()!;
+  assert.deepEqual([refused.status, (await refused.json()).error_type], [503, "unavailable"]);
+  const [first, ...others] = answers;
+  assert.equal(first!.headers.get("content-length"), String(MiB));
+  assert.equal(first!.headers.get("content-type"), "text/javascript");
+  assert.equal(await first!.text(), "x".repeat(MiB));
+  for (const { body } of others) await body!.cancel();
+  assert.equal(answerBytesHeld(), 0);
+});
+
+Deno.test("a file that is long with brotli is counted as it is sent", async () => {
+  // Hex digits of random bytes compress to half at best.
+  const texts = [1, 2, 3].map(() => crypto.getRandomValues(new Uint8Array(50_000)).toHex());
+  const text = texts.join("");
+  const file = fileOf("text/javascript", text);
+  const readDocs = () => Promise.resolve(new Map([["long.js", file]]));
+  const { app } = scriptApp({}, { ...TEST_LISTENER, readDocs });
+  const headers = { "accept-encoding": "br" };
+  const response = await app.fetch(new Request(`${BASE}/_docs/long.js`, { headers }));
+  assert.equal(answerBytesHeld(), file.brotli.length);
+  assert.equal(brotliDecompressSync(await response.bytes()).toString(), text);
+  assert.equal(answerBytesHeld(), 0);
+});
+
+Deno.test("a file is decompressed once for all who do not take it compressed", async () => {
+  const { brotli, ...file } = fileOf("text/javascript", "x".repeat(1_000));
+  let reads = 0;
+  const counted = {
+    ...file,
+    get brotli() {
+      reads++;
+      return brotli;
+    },
+  };
+  const readDocs = () => Promise.resolve(new Map([["short.js", counted]]));
+  const { app } = scriptApp({}, { ...TEST_LISTENER, readDocs });
+  const asked = Array.from({ length: 5 }, () => app.fetch(new Request(`${BASE}/_docs/short.js`)));
+  for (const response of await Promise.all(asked)) {
+    assert.equal(await response.text(), "x".repeat(1_000));
+  }
+  assert.equal(reads, 1);
 });
 
 Deno.test("a server without the built documentation says how to build it", async () => {

@@ -149,7 +149,7 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
   ): Promise<number> {
     const progress = await engine.snapshot((tx) => readBuild(tx, kept.place));
     if (progress === undefined || (progress.notBeforeMs ?? 0) > host.nowMs()) return 0;
-    if (progress.isWhole) return await versions.tryToSwitch(set, record, kept, progress);
+    if (progress.isWhole) return await versions.tryToSwitch(set, { record, kept, progress, endMs });
     return await goOn("build", kept, endMs, () => buildSome(parts, set, kept, progress));
   }
 

@@ -9,6 +9,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { openRowBatch } from "./compute_rows.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
@@ -35,13 +36,18 @@ import type { RowParts } from "./refresh_rows.ts";
 import { logTypes } from "./settle_projections.ts";
 
 export interface VersionSwitch {
-  /** Returns 1 if it has switched or started anew, 0 while the version has to wait. */
-  tryToSwitch(
-    set: ProjectionSet,
-    record: ProjectionRecord,
-    kept: KeptProjection,
-    progress: BuildProgress,
-  ): Promise<number>;
+  /**
+   * Returns 1 if it has switched, started anew, or checked rows until `endMs` of the monotonic
+   * clock; the next call goes on. Returns 0 while the version has to wait.
+   */
+  tryToSwitch(set: ProjectionSet, version: VersionToSwitch): Promise<number>;
+}
+
+export interface VersionToSwitch {
+  readonly record: ProjectionRecord;
+  readonly kept: KeptProjection;
+  readonly progress: BuildProgress;
+  readonly endMs: number;
 }
 
 /** The sample: this many places in the key space, and this many rows after each. */
@@ -49,6 +55,8 @@ const SAMPLE_PLACES = 32;
 const SAMPLE_ROWS = 4;
 /** A row that changes during its check is checked again this often, then left out. */
 const CHECKS_MAX = 5;
+/** Checks that are remembered from one round to the next; others begin again. */
+const CHECKS_KEPT_MAX = 10_000;
 /** The pause before a version that failed its check is built again. */
 const RESTART_PAUSE_MS = 10_000;
 
@@ -56,24 +64,38 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
   const { engine, host } = parts;
   /** By version: where the log ended when the version was first found to have all its rows. */
   const ends = new Map<string, LogPlace | undefined>();
+  const checks = createRecentMap<string, SampleCheck>(CHECKS_KEPT_MAX);
 
-  async function tryToSwitch(
-    set: ProjectionSet,
-    { name }: ProjectionRecord,
-    kept: KeptProjection,
-    progress: BuildProgress,
-  ): Promise<number> {
-    const { tenant, number, version } = kept.place;
-    const id = `${tenant}/${number}/${version}`;
+  /** Undefined while the version has to wait. */
+  async function beginCheck(id: string, kept: KeptProjection): Promise<SampleCheck | undefined> {
+    const { tenant } = kept.place;
     const end = ends.get(id) ?? await engine.snapshot((tx) => readLogEnd(tx, tenant));
     ends.set(id, end);
     const isWaiting = await engine.snapshot(async (tx) =>
       await isBehind(tx, tenant, end) || await hasRefresh(tx, kept.place)
     );
-    if (isWaiting) return 0;
+    if (isWaiting) return undefined;
     ends.delete(id);
-    const { isRight, rows } = await checkSample(parts, set, kept);
-    if (!isRight) return await beginAnew(kept, progress);
+    return openCheck(await sampleKeys(parts, kept.place));
+  }
+
+  async function tryToSwitch(
+    set: ProjectionSet,
+    { record: { name }, kept, progress, endMs }: VersionToSwitch,
+  ): Promise<number> {
+    const { tenant, number, version } = kept.place;
+    const id = `${tenant}/${number}/${version}`;
+    const check = checks.get(id) ?? await beginCheck(id, kept);
+    if (check === undefined) return 0;
+    checks.delete(id);
+    if (!await checkSample(parts, set, { kept, check, endMs })) {
+      checks.set(id, check);
+      return 1;
+    }
+    const { rows } = check;
+    if (check.stored.digest("hex") !== check.computed.digest("hex")) {
+      return await beginAnew(kept, progress);
+    }
     const isDone = await engine.transact((tx) => switchVersion(tx));
     parts.sets.forget(tenant);
     const fields = { tenant, projection: name, version, rows: progress.rows, checked: rows };
@@ -120,25 +142,40 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
   return { tryToSwitch };
 }
 
+/** A check under way. */
 interface SampleCheck {
-  readonly isRight: boolean;
+  /** The rows still to be compared. */
+  readonly keys: string[];
+  readonly stored: Hash;
+  readonly computed: Hash;
   /** How many rows were compared. */
-  readonly rows: number;
+  rows: number;
 }
 
+function openCheck(keys: ReadonlySet<string>): SampleCheck {
+  const [stored, computed] = [createHash("sha256"), createHash("sha256")];
+  return { keys: [...keys], stored, computed, rows: 0 };
+}
+
+interface SampleToCheck {
+  readonly kept: KeptProjection;
+  readonly check: SampleCheck;
+  readonly endMs: number;
+}
+
+/** Compares the next rows. Returns false if time ran out before all were compared. */
 async function checkSample(
   parts: RowParts,
   set: ProjectionSet,
-  kept: KeptProjection,
-): Promise<SampleCheck> {
-  const stored = createHash("sha256");
-  const computed = createHash("sha256");
-  let rows = 0;
-  for (const key of await sampleKeys(parts, kept.place)) {
-    if (await hashRow(parts, set, kept, { key, stored, computed })) rows++;
+  { kept, check, endMs }: SampleToCheck,
+): Promise<boolean> {
+  const { keys, stored, computed } = check;
+  for (let key = keys.pop(); key !== undefined; key = keys.pop()) {
+    if (await hashRow(parts, set, kept, { key, stored, computed })) check.rows++;
     await parts.host.yieldTurn();
+    if (keys.length > 0 && parts.host.monotonicMs() >= endMs) return false;
   }
-  return { isRight: stored.digest("hex") === computed.digest("hex"), rows };
+  return true;
 }
 
 /** Most ids are random, so random strings are spread about evenly among them. */

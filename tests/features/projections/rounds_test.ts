@@ -296,3 +296,27 @@ Deno.test("who waits for some projections reads no other definition, and each on
     assert.deepEqual(read, ["orders_seen"]);
   });
 });
+
+Deno.test("the check before a switch goes on in the next round, and compares each row once", async () => {
+  await withWatch(async ({ service, host, tenants: { test }, place }) => {
+    await place("test", 40);
+    await settleProjections(service);
+    const select = { who: "$.order.customer" };
+    valueOf(await service.projections.deploy(test, { ...ORDERS_SEEN, select }));
+    let nowMs = host.monotonicMs();
+    host.monotonicMs = () => nowMs += 600;
+    let rounds = 0;
+    let checking = 0;
+    for (; rounds < 200; rounds++) {
+      const [status] = await service.projections.list(test);
+      if (status?.version === 2) break;
+      if (status?.building?.rows === 40) checking++;
+      await service.projections.buildProjections();
+    }
+    assert.ok(rounds < 200, "the new version is read");
+    const line = host.lines.findLast(({ message }) => message.includes("is read from now on"));
+    // The ids differ only in their ends, so the sample has the first rows alone.
+    assert.equal(line?.fields.checked, 4);
+    assert.ok(checking >= 4, `${checking} rounds`);
+  });
+});

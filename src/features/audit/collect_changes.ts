@@ -53,7 +53,7 @@ export interface Collected {
 /** Streams that have changed since the newest anchor; their change marks tell. */
 export async function collectChanges(place: Cut): Promise<Collected> {
   const { engine, pace, tenant, cut, covered } = place;
-  const changes: TreeChange[] = [];
+  const runs = openRuns();
   const seen = new Set<StreamKey>();
   const long: LongStream[] = [];
   let after: Bytes | undefined;
@@ -70,13 +70,54 @@ export async function collectChanges(place: Cut): Promise<Collected> {
     for (const [index, change] of fresh.entries()) {
       seen.add(change.stream);
       const entry = asEntry(place, change.stream, states[index]!, long);
-      if (entry !== undefined) changes.push(asChange(entry, change));
+      if (entry !== undefined) runs.add(asChange(entry, change));
     }
     after = page.last ?? after;
     count = page.changed.length;
     await pace();
   }
-  return { changes: changes.sort((a, b) => a.key < b.key ? -1 : 1), long };
+  return { changes: await runs.merge(pace), long };
+}
+
+/** Changes that are compared before others have a turn. */
+const MERGED_MAX = 2_000;
+
+/**
+ * Changes in runs that are each in order of their keys. The marks of one epoch are nearly so, thus
+ * there are few runs, and two at a time become one. A sort of all could not be paused.
+ */
+function openRuns() {
+  let runs: TreeChange[][] = [];
+
+  async function mergeTwo(a: TreeChange[], b: TreeChange[], pace: Pace): Promise<TreeChange[]> {
+    const merged: TreeChange[] = [];
+    for (let at = 0, bt = 0; at < a.length || bt < b.length;) {
+      const isNextA = bt === b.length || (at < a.length && a[at]!.key < b[bt]!.key);
+      merged.push(isNextA ? a[at++]! : b[bt++]!);
+      if (merged.length % MERGED_MAX === 0) await pace();
+    }
+    return merged;
+  }
+
+  return {
+    add(change: TreeChange): void {
+      const run = runs.at(-1);
+      if (run !== undefined && run.at(-1)!.key < change.key) run.push(change);
+      else runs.push([change]);
+    },
+    async merge(pace: Pace): Promise<TreeChange[]> {
+      while (runs.length > 1) {
+        const longer: TreeChange[][] = [];
+        for (let at = 0; at < runs.length; at += 2) {
+          const [a, b] = [runs[at]!, runs[at + 1]];
+          longer.push(b === undefined ? a : await mergeTwo(a, b, pace));
+          if (at % MERGED_MAX === 0) await pace();
+        }
+        runs = longer;
+      }
+      return runs[0] ?? [];
+    },
+  };
 }
 
 function asChange(entry: TreeEntry, { before }: ChangedStream): TreeChange {

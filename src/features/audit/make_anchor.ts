@@ -6,7 +6,6 @@
 
 import { type InstanceAnchor, signInstanceAnchor } from "../../domain/audit/anchor.ts";
 import { assert } from "../../domain/assert.ts";
-import { isOutage } from "../../domain/outage.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { formatUuid } from "../../domain/uuid.ts";
 import type { Host } from "../../host.ts";
@@ -35,7 +34,7 @@ import { StreamRewritten } from "../../store/streams/stream_events.ts";
 import { publishChunk } from "../../store/audit/tree_chunks.ts";
 import { buildFirstTree, buildTree, type BuiltTree } from "./build_tree.ts";
 import { collectChanges, collectStreams, extendTiles, type LongStream } from "./collect_changes.ts";
-import { createPace } from "./pace.ts";
+import { createPace, type Pace } from "./pace.ts";
 import { openTreeMemories, type TreeMemories } from "./tree_memory.ts";
 
 export interface AnchorMade {
@@ -219,22 +218,24 @@ async function finishBuild(
   );
   if (!isPublished) return undefined;
   memories.keep(tenant.number, tree.memory);
-  await clearCovered(work, tenant.number, building.cut).catch((error) => {
-    if (!(error instanceof Error) || !isOutage(error)) throw error;
-    // What is left is cleared after the next anchor.
-    work.host.log("warn", "Marks behind an anchor could not be cleared", { reason: error.message });
-  });
   return anchor;
 }
 
-/** Clears the marks of changes that an anchor covers, page by page. */
-async function clearCovered(
-  { engine, host, done }: AnchorWork,
-  tenant: number,
-  cut: number,
-): Promise<void> {
-  const pace = createPace(host, done);
-  while (await engine.transact((tx) => clearChanges(tx, tenant, cut, CLEARED_MAX))) await pace();
+/**
+ * Clears the marks of changes that the newest anchor covers, page by page. That is done before the
+ * next anchor, because the work on an anchor ends with its publication.
+ */
+async function clearCovered({ engine, pace, tenant }: Place, covered: number): Promise<void> {
+  const clear = (tx: Transaction) => clearChanges(tx, tenant, covered, CLEARED_MAX);
+  const { changed } = await engine.snapshot((tx) => listChanged(tx, tenant, covered, { limit: 1 }));
+  if (changed.length === 0) return;
+  while (await engine.transact(clear)) await pace();
+}
+
+interface Place {
+  readonly engine: Engine;
+  readonly pace: Pace;
+  readonly tenant: number;
 }
 
 interface TreeGrowth {
@@ -265,6 +266,7 @@ async function growTree(
   }
   const memory = memories.take(tenant, newest);
   const { covered } = await engine.snapshot((tx) => readAnchorState(tx, tenant));
+  if (covered !== undefined) await clearCovered(place, covered);
   const { changes, long } = await collectChanges({ ...place, cut, covered });
   await extend(long);
   const blocks = await engine.snapshot((tx) => readBlocks(tx, tenant, newest));

@@ -1,7 +1,11 @@
 /** The streams of the first anchor: every stream of the cut, sorted by key. */
 
 import assert from "node:assert/strict";
-import { collectStreams, type LongStream } from "../../../src/features/audit/collect_changes.ts";
+import {
+  collectChanges,
+  collectStreams,
+  type LongStream,
+} from "../../../src/features/audit/collect_changes.ts";
 import { encodeEvent } from "../../../src/domain/event.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
@@ -60,5 +64,28 @@ Deno.test("collectStreams() leaves out what came after the cut, however many pag
     await write(engine, names, 0);
     await write(engine, [["order", "000000001"], ["late", "global"]], 1);
     assert.deepEqual(await collect(engine, 0), names.map(([type, id]) => `${type}:${id}`).sort());
+  });
+});
+
+Deno.test("collectChanges() gives streams of several epochs by key, and lets others go on in between", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const epochs = [3_000, 2_000, 1_000].map((count, at) =>
+      Array.from({ length: count }, (_, n) => ["order", `${(n * 7919) % 9973}_${at}`] as const)
+    );
+    const special = ["a\uff00", "a\u{1f600}", "zz"].map((id) => ["order", id] as const);
+    for (const [at, names] of epochs.entries()) await write(engine, names, at + 1);
+    await write(engine, special, 3);
+    let turns = 0;
+    const place = { engine, tenant: TENANT, cut: 3 };
+    const counting = () => {
+      turns++;
+      return Promise.resolve();
+    };
+    const { changes } = await collectChanges({ ...place, pace: counting });
+    const names = [...epochs.flat(), ...special].map(([type, id]) => `${type}:${id}`);
+    assert.deepEqual(changes.map(({ key }) => key), names.sort());
+    // One after each page of marks, and the others while the epochs are put together.
+    const pages = Math.floor(names.length / 250) + 1;
+    assert.ok(turns >= pages + 4, `${turns} turns, ${pages} of them for pages`);
   });
 });

@@ -92,7 +92,7 @@ export interface RunnerParts {
  * Bytes that a round reads of all shards together, and again for the turns of other tenants. They
  * are decoded in one piece.
  */
-const PAGES_BYTES_MAX = 512 * 1024;
+const PAGES_BYTES_MAX = 1024 * 1024;
 const MESSAGE_CHARACTERS_MAX = 500;
 
 export function createOutboxRunner(parts: RunnerParts): OutboxRunner {

@@ -9,11 +9,11 @@ import { readEpoch, readRewrites, setEpoch } from "../../src/store/streams/audit
 export async function leaveCut(engine: Engine, { number }: Tenant): Promise<void> {
   await engine.transact(async (tx) => {
     const cut = await readEpoch(tx, number);
-    const { newest } = await readAnchorState(tx, number);
+    const state = await readAnchorState(tx, number);
     const rewrites = await readRewrites(tx, number);
     const created_at = "2026-01-01T00:00:00.000Z";
     setEpoch(tx, number, cut + 1);
     const building = { cut, rewrites, created_at, attempt: "of somebody dead", seen_ms: 0 };
-    setAnchorState(tx, number, { newest, building });
+    setAnchorState(tx, number, { ...state, building });
   });
 }

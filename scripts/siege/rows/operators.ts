@@ -401,6 +401,23 @@ export const OPERATORS: AttackGroup = {
       }],
     },
     {
+      name: "erasures without a pause",
+      does: "20,000 streams are erased, one request for each",
+      needs: NEEDS,
+      spec: plainSpec,
+      prepare:
+        () => [importEvents(repeat(20_000, (i) => ["thing", idOf(i), "was_seen", {}] as const))],
+      waves: [{
+        request: (turn) =>
+          admin("/_admin/tombstones", {
+            key: `thing:${idOf(turn % 20_000)}`,
+            reason: "a siege",
+            grace_hours: 0,
+          }),
+        clients: 8,
+      }],
+    },
+    {
       name: "signing keys without a pause",
       does: "new signing keys, as many as can be made",
       needs: NEEDS,

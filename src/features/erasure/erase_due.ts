@@ -150,6 +150,8 @@ export function createErasureRunner(engine: Engine, host: Host, share: WorkShare
     const places = [...ready.values()];
     const startedMs = host.monotonicMs();
     if (places.length === 0 || startedMs < forgetAtMs || !mayGoOn()) return 0;
+    // Once for all: each time, all nodes drop all states that they have in memory.
+    await engine.transact((tx) => Promise.resolve(signalErasure(tx)));
     await engine.forget();
     const nowMs = host.monotonicMs();
     forgetAtMs = nowMs + Math.min(FORGET_PART * (nowMs - startedMs), FORGET_PAUSE_MS_MAX);
@@ -345,7 +347,6 @@ async function swap(
   movePoint(tx, tenant, stream, { before: head.place, after: undefined });
   placeEvents(write, before.length, markers, swapped);
   countRewrite(tx, tenant);
-  signalErasure(tx);
   await logRewrite(tx, tenant, stream);
   // A long stream is not readable without a snapshot, and all its snapshots have become void.
   if (bytes >= REBUILD_EVERY_BYTES) enqueueStreamRebuild(tx, tenant, stream);

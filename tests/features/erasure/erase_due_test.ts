@@ -10,6 +10,7 @@ import { wrapEngine } from "../../../src/kv/calls.ts";
 import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Service } from "../../../src/features/service.ts";
+import { keys } from "../../../src/store/keys.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { saveSnapshot } from "../../../src/store/streams/snapshots.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
@@ -299,8 +300,10 @@ Deno.test("the logs are emptied once for all erasures of a drain, and then not a
   await withService(async (opened) => {
     fixture = opened;
     const { service, host, tenants: { test } } = opened;
+    const signal = () => opened.engine.snapshot((tx) => tx.get(keys.erasureSignal()));
     const first = await request(service, test, 1, 20);
     await drainErasures(service);
+    assert.equal((await signal())?.toHex(), "0100000000000000", "caches are emptied once, too");
     assert.deepEqual(new Set(await statesOf(service, test, first)), new Set(["completed"]));
     assert.equal(seen.count, 1);
     const second = await request(service, test, 21, 5);

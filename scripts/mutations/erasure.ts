@@ -30,7 +30,7 @@ export const ERASURE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "other processes go on with what they keep of an erased stream",
-      "signalErasure(tx);\n",
+      "    await engine.transact((tx) => Promise.resolve(signalErasure(tx)));\n",
       "",
       "tests/features/erasure/erasure_service_test.ts",
     ],

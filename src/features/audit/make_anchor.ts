@@ -222,8 +222,8 @@ async function finishBuild(
 }
 
 /**
- * Clears the marks of changes that the newest anchor covers, page by page. That is done before the
- * next anchor, because the work on an anchor ends with its publication.
+ * Clears the marks that the newest anchor has left of the changes it covers, page by page. That is
+ * done before the next anchor, because the work on an anchor ends with its publication.
  */
 async function clearCovered({ engine, pace, tenant }: Place, covered: number): Promise<void> {
   const clear = (tx: Transaction) => clearChanges(tx, tenant, covered, CLEARED_MAX);
@@ -334,6 +334,9 @@ async function publish(
   assert(made.number === state.newest + 1, "anchors are numbered without gaps");
   storeAnchor(tx, tenant, made, tree.blocks);
   for (const low of tree.newChunks) publishChunk(tx, tenant, low, made.number);
-  setAnchorState(tx, tenant, { newest: made.number, covered: building.cut });
+  // Few marks are cleared at once; the rest of many before the next anchor.
+  const isMore = await clearChanges(tx, tenant, building.cut, CLEARED_MAX);
+  const covered = isMore ? building.cut : undefined;
+  setAnchorState(tx, tenant, { newest: made.number, covered });
   return true;
 }

@@ -33,7 +33,7 @@ export interface AnchorBuild {
 export interface AnchorState {
   /** Number of the newest anchor; 0 before the first. */
   readonly newest: number;
-  /** The last epoch that the newest anchor covers. Changes of such epochs may still be marked. */
+  /** The last epoch that the newest anchor covers, if changes of such epochs are still marked. */
   readonly covered?: number;
   readonly building?: AnchorBuild;
 }

@@ -244,7 +244,7 @@ Deno.test("the marks behind an anchor are cleared in pages, none of which holds 
     await markMany(engine, test.number, 2_500);
     assert.equal((await service.audit.makeAnchor(test)).anchor!.event_count, 2);
     let left = await countMarks(engine, test.number);
-    assert.equal(left, 2_501);
+    assert.equal(left, 1_501);
     assert.equal((await service.audit.makeAnchor(test)).isNew, false, "what is covered is no news");
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "third")));
     left++;
@@ -260,7 +260,7 @@ Deno.test("the marks behind an anchor are cleared in pages, none of which holds 
     });
     const { anchor } = await makerOf(fixture, "pages", through).make(test);
     assert.deepEqual([anchor!.event_count, anchor!.stream_count], [3, 1]);
-    assert.deepEqual(cleared, [1_000, 1_000, 501]);
+    assert.deepEqual(cleared, [1_000, 501, 1]);
     assert.ok(await newestVerifies(fixture, 1));
   });
 });

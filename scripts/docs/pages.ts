@@ -48,6 +48,7 @@ const PLACED: Readonly<Record<string, string>> = {
   "docs/benchmarks.md": "comparisons/benchmarks",
   "docs/siege.md": "comparisons/siege",
   "docs/siege-writes.md": "comparisons/siege-writes",
+  "docs/siege-reading.md": "comparisons/siege-reading",
   "docs/siege-figures.md": "comparisons/siege-figures",
 };
 

@@ -21,7 +21,7 @@ import {
   isOfProcess,
   parseAddress,
 } from "./find_route.ts";
-import { claimAnswer } from "./long_answer.ts";
+import { claimAnswer, unclaimedAnswers } from "./long_answer.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
 import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
@@ -97,7 +97,9 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
       response = answerFailure(edge, call, error);
     }
     call.body?.leave();
-    if (!claimAnswer(response, call.owner)) response = answerRefused(edge, call, NO_ROOM);
+    if (unclaimedAnswers.has(response) && !claimAnswer(response, call.owner)) {
+      response = answerRefused(edge, call, NO_ROOM);
+    }
     response = compress(response, request);
     setRateHeaders(response, call.rate);
     return response;

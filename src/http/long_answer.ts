@@ -40,8 +40,9 @@ interface LongAnswer {
   drop(): void;
 }
 
-/** Answers whose memory has not been counted yet. */
 const unclaimed = new Map<Response, LongAnswer>();
+/** Answers whose memory has not been counted yet. */
+export const unclaimedAnswers: { has(response: Response): boolean } = unclaimed;
 
 /** An answer with `parts` as its body. The caller must pass it to {@link claimAnswer}. */
 export function longAnswer(
@@ -86,7 +87,6 @@ export function longAnswer(
 
 /** Whether `response` may be held for its client. If not, it is dropped. */
 export function claimAnswer(response: Response, owner: string): boolean {
-  if (unclaimed.size === 0) return true;
   const answer = unclaimed.get(response);
   if (answer === undefined) return true;
   unclaimed.delete(response);

@@ -138,7 +138,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   }
 
   function current(tenant: number): CompiledSpec | Promise<CompiledSpec> {
-    const known = find(tenant);
+    const known = ordinary.get(tenant) ?? large.get(tenant);
     if (known?.isCurrent && follower.isFresh(host.nowMs())) return known.spec;
     const pending = loading.get(tenant);
     if (pending !== undefined) return pending;

@@ -190,7 +190,7 @@ Deno.test("of many followers some go on in each turn, and every one of them does
 Deno.test("a follower of another environment does not wait for all of many followers", async () => {
   await withFollowers(async ({ engine, host, begin }) => {
     const many: Follower[] = [];
-    for (let n = 0; n < 320; n++) many.push(await begin());
+    for (let n = 0; n < 1_600; n++) many.push(await begin());
     const other = await begin(undefined, TENANT + 1);
     assert.equal(await isTold(host, other), true);
     await commit(engine, A);
@@ -199,7 +199,8 @@ Deno.test("a follower of another environment does not wait for all of many follo
     const all = many.map((follower) => follower.changed().then(() => told++));
     const toldBefore = other.changed().then(() => told);
     host.timeMs += 60;
-    assert.ok(await toldBefore <= 128, `${await toldBefore} of the others were told before`);
+    // Fifty turns tell all of them. Looking at the other log takes some on a shared store.
+    assert.ok(await toldBefore <= 800, `${await toldBefore} of the others were told before`);
     await Promise.all(all);
   });
 });

@@ -6,6 +6,7 @@
  */
 
 import { Buffer } from "node:buffer";
+import { openPieces, type Turns } from "../domain/fairness/pieces.ts";
 import { limits } from "../domain/limits.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import { openByteRoom, type Share } from "./byte_room.ts";
@@ -97,6 +98,34 @@ export function claimAnswer(response: Response, owner: string): boolean {
   }
   answer.share = share;
   return true;
+}
+
+const PAGE_PART_CHARACTERS = 64 * 1024;
+
+/**
+ * The body of a page: its entries, and the members behind them. A page may have megabytes, so it is
+ * made in time slices.
+ */
+export async function pageBody<T>(
+  entries: readonly T[],
+  textOf: (entry: T) => string,
+  tail: string,
+  turns: Turns,
+): Promise<string[]> {
+  const parts: string[] = [];
+  const pieces = openPieces(turns);
+  let text = '{"ok":true,"data":[';
+  let comma = "";
+  for (const entry of entries) {
+    text += comma + textOf(entry);
+    comma = ",";
+    if (text.length < PAGE_PART_CHARACTERS) continue;
+    parts.push(text);
+    text = "";
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+  }
+  return [...parts, `${text}],${tail}}`];
 }
 
 /** The approximate length of a body; 0 for a refusal. */

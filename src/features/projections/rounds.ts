@@ -3,6 +3,7 @@
  * long goes on in the next round, and work that fails waits for longer each time.
  */
 
+import { isOutage } from "../../domain/outage.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import type { Host } from "../../host.ts";
 import type { Refresh } from "./refresh_rows.ts";
@@ -13,8 +14,6 @@ export const ROUND_MS_MAX = 1_000;
 const OPEN_MAX = 256;
 /** Failures that are remembered. */
 const FAILED_MAX = 10_000;
-/** The store is away, for all environments. */
-const STORE_ERRORS: ReadonlySet<string> = new Set(["EngineUnavailable", "EngineClosed"]);
 const PAUSE_MS_MIN = 250;
 const PAUSE_MS_MAX = 60_000;
 
@@ -51,8 +50,8 @@ export function openRounds(host: Host): Rounds {
       failures.delete(name);
       return done;
     } catch (error) {
-      // The whole worker waits for the store.
-      if (error instanceof Error && STORE_ERRORS.has(error.name)) throw error;
+      // The store is away, for all environments: the whole worker waits for it.
+      if (isOutage(error)) throw error;
       const pauseMs = Math.min(2 * (before?.pauseMs ?? PAUSE_MS_MIN / 2), PAUSE_MS_MAX);
       failures.set(name, { pauseMs, untilMs: host.monotonicMs() + pauseMs });
       const reason = error instanceof Error ? error.message : String(error);

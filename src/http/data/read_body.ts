@@ -11,9 +11,9 @@ import type {
   EventPage,
   ListedAggregate,
 } from "../../domain/reading.ts";
-import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import type { Turns } from "../../domain/fairness/pieces.ts";
 import type { Outcome } from "../../domain/refusal.ts";
-import type { Part } from "../long_answer.ts";
+import { pageBody, type Part } from "../long_answer.ts";
 
 const PART_CHARACTERS = 64 * 1024;
 
@@ -40,27 +40,16 @@ function metadataOf({ length, createdAt, updatedAt }: AggregateView): string {
 }
 
 /** One page of a stream; with `raw`, each event is the text that was stored. */
-export async function eventPageBody(page: EventPage, raw: boolean, turns: Turns): Promise<Part[]> {
-  const parts: Part[] = [];
-  const pieces = openPieces(turns);
-  let text = '{"ok":true,"data":[';
-  let comma = "";
-  for (const entry of page.entries) {
-    const event = raw ? `"raw":${JSON.stringify(entry.raw)}` : `"event":${entry.raw}`;
-    text += `${comma}{"id":"${entry.id}","hash":"${entry.hash}",${event}}`;
-    comma = ",";
-    if (text.length < PART_CHARACTERS) continue;
-    parts.push(text);
-    text = "";
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
-  }
+export function eventPageBody(page: EventPage, raw: boolean, turns: Turns): Promise<Part[]> {
   let tail = `"count_limit":${page.countLimit},"truncated":${page.truncated}`;
   if (page.truncatedBy !== undefined) tail += `,"truncated_by":"${page.truncatedBy}"`;
   if (page.nextStart !== undefined) tail += `,"next_start":${JSON.stringify(page.nextStart)}`;
   if (page.countClamped) tail += `,"count_clamped":true`;
-  parts.push(`${text}],${tail}}`);
-  return parts;
+  const textOf = ({ id, hash, raw: text }: EventPage["entries"][number]) => {
+    const event = raw ? `"raw":${JSON.stringify(text)}` : `"event":${text}`;
+    return `{"id":"${id}","hash":"${hash}",${event}}`;
+  };
+  return pageBody(page.entries, textOf, tail, turns);
 }
 
 /** One page of an aggregate listing: ids, or resolved aggregates. */

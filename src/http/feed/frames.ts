@@ -7,14 +7,12 @@
 import { assert } from "../../domain/assert.ts";
 import { encodeCloudEvent } from "../../domain/cloud_event.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
-import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import type { Turns } from "../../domain/fairness/pieces.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
-import type { Part } from "../long_answer.ts";
+import { pageBody, type Part } from "../long_answer.ts";
 
 /** How live answers are written. */
 export type LiveForm = "sse" | "ndjson";
-
-const PART_CHARACTERS = 64 * 1024;
 
 /** How an event is shown: as it is, as the text that was stored, or as a CloudEvent of a source. */
 export type ShownEvent = "event" | "raw" | { readonly source: string };
@@ -37,30 +35,12 @@ function shownField({ id, hash, raw }: StoredEntry, shown: ShownEvent): string {
 
 type StoredEntry = Pick<FeedEntry, "id" | "hash" | "raw">;
 
-/** The body of a page. A page may have megabytes, so it is made in time slices. */
-export async function feedPageBody(
-  page: FeedPage,
-  shown: ShownEvent,
-  turns: Turns,
-): Promise<Part[]> {
-  const parts: Part[] = [];
-  const pieces = openPieces(turns);
-  let text = '{"ok":true,"data":[';
-  let comma = "";
-  for (const entry of page.entries) {
-    text += `${comma}{${entryFields(entry, shown)}}`;
-    comma = ",";
-    if (text.length < PART_CHARACTERS) continue;
-    parts.push(text);
-    text = "";
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
-  }
+/** The body of a page. */
+export function feedPageBody(page: FeedPage, shown: ShownEvent, turns: Turns): Promise<Part[]> {
   let tail = `"next":"${page.next}","up_to_date":${page.isUpToDate}`;
   if (page.isBuilding) tail += ',"building":true';
   if (page.erased.length > 0) tail += `,"erased":${JSON.stringify(page.erased)}`;
-  parts.push(`${text}],${tail}}`);
-  return parts;
+  return pageBody(page.entries, (entry) => `{${entryFields(entry, shown)}}`, tail, turns);
 }
 
 /** Entries and erasures of a page as frames, in feed order. */

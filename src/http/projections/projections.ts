@@ -4,7 +4,7 @@
  * See docs/reference/projections.md.
  */
 
-import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import type { Turns } from "../../domain/fairness/pieces.ts";
 import { isJsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { RowPage, RowView } from "../../domain/projection/status.ts";
@@ -28,7 +28,7 @@ import {
   TEXT,
   TIME,
 } from "../openapi/schema.ts";
-import { lengthOfParts } from "../long_answer.ts";
+import { lengthOfParts, pageBody } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { findOperatorTenant } from "../operator_tenant.ts";
 import { flag, PAGE_QUERY, type Parameter, text } from "../parameter.ts";
@@ -154,27 +154,13 @@ function sendRow(edge: Edge, requestId: string, { lag = 0, ...body }: RowView) {
   return sendText(requestId, 200, text, lagHeader(edge, lag, body.stale));
 }
 
-const PART_CHARACTERS = 64 * 1024;
-
-/** A page of rows as text, with pauses: it may have megabytes. */
-export async function rowPageBody(
+/** A page of rows as text. */
+export function rowPageBody(
   { lag: _, data, ...fields }: RowPage,
   turns: Turns,
 ): Promise<string[]> {
-  const parts: string[] = [];
-  const pieces = openPieces(turns);
-  let text = '{"ok":true,"data":[';
-  let comma = "";
-  for (const row of data) {
-    text += comma + JSON.stringify(row);
-    comma = ",";
-    if (text.length < PART_CHARACTERS) continue;
-    parts.push(text);
-    text = "";
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
-  }
-  return [...parts, `${text}],${JSON.stringify(fields).slice(1)}`];
+  const tail = JSON.stringify(fields).slice(1, -1);
+  return pageBody(data, (row) => JSON.stringify(row), tail, turns);
 }
 
 export const listRows = rowsRoute("listProjectionRows", "Rows of a projection by key");

@@ -45,8 +45,14 @@ const SPEC_BYTES_MIN = 512 * 1024;
  */
 const LARGE_SPEC_BYTES_MIN = 32 * 1024 * 1024;
 const LARGE_SPECS_BYTES_MAX = 256 * 1024 * 1024;
-/** Approximate size of a compiled event type, beside its part of the document. */
+/** Approximate sizes of what is compiled: an event type, an object in a definition, and a path. */
 const EVENT_TYPE_BYTES = 30_000;
+const OBJECT_BYTES = 600;
+const PATH_BYTES = 950;
+const [OBJECT_BEGIN, QUOTE, STATE_ROOT, EVENT_ROOT] = Array.from(
+  '{"@$',
+  (char) => char.charCodeAt(0),
+);
 
 /** The spec of an environment before its first deploy: it has no types. */
 export const EMPTY_SPEC: CompiledSpec = {
@@ -183,10 +189,19 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   return { current, forget, learn, known, compile, close: follower.close };
 }
 
+/** Approximate memory of a spec. Its text tells how many objects and paths it has at most. */
 function measureSpec({ document, aggregateTypes }: CompiledSpec): number {
-  let eventTypes = 0;
-  for (const { events } of aggregateTypes.values()) eventTypes += events.size;
-  const bytes = JSON.stringify(document).length + EVENT_TYPE_BYTES * eventTypes;
+  const text = JSON.stringify(document);
+  let bytes = text.length;
+  for (const { events } of aggregateTypes.values()) bytes += EVENT_TYPE_BYTES * events.size;
+  // Bounded: `limits.specBytesMax`.
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === OBJECT_BEGIN) bytes += OBJECT_BYTES;
+    if (code !== QUOTE) continue;
+    const next = text.charCodeAt(at + 1);
+    if (next === STATE_ROOT || next === EVENT_ROOT) bytes += PATH_BYTES;
+  }
   return Math.max(SPEC_BYTES_MIN, bytes);
 }
 

@@ -126,6 +126,18 @@ Deno.test("of specs with thousands of event types only the newest is kept, and a
   });
 });
 
+Deno.test("a path of a handler counts for what it is compiled to, so of specs with many few are kept", async () => {
+  await withCache((specs) => {
+    for (const root of ["@", "$"]) {
+      const document = { handlers: new Array(100_000).fill(`${root}.data`) };
+      const isKept = (tenant: number) => specs.known(tenant, root) !== undefined;
+      for (const tenant of [1, 2, 3]) specs.learn(tenant, { ...EMPTY_SPEC, hash: root, document });
+      assert.deepEqual([1, 2, 3].map(isKept), [false, true, true]);
+    }
+    return Promise.resolve();
+  });
+});
+
 Deno.test("a document is compiled after one of each tenant that waits, not after all of them", async () => {
   await withCache(async (specs) => {
     const done: number[] = [];

@@ -80,8 +80,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/kv/transaction/buffered_transaction.ts", CONTRACT, [
     [
       "what is left of a body may set a key",
-      "set(key: Bytes, value: Bytes): void {\n    this.refuseOver();",
-      "set(key: Bytes, value: Bytes): void {",
+      "set(key: Bytes, value: Bytes): void {\n    this.checkCall(key);",
+      "set(key: Bytes, value: Bytes): void {\n    checkKey(key);",
     ],
     [
       "what is left of a body may clear a range",

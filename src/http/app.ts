@@ -195,7 +195,7 @@ function refuseUnrouted(
 async function answerCall(edge: Edge, call: Call, route: Route): Promise<Response> {
   const { access } = edge.service;
   // Health and metrics are answered until the process ends.
-  if (!isOfProcess(route) && edge.options.drain?.isStopping()) {
+  if (edge.options.drain?.isStopping() && !isOfProcess(route)) {
     return answerRefused(edge, call, { kind: "server_stopping" });
   }
   const header = call.request.headers.get("authorization");
@@ -221,9 +221,10 @@ async function answerCall(edge: Edge, call: Call, route: Route): Promise<Respons
       const holder = await authenticateHolder(access, header, call, route.access);
       // Past the address limit, a caller must not learn if a key is valid: it may be guessing.
       // What an operator reads is no read of the instance: it is limited as operator calls are.
-      const limited = holder.ok && holder.value.operator === undefined
-        ? await limitInstance(edge, call, holder.value.instance, route.access)
+      const limiting = holder.ok && holder.value.operator === undefined
+        ? limitInstance(edge, call, holder.value.instance, route.access)
         : limitAddress(edge, call);
+      const limited = limiting instanceof Promise ? await limiting : limiting;
       if (!limited.ok) return sendRefusal(call.requestId, limited.refusal);
       if (!holder.ok) return sendRefusal(call.requestId, holder.refusal);
       call.tenant = holder.value.tenant;

@@ -14,7 +14,7 @@ import type { ModuleAnswers } from "../../domain/reaction/module_question.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { validateWriteSteps } from "../../domain/write/validate_write.ts";
+import { validateWriteSteps, type ValidWrite } from "../../domain/write/validate_write.ts";
 import type { IdempotencyClaim, WriteRequest, Written } from "../../domain/write/write.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
@@ -98,7 +98,8 @@ export function createWriter(
 
   async function execute(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const nowMs = host.nowMs();
-    const spec = await specs.current(tenant.number);
+    const current = specs.current(tenant.number);
+    const spec = current instanceof Promise ? await current : current;
     if (slow.has(tenant.number)) await waitForTurn(host);
     let leave: (() => void) | undefined;
     const enter = async () => {
@@ -108,7 +109,9 @@ export function createWriter(
     let prepared: Outcome<PreparedWrite>;
     let outcome: Outcome<Written>;
     try {
-      prepared = await prepare({ tenant, spec, request, nowMs, enter });
+      // Most writes are prepared at once, and an await would only cost them a turn.
+      const preparing = prepare({ tenant, spec, request, nowMs, enter });
+      prepared = preparing instanceof Promise ? await preparing : preparing;
       if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
       if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
       // A heavy write is placed without a pause: no two of them in one turn of the event loop.
@@ -124,11 +127,18 @@ export function createWriter(
   }
 
   /** Checks a write and makes its bytes. */
-  async function prepare(
+  function prepare(arrival: Arrival): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
+    const { tenant, spec, request, enter } = arrival;
+    const valid = runInPieces(validateWriteSteps(request, spec, tenant.environment), host, enter);
+    return valid instanceof Promise
+      ? valid.then((valid) => prepareValid(arrival, valid))
+      : prepareValid(arrival, valid);
+  }
+
+  function prepareValid(
     { tenant, spec, request, nowMs, enter }: Arrival,
-  ): Promise<Outcome<PreparedWrite>> {
-    const checking = validateWriteSteps(request, spec, tenant.environment);
-    const valid = await runInPieces(checking, host, enter);
+    valid: Outcome<ValidWrite>,
+  ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
     if (!valid.ok) return valid;
     const ownWaitMs = outbox.ownWaitMs(tenant.number);
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
@@ -138,9 +148,9 @@ export function createWriter(
         host,
         enter,
       );
-    if (spec.moduleCalls.length === 0) return await prepareWrite();
-    const asked = await asker.prepare(tenant.number, spec, prepareWrite);
-    return asked.ok ? asked.value : asked;
+    if (spec.moduleCalls.length === 0) return prepareWrite();
+    return asker.prepare(tenant.number, spec, prepareWrite)
+      .then((asked) => asked.ok ? asked.value : asked);
   }
 
   /** A recorded key is answered even if a later spec would refuse the body. */

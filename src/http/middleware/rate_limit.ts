@@ -16,17 +16,25 @@ const WITHOUT_LIMIT: RateHeaders = { scope: "instance", tier: "unlimited", ...UN
 type Caller = Pick<Call, "request" | "connection"> & { rate?: RateHeaders };
 
 /** For an instance without limits, neither requests nor addresses are counted. */
-export async function limitInstance(
+export function limitInstance(
+  edge: Edge,
+  call: Call,
+  instance: Instance,
+  kind: RateKind,
+): Outcome<void> | Promise<Outcome<void>> {
+  if (instance.tier !== "unlimited") return limitBoth(edge, call, instance, kind);
+  call.rate = WITHOUT_LIMIT;
+  return ACCEPTED;
+}
+
+/** The address first: the store, which counts for an instance, is not asked in vain. */
+async function limitBoth(
   edge: Edge,
   call: Call,
   instance: Instance,
   kind: RateKind,
 ): Promise<Outcome<void>> {
   const { tier } = instance;
-  if (tier === "unlimited") {
-    call.rate = WITHOUT_LIMIT;
-    return ACCEPTED;
-  }
   const net = limitAddress(edge, call, tier);
   const limited = net.ok
     ? judge(edge, call, "instance", await edge.service.limits.admit(instance, kind), tier)

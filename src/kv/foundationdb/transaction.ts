@@ -14,7 +14,7 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../engine.ts";
-import { BufferedTransaction, checkKey } from "../transaction/buffered_transaction.ts";
+import { BufferedTransaction } from "../transaction/buffered_transaction.ts";
 import { bytesOf, textOf, type TextRange } from "../byte_text.ts";
 import {
   type ClientDatabase,
@@ -266,8 +266,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   }
 
   async #get(key: Bytes, isGuarded: boolean): Promise<Bytes | undefined> {
-    this.refuseOver();
-    checkKey(key);
+    this.checkCall(key);
     const hash = hashOf(key);
     const write = own.findWrite(this.buffer, key, hash);
     if (write !== undefined && write.delta === undefined) return write.value;

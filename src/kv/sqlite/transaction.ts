@@ -44,7 +44,8 @@ export interface TransactionHome {
 /** One version, for a snapshot or for one attempt of a transaction. */
 export class SqliteReading {
   readonly #home: TransactionHome;
-  #startedMs = 0;
+  /** When what it reads at becomes too old, by the engine's clock. */
+  #endMs = Infinity;
   #view: View | undefined;
   /** The version it reads at; undefined if nothing was read yet. */
   readsAt: number | undefined;
@@ -70,7 +71,7 @@ export class SqliteReading {
   }
 
   get isTooOld(): boolean {
-    return this.#view !== undefined && this.#home.nowMs() - this.#startedMs > ageMaxMs;
+    return this.#home.nowMs() > this.#endMs;
   }
 
   /** The value stored under a key with this hash. */
@@ -116,13 +117,14 @@ export class SqliteReading {
   pairs(): StoredPairs {
     if (this.#isOver || this.#home.isClosed) own.refuseEnded(this.#home.isClosed);
     if (this.#view === undefined) {
-      this.#startedMs = this.#home.nowMs();
-      this.#view = this.#home.views.join(this.#startedMs);
+      const nowMs = this.#home.nowMs();
+      this.#endMs = nowMs + ageMaxMs;
+      this.#view = this.#home.views.join(nowMs);
       this.readsAt = this.#view.version;
       if (this.#view.pairs !== undefined) return this.#view.pairs;
     }
     const { pairs } = this.#view;
-    if (pairs === undefined || this.isTooOld) {
+    if (pairs === undefined || this.#home.nowMs() > this.#endMs) {
       this.isRefused = true;
       this.refuse();
     }
@@ -235,7 +237,7 @@ export class SqliteTransaction extends own.BufferedTransaction<TransactionHome>
 
   /** Whether a read was refused as expired, or its commit would be. */
   get isExpired(): boolean {
-    return this.reading.isRefused || (this.hasWrites && this.reading.isTooOld);
+    return this.reading.isRefused || (this.reading.isTooOld && this.hasWrites);
   }
 
   /** Ends reading and writing; the guards and writes stay for the commit. */
@@ -260,8 +262,7 @@ export class SqliteTransaction extends own.BufferedTransaction<TransactionHome>
   }
 
   #get(key: Bytes, isGuarded: boolean): Bytes | undefined {
-    this.refuseOver();
-    own.checkKey(key);
+    this.checkCall(key);
     const hash = hashOf(key);
     const { writes, cleared } = this.buffer;
     // Most reads come before the first write.

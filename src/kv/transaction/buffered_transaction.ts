@@ -28,15 +28,13 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
   constructor(readonly home: Home) {}
 
   set(key: Bytes, value: Bytes): void {
-    this.refuseOver();
-    checkKey(key);
+    this.checkCall(key);
     checkValue(value);
     putWrite(this.buffer, key, value);
   }
 
   clear(key: Bytes): void {
-    this.refuseOver();
-    checkKey(key);
+    this.checkCall(key);
     putWrite(this.buffer, key, undefined);
   }
 
@@ -46,8 +44,7 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
   }
 
   add(key: Bytes, delta: bigint): void {
-    this.refuseOver();
-    checkKey(key);
+    this.checkCall(key);
     addWrite(this.buffer, key, delta);
   }
 
@@ -79,6 +76,12 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
     );
   }
 
+  /** Refuses a call that comes too late, or whose key cannot be written or read. */
+  checkCall(key: Bytes): void {
+    if (this.isOver || this.home.isClosed) refuseEnded(this.home.isClosed);
+    if (key.length > kvLimits.keyBytesMax || key[0] === RESERVED_FIRST_BYTE) checkKey(key);
+  }
+
   refuseOver(): void {
     if (this.isOver || this.home.isClosed) refuseEnded(this.home.isClosed);
   }
@@ -93,6 +96,9 @@ export function refuseEnded(isClosed: boolean): never {
   if (isClosed) throw new EngineClosed("The engine is closed");
   throw new Error("The transaction is over: its body returned or threw");
 }
+
+/** Keys that begin with this byte belong to FoundationDB itself. */
+const RESERVED_FIRST_BYTE = 0xff;
 
 /** Bytes of the commit's stamp in a stamped key. */
 export const stampBytes = 10;
@@ -113,13 +119,10 @@ function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
   return count;
 }
 
-/** Keys that begin with this byte belong to FoundationDB itself. */
-const reservedFirstByte = 0xff;
-
 /** @throws {EngineLimitExceeded} for a key that cannot be written or read. */
 export function checkKey(key: Bytes): void {
-  if (key.length > kvLimits.keyBytesMax) checkKeyBytes(key.length);
-  if (key[0] === reservedFirstByte) {
+  checkKeyBytes(key.length);
+  if (key[0] === RESERVED_FIRST_BYTE) {
     throw new EngineLimitExceeded("A key cannot begin with the byte 0xff: it is reserved");
   }
 }

@@ -138,12 +138,15 @@ function compressWhole(body: Part, coding: Coding): Uint8Array<ArrayBuffer> {
   return new Uint8Array(coded.buffer as ArrayBuffer, coded.byteOffset, coded.length);
 }
 
+/** A longer `Accept-Encoding` is not read: the answer goes as it is, which each client accepts. */
+const CODINGS_CHARACTERS_MAX = 1024;
+
 /**
  * The coding of `Accept-Encoding` (RFC 9110, section 12.5.3) with the highest weight; Brotli if
  * tied.
  */
 function chooseCoding(header: string | null, isWhole: boolean): Coding | undefined {
-  if (header === null) return undefined;
+  if (header === null || header.length > CODINGS_CHARACTERS_MAX) return undefined;
   const weights = new Map(header.toLowerCase().split(",").map(readWeight));
   const offered = isWhole ? CODINGS : CODINGS.filter((coding) => coding === "gzip");
   let best: Coding | undefined;

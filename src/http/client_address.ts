@@ -15,6 +15,8 @@ export type AddressRange = readonly [Address, number];
 
 /** No real chain of proxies is longer; a longer one is an attempt to keep us busy. */
 const HOPS_MAX = 32;
+/** Enough for the longest chain: an IPv6 address with its port has fewer than 64 characters. */
+const CHAIN_CHARACTERS_MAX = HOPS_MAX * 64;
 const IPV4_WITH_PORT = /^(\d{1,3}(?:\.\d{1,3}){3})(?::\d{1,5})?$/;
 const IPV6_IN_BRACKETS = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const MAPPED_PREFIX_BITS = 96;
@@ -45,7 +47,8 @@ export function clientAddress(
 ): string {
   let address = parseAddress(peer);
   if (address === undefined) return peer;
-  const hops = (forwardedFor ?? "").split(",").slice(-HOPS_MAX).reverse();
+  const chain = (forwardedFor ?? "").slice(-CHAIN_CHARACTERS_MAX);
+  const hops = chain.split(",").slice(-HOPS_MAX).reverse();
   for (const hop of hops) {
     if (!isTrusted(address, trusted)) break;
     const next = parseAddress(hop.trim());

@@ -46,8 +46,12 @@ function sendUnder(call: Call, parts: readonly Part[], tag: string): Response {
   return new Response(null, { status: 304, headers });
 }
 
+/** A longer `If-None-Match` is not read: its sender gets the whole answer. */
+const TAGS_CHARACTERS_MAX = 4096;
+
 /** Whether `If-None-Match` names the tag, by weak comparison (RFC 9110, section 13.1.2). */
 function names(header: string, tag: string): boolean {
+  if (header.length > TAGS_CHARACTERS_MAX) return false;
   if (header.trim() === "*") return true;
   return header.split(",").some((one) => one.trim().replace(/^W\//, "") === tag.slice(2));
 }

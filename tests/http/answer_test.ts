@@ -82,6 +82,15 @@ const CHOICES: readonly (readonly [header: string | null, coding: string | null]
   ["gzip;q=nonsense", null],
 ];
 
+Deno.test("an Accept-Encoding of more than 1,024 characters is not taken apart", async () => {
+  for (const [commas, coding] of [[1020, "gzip"], [1021, null], [60_000, null]] as const) {
+    const header = `${",".repeat(commas)}gzip`;
+    const response = compress(sendText("r", 200, TEXT), asking(header));
+    assert.equal(response.headers.get("content-encoding"), coding);
+    await response.body!.cancel();
+  }
+});
+
 for (const [header, coding] of CHOICES) {
   Deno.test(`Accept-Encoding ${JSON.stringify(header)} is answered ${coding ?? "as it is"}`, async () => {
     const response = compress(sendText("r", 200, TEXT), asking(header));

@@ -68,3 +68,12 @@ Deno.test("who names another tag, or none that is one, gets the whole answer", a
     assert.equal(await response.text(), BODY);
   }
 });
+
+Deno.test("an If-None-Match of more than 4,096 characters is not taken apart", async () => {
+  const tag = await tagOf([BODY]);
+  for (const [length, status] of [[4096, 304], [4097, 200], [60_000, 200]] as const) {
+    const response = await sendTagged(callWith(tag.padStart(length, ",")), [BODY]);
+    assert.equal(response.status, status, `${length}`);
+    await response.body?.cancel();
+  }
+});

@@ -173,6 +173,28 @@ export const FRONT_DOOR: AttackGroup = {
       }],
     },
     {
+      name: "headers of commas",
+      does: "64 connections send 60 KB of commas each, in headers that are lists",
+      needs: "nothing",
+      waves: [
+        {
+          request: () => ({
+            path: "/openapi.json",
+            as: "nobody",
+            headers: { "Accept-Encoding": ",".repeat(60_000) },
+          }),
+          clients: 32,
+        },
+        {
+          request: () => ({
+            ...loginBody("{}"),
+            contentType: `application/json${";".repeat(60_000)}`,
+          }),
+          clients: 32,
+        },
+      ],
+    },
+    {
       name: "forwarded addresses without end",
       does: "a header X-Forwarded-For of 5,000 addresses",
       needs: "nothing",

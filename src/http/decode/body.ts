@@ -93,9 +93,14 @@ function badRequest(message: string) {
   return refuse({ kind: "bad_request", message });
 }
 
+const TYPE_CHARACTERS_MAX = 1024;
+
 /** Accepts `application/json` with any parameters, but no charset other than UTF-8. */
 export function checkContentType(header: string | null): Outcome<void> {
   if (header === JSON_TYPE) return ACCEPTED;
+  if (header !== null && header.length > TYPE_CHARACTERS_MAX) {
+    return badRequest(`Content-Type must have at most ${TYPE_CHARACTERS_MAX} characters`);
+  }
   const [type = "", ...parameters] = (header ?? "").split(";");
   if (type.trim().toLowerCase() !== JSON_TYPE) {
     return badRequest(`Content-Type must be ${JSON_TYPE}`);

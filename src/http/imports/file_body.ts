@@ -20,7 +20,7 @@ const UNSIZED = "Transfer-Encoding: chunked is not supported here; send the file
  * memory. A body with a declared length is read on demand.
  */
 export function checkFileHeaders(headers: Headers): Outcome<void> {
-  const type = (headers.get("content-type") ?? "").split(";")[0]!.trim().toLowerCase();
+  const type = (headers.get("content-type") ?? "").split(";", 1)[0]!.trim().toLowerCase();
   if (type !== NDJSON_TYPE) return badRequest(`Content-Type must be ${NDJSON_TYPE}`);
   const coding = headers.get("content-encoding");
   if (coding !== null && coding !== "identity") {

@@ -55,6 +55,13 @@ Deno.test("checkContentType() refuses a body without a content type", () => {
   assert.ok(!checkContentType(null).ok);
 });
 
+Deno.test("checkContentType() takes no type of more than 1,024 characters apart", () => {
+  assert.ok(checkContentType("application/json".padEnd(1024, ";")).ok);
+  const longer = checkContentType("application/json".padEnd(1025, ";"));
+  assert.ok(!longer.ok && longer.refusal.kind === "bad_request");
+  assert.match(longer.refusal.message, /at most 1024 characters/);
+});
+
 Deno.test("readJsonBody() joins chunks, also where one cuts a character in two", async () => {
   const bytes = new TextEncoder().encode('{"a":"é"}');
   const body = new ReadableStream({

@@ -161,11 +161,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "records as the worker leaves them",
   },
   {
-    place: "src/store/streams/tiles.ts",
-    test: "tests/features/audit/audit_service_test.ts",
-    reason: "a bundle of a long stream is made of them",
-  },
-  {
     place: "src/store/audit/tree_chunks.ts",
     test: "tests/features/audit/build_tree_test.ts",
     reason: "chunks are what building a tree leaves",

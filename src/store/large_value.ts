@@ -57,6 +57,19 @@ export async function wholeValue(
   return whole;
 }
 
+/** The value when `value` was found under `key`, or the first piece of one in pieces. */
+export async function valueBegin(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  key: Bytes,
+  value: Bytes,
+): Promise<Bytes> {
+  if (!isInPieces(value)) return value;
+  const [first] = await tx.getRange(keys.pieces(tenant, key), { limit: 1 });
+  assert(first !== undefined, "a large value has its first piece");
+  return first.value;
+}
+
 /** The size of the whole value in bytes, when `value` was found under its key. */
 export function wholeBytes(value: Bytes): number {
   if (value[0] !== HEADER) return value.length;

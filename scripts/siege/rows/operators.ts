@@ -384,6 +384,19 @@ export const OPERATORS: AttackGroup = {
       }],
     },
     {
+      name: "proofs of large events",
+      does: "proofs of an event of a stream of 255 events of 90 KB, the most without a full tile",
+      needs: "read key",
+      spec: plainSpec,
+      *prepare() {
+        yield importEvents(
+          repeat(255, () => ["thing", ID, "was_seen", { t: "a".repeat(90_000) }] as const),
+        );
+        yield ANCHOR;
+      },
+      waves: [{ request: read(`/thing/${ID}/audit/attestation/0`), clients: 4 }],
+    },
+    {
       name: "erasure of a long stream",
       does: "a stream of 100,000 events is erased, and others after it",
       needs: NEEDS,

@@ -61,7 +61,7 @@ export interface AuditParts {
 export function createAudit(
   { engine, host, specs, share, counters }: AuditParts,
 ): AuditService {
-  const reader = createAttestationReader(engine, specs);
+  const reader = createAttestationReader(engine, specs, host);
   const maker = createAnchorMaker({ engine, host, done: () => countDone(counters) });
   const platform = createPlatformAnchorMaker(engine, host);
   const due = createDueAnchors({ engine, host, share, maker, platform });

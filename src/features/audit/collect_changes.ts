@@ -5,7 +5,7 @@
  */
 
 import { frontierRoot } from "../../domain/audit/frontier.ts";
-import { leafHash } from "../../domain/audit/chain.ts";
+import { leafHash, NODE_BYTES } from "../../domain/audit/chain.ts";
 import type { TreeEntry } from "../../domain/audit/tree_blocks.ts";
 import { TILE_NODES } from "../../domain/audit/tree_tiles.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -20,7 +20,7 @@ import {
 import { listHeads } from "../../store/streams/stream_walk.ts";
 import { StreamRewritten } from "../../store/streams/stream_events.ts";
 import { isGeneration } from "../../store/streams/streams.ts";
-import { addTile, countTiles, hashLeaves, type TiledStream } from "../../store/streams/tiles.ts";
+import { addTile, countTiles, readLeaves, type TiledStream } from "../../store/streams/tiles.ts";
 import type { TreeChange } from "./build_tree.ts";
 import type { Pace } from "./pace.ts";
 import { TREE_READS } from "./write_chunks.ts";
@@ -194,23 +194,29 @@ function asEntry(
 }
 
 /**
- * Writes the full tiles that a stream of `length` events lacks, each in its own transaction.
+ * Writes the full tiles that a long stream lacks, each in its own transaction.
  * @throws {StreamRewritten} if the stream has been rewritten since.
  */
 export async function extendTiles(
-  engine: Engine,
-  stream: TiledStream,
-  length: number,
+  { engine, pace }: Pick<Cut, "engine" | "pace">,
+  { stream, length }: LongStream,
 ): Promise<void> {
   const { tenant, key, generation } = stream;
   const full = Math.floor(length / TILE_NODES);
   let number = await engine.snapshot((tx) => countTiles(tx, stream));
   for (; number < full; number++) {
-    const from = number * TILE_NODES;
-    const leaves = await engine.snapshot((tx) => hashLeaves(tx, stream, from, from + TILE_NODES));
+    const end = (number + 1) * TILE_NODES;
+    const tile = new Uint8Array(TILE_NODES * NODE_BYTES);
+    for (let bytes = 0; bytes < tile.length;) {
+      const from = end - TILE_NODES + bytes / NODE_BYTES;
+      const leaves = await engine.snapshot((tx) => readLeaves(tx, stream, from, end));
+      tile.set(leaves, bytes);
+      bytes += leaves.length;
+      await pace();
+    }
     await engine.transact(async (tx) => {
       if (!await isGeneration(tx, tenant, key, generation)) throw new StreamRewritten(key);
-      await addTile(tx, stream, number, leaves);
+      await addTile(tx, stream, number, tile);
     });
   }
 }

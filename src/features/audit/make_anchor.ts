@@ -256,7 +256,7 @@ async function growTree(
   const { cut } = building;
   // Tiles must come before publishing: from then on it is forgotten which streams have changed.
   const extend = async (long: readonly LongStream[]) => {
-    for (const { stream, length } of long) await extendTiles(engine, stream, length);
+    for (const stream of long) await extendTiles(place, stream);
   };
   if (newest === 0) {
     const long: LongStream[] = [];

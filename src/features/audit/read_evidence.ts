@@ -21,6 +21,7 @@ import {
 import { BLOCK_LEAVES, proveInBlock } from "../../domain/audit/tree_rows.ts";
 import { proveFromTiles, tilesOfProof } from "../../domain/audit/tree_tiles.ts";
 import { eventId } from "../../domain/event.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -33,7 +34,7 @@ import {
 } from "../../store/audit/anchors.ts";
 import { readEvent } from "../../store/streams/stream_events.ts";
 import { readHead } from "../../store/streams/streams.ts";
-import { readTile, type TiledStream } from "../../store/streams/tiles.ts";
+import { readTile, type TiledStream, type TileReading } from "../../store/streams/tiles.ts";
 import { findChunks, readChunk } from "../../store/audit/tree_chunks.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
@@ -155,7 +156,11 @@ interface BlockPlace {
   readonly at: number;
 }
 
-export function createAttestationReader(engine: Engine, specs: SpecCache): AttestationReader {
+export function createAttestationReader(
+  engine: Engine,
+  specs: SpecCache,
+  turns: Turns,
+): AttestationReader {
   const blockLists = createRecentMap<string, readonly TreeBlock[]>(ANCHORS_KEPT);
   const blocks = createRecentMap<string, BlockLeaves>(BLOCKS_KEPT);
 
@@ -214,7 +219,7 @@ export function createAttestationReader(engine: Engine, specs: SpecCache): Attes
     const [event, previous, streamProof] = await Promise.all([
       readEvent(tx, tenant, stream.key, { index, generation }),
       index === 0 ? undefined : readEvent(tx, tenant, stream.key, { index: index - 1, generation }),
-      proveEvent(tx, stream, length, index),
+      proveEvent(tx, stream, { length, pieces: openPieces(turns) }, index),
     ]);
     if (event === undefined) return refuse(mismatch);
     const root = proofRoot(event.hash, streamProof);
@@ -299,15 +304,16 @@ async function loadBlock(
   return { entries, leaves: packLeaves(found) };
 }
 
-/** The inclusion proof of an event in the tree of the stream's first `count` events. */
+/** The inclusion proof of an event in the tree of the stream's first `length` events. */
 async function proveEvent(
   tx: ReadTransaction,
   stream: TiledStream,
-  count: number,
+  reading: TileReading,
   index: number,
 ): Promise<InclusionProof> {
+  const { length: count } = reading;
   const places = tilesOfProof(count, index);
-  const tiles = await Promise.all(places.map((place) => readTile(tx, stream, place, count)));
+  const tiles = await Promise.all(places.map((place) => readTile(tx, stream, place, reading)));
   const nameOf = ({ height, number }: { height: number; number: number }) => `${height}/${number}`;
   const byPlace = new Map(places.map((place, at) => [nameOf(place), tiles[at]!]));
   return proveFromTiles(count, index, (place) => byPlace.get(nameOf(place))!);

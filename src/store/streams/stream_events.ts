@@ -4,15 +4,17 @@
  */
 
 import { assert } from "../../domain/assert.ts";
+import type { ChainHash } from "../../domain/audit/chain.ts";
 import { decodeEvent } from "../../domain/event.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { wholeValue } from "../large_value.ts";
+import { valueBegin, wholeValue } from "../large_value.ts";
 import {
   type ChainedEvent,
+  decodeHashes,
   decodeHead,
   decodeSegment,
   decodeTail,
@@ -160,6 +162,39 @@ async function findFirst(
   if (value !== undefined) return { key: keys.segment(tenant, stream, from, generation), value };
   const [holding] = await tx.getRange(segmentsUpTo(tenant, stream, generation, from), LAST);
   return holding;
+}
+
+/**
+ * The hashes of the window's events, like {@link readEvents}. Of a segment in pieces only the first
+ * piece is read, and no event is decoded. `bytesMax` is about what is read.
+ */
+export async function readHashes(
+  tx: Reads,
+  tenant: number,
+  stream: StreamKey,
+  window: Required<EventWindow>,
+): Promise<ChainHash[]> {
+  const { from, to, bytesMax, generation } = window;
+  const { held, value } = await readHeld(tx, tenant, stream, window);
+  if (from >= held.from) return held.within(from, to).map(({ hash }) => hash);
+  const first = await findFirst(tx, tenant, stream, { ...window, value });
+  if (first === undefined) {
+    await explainMissing(tx, tenant, stream, generation);
+    return [];
+  }
+  const range = { begin: keyAfter(first.key), end: keys.segment(tenant, stream, to, generation) };
+  const left = bytesMax - first.value.length;
+  const others = left > 0 ? await tx.getRange(range, { bytesMax: left }) : [];
+  const hashes: ChainHash[] = [];
+  let bytes = 0;
+  for (const { key, value } of [first, ...others]) {
+    const begin = await valueBegin(tx, tenant, key, value);
+    const index = unpack(key).at(-1) as number;
+    hashes.push(...decodeHashes(begin).slice(Math.max(0, from - index), to - index));
+    bytes += begin.length;
+    if (bytes >= bytesMax) break;
+  }
+  return hashes;
 }
 
 /** Events of an old generation may be gone: they are removed piece by piece, oldest first. */

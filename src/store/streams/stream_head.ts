@@ -260,6 +260,18 @@ export function decodeSegment(segment: Bytes): ChainedEvent[] {
   return events;
 }
 
+/** The hashes of a segment's events, of which no text is read; `segment` may end after them. */
+export function decodeHashes(segment: Bytes): ChainHash[] {
+  assert(segment[0] === SEGMENT_FORMAT, "a segment has its format");
+  const count = viewOf(segment).getUint32(1);
+  const hashesAt = PREAMBLE_BYTES + LENGTH_BYTES * count;
+  const end = hashesAt + HASH_BYTES * count;
+  assert(end <= segment.length, "a segment has a hash of each event");
+  const hashes = segment.subarray(hashesAt, end).toHex();
+  const size = 2 * HASH_BYTES;
+  return Array.from({ length: count }, (_, at) => hashes.slice(at * size, (at + 1) * size));
+}
+
 /** Beyond this many, the next event takes all of them to a segment. */
 export const TAIL_EVENTS_MAX = 3;
 /** In stored form. Every write to the stream copies this much, and the log of the store has it. */

@@ -6,12 +6,13 @@
 
 import { leafHash, NODE_BYTES, type PackedNodes, setNode } from "../../domain/audit/chain.ts";
 import { TILE_NODES, tileHash, type TilePlace } from "../../domain/audit/tree_tiles.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";
 import { keys } from "../keys.ts";
-import { readEvents, StreamRewritten } from "./stream_events.ts";
+import { readHashes, StreamRewritten } from "./stream_events.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
@@ -22,8 +23,8 @@ export interface TiledStream {
   readonly generation: number;
 }
 
-/** Bytes of events that are read at once; they are hashed before the next read. */
-const WINDOW_BYTES = 4 * 1024 * 1024;
+/** Bytes of segments that are read in one piece, for the hashes that are in them. */
+const WINDOW_BYTES = 512 * 1024;
 
 /** How many tiles of leaves are stored; they are full and follow each other. */
 export async function countTiles(tx: Reads, stream: TiledStream): Promise<number> {
@@ -33,46 +34,57 @@ export async function countTiles(tx: Reads, stream: TiledStream): Promise<number
   return last === undefined ? 0 : (unpack(last.key).at(-1) as number) + 1;
 }
 
+/** The length of a stream whose tiles are read, and the slices in which they are. */
+export interface TileReading {
+  readonly length: number;
+  readonly pieces: Pieces;
+}
+
 /** The tile's nodes that are full in a stream of `length` events; computed if it is not stored. */
 export async function readTile(
   tx: Reads,
   stream: TiledStream,
   { height, number }: TilePlace,
-  length: number,
+  reading: TileReading,
 ): Promise<PackedNodes> {
   const first = number * TILE_NODES;
-  const full = Math.floor(length / TILE_NODES ** height);
+  const full = Math.floor(reading.length / TILE_NODES ** height);
   const nodes = Math.min(TILE_NODES, full - first);
   const { tenant, key, generation } = stream;
   const stored = await tx.get(keys.tile(tenant, key, generation, height, number));
   if (stored !== undefined && stored.length >= nodes * NODE_BYTES) return stored;
-  if (height === 0) return await hashLeaves(tx, stream, first, first + nodes);
   const tile = new Uint8Array(nodes * NODE_BYTES);
-  for (let at = 0; at < nodes; at++) {
-    const below = await readTile(tx, stream, { height: height - 1, number: first + at }, length);
-    setNode(tile, at, tileHash(below));
+  for (let at = 0; at < nodes;) {
+    await reading.pieces.rest();
+    if (height > 0) {
+      const place = { height: height - 1, number: first + at };
+      setNode(tile, at, tileHash(await readTile(tx, stream, place, reading)));
+      at++;
+    } else {
+      const leaves = await readLeaves(tx, stream, first + at, first + nodes);
+      tile.set(leaves, at * NODE_BYTES);
+      at += leaves.length / NODE_BYTES;
+    }
   }
   return tile;
 }
 
 /**
- * The leaves of the events from `from` up to but not including `to`.
+ * The leaves of the next events from `from` on and before `to`: of at least one, and of as many as
+ * one piece may read.
  * @throws {StreamRewritten} when the stream has another generation by now.
  */
-export async function hashLeaves(
+export async function readLeaves(
   tx: Reads,
   { tenant, key, generation }: TiledStream,
   from: number,
   to: number,
 ): Promise<PackedNodes> {
-  const leaves = new Uint8Array((to - from) * NODE_BYTES);
-  for (let next = from; next < to;) {
-    const window = { from: next, to, bytesMax: WINDOW_BYTES, generation };
-    const events = await readEvents(tx, tenant, key, window);
-    if (events.length === 0) throw new StreamRewritten(`${key} was rewritten`);
-    for (const { index, hash } of events) setNode(leaves, index - from, leafHash(hash));
-    next += events.length;
-  }
+  const window = { from, to, bytesMax: WINDOW_BYTES, generation };
+  const hashes = await readHashes(tx, tenant, key, window);
+  if (hashes.length === 0) throw new StreamRewritten(`${key} was rewritten`);
+  const leaves = new Uint8Array(hashes.length * NODE_BYTES);
+  for (const [at, hash] of hashes.entries()) setNode(leaves, at, leafHash(hash));
   return leaves;
 }
 

@@ -17,7 +17,8 @@ import {
 import { limits } from "../../domain/limits.ts";
 import { checkStart } from "../../domain/list_page.ts";
 import type { AggregateName, TypesPage, TypesRequest } from "../../domain/reading.ts";
-import { openPieces } from "../../domain/fairness/pieces.ts";
+import { type BriefTurns, openPieces } from "../../domain/fairness/pieces.ts";
+import { openFairLine } from "../../domain/fairness/fair_line.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -87,6 +88,8 @@ interface Asked {
 export function createFeed({ engine, host, specs }: FeedParts): FeedService {
   const followers = openCommitFollowers(engine, host);
   const shared = openSharedPages(followers.seen);
+  const isRemote = engine.capabilities.isShared;
+  const turns = openPageTurns(host, isRemote);
   /** They never change. */
   const checks = createRecentMap<number, string>(CHECKS_MAX);
 
@@ -101,7 +104,7 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
     if (!filter.ok) return filter;
     const check = await checkOf(tenant);
     const asked = { from, filter: filter.value, limit, bytesMax, check, until };
-    return await engine.snapshot((tx) => pageOf(tx, tenant, asked));
+    return await turns.run(tenant, () => engine.snapshot((tx) => pageOf(tx, tenant, asked)));
   }
 
   async function pageOf(
@@ -122,7 +125,7 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
       return accept({ entries: [], erased: [], next, isUpToDate, isBuilding });
     }
     const [page, isLost] = await Promise.all([
-      readFeedPage(tx, host, tenant, { after, check, ...how }),
+      readFeedPage(tx, host, tenant, { after, check, isRemote, ...how }),
       isBeyond(tx, tenant, after),
     ]);
     if (isLost) {
@@ -160,6 +163,71 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
     countFollowers: followers.count,
     fill: (isStopping) => fillFeeds(engine, isStopping),
     ...createTypeCounter({ engine, host, specs }),
+  };
+}
+
+/**
+ * Pages of one environment that are read at a time. Each holds what it reads, and a reader that
+ * waits for its turn holds nothing; thousands may be woken by one commit.
+ */
+const PAGES_AT_ONCE = 4;
+const REMOTE_PAGES_AT_ONCE = 8;
+
+export interface PageTurns {
+  run<T>(tenant: number, read: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * However many pages are wanted at the same moment, they begin one after another, as many as fit
+ * into one time slice. `isRemote`: a read waits for a network, so the next may begin meanwhile.
+ */
+export function openPageTurns(
+  host: Pick<BriefTurns, "monotonicMs" | "yieldTurn" | "yieldBriefly">,
+  isRemote: boolean,
+): PageTurns {
+  const atOnceMax = isRemote ? REMOTE_PAGES_AT_ONCE : PAGES_AT_ONCE;
+  const running = new Map<number, number>();
+  const line = openFairLine<number>();
+  let isMoving = false;
+  let turn: Promise<void> | undefined;
+  let latest: Promise<unknown> | undefined;
+
+  function hasPlace(tenant: number): boolean {
+    return (running.get(tenant) ?? 0) < atOnceMax;
+  }
+
+  async function move(): Promise<void> {
+    isMoving = true;
+    const pieces = openPieces(host);
+    for (let begin; (begin = line.take(hasPlace)) !== undefined;) {
+      begin();
+      turn ??= host.yieldBriefly().then(() => turn = undefined);
+      // A long read goes on in slices of its own, and a failure is for who asked.
+      if (!isRemote) await Promise.race([latest!.catch(() => {}), turn]);
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+    }
+    isMoving = false;
+  }
+
+  async function inPlace<T>(tenant: number, read: () => Promise<T>): Promise<T> {
+    running.set(tenant, (running.get(tenant) ?? 0) + 1);
+    try {
+      return await read();
+    } finally {
+      const left = running.get(tenant)! - 1;
+      if (left === 0) running.delete(tenant);
+      else running.set(tenant, left);
+      if (!isMoving) void move();
+    }
+  }
+
+  return {
+    run: (tenant, read) =>
+      new Promise((resolve) => {
+        line.push(tenant, () => resolve(latest = inPlace(tenant, read)));
+        if (!isMoving) void move();
+      }),
   };
 }
 

@@ -37,14 +37,20 @@ export interface PageToRead {
   readonly bytesMax: number;
   /** What cursors of this feed end with. */
   readonly check: string;
+  /**
+   * Whether each read waits for a network, so that several are made at once. Otherwise a read is
+   * work of this thread, and nothing is read before the page has room for it.
+   */
+  readonly isRemote?: boolean;
 }
 
 /** Records that are read first, for a long page, and the most that are read at once. */
 const FIRST_RECORDS = 64;
 const RECORDS_AT_ONCE = 256;
 const RECORD_BYTES_AT_ONCE = 128 * 1024;
-/** On a network each read waits for its reply; and each may bring a large event. */
+/** On a network each read waits for its reply; and each may bring large events. */
 const STREAMS_AT_ONCE = 48;
+const EVENTS_AT_ONCE = 64;
 /** The most that is read at once of one stream. */
 const STREAM_BYTES_MAX = 512 * 1024;
 /** What one page looks at, besides what it returns. */
@@ -152,7 +158,7 @@ async function addRecords(reading: Reading, records: readonly LogRecord[]): Prom
   draft.lookedAtRecords += records.length;
   const items = records.flatMap((record) => itemsOf(record, page));
   for (let at = 0; at < items.length && !draft.isFull;) {
-    const batch = nextBatch(items, at, page.limit - draft.entries.length);
+    const batch = nextBatch(items, at, page, draft);
     const read = await Promise.all(batch.map((item) => readItem(reading, item)));
     for (const [number, item] of batch.entries()) {
       addItem(reading, item, read[number]!);
@@ -202,10 +208,17 @@ function positionsOf(item: Item): number {
 }
 
 /** As many items as are read at once; fewer, if they have enough events for the page. */
-function nextBatch(items: readonly Item[], from: number, wanted: number): readonly Item[] {
+function nextBatch(
+  items: readonly Item[],
+  from: number,
+  { limit, isRemote = false }: PageToRead,
+  { entries }: Draft,
+): readonly Item[] {
+  const streamsMax = isRemote ? STREAMS_AT_ONCE : 1;
+  const wanted = Math.min(limit - entries.length, EVENTS_AT_ONCE);
   let events = 0;
   let to = from;
-  while (to < items.length && to - from < STREAMS_AT_ONCE && events < wanted) {
+  while (to < items.length && to - from < streamsMax && events < wanted) {
     events += positionsOf(items[to++]!);
   }
   return items.slice(from, to);
@@ -213,11 +226,15 @@ function nextBatch(items: readonly Item[], from: number, wanted: number): readon
 
 const NO_EVENTS: readonly IndexedEvent[] = [];
 
-function readItem({ tx, tenant, page }: Reading, item: Item): Promise<readonly IndexedEvent[]> {
+function readItem(
+  { tx, tenant, page, draft }: Reading,
+  item: Item,
+): Promise<readonly IndexedEvent[]> {
   if (item.kind !== "events") return Promise.resolve(NO_EVENTS);
   const { from, stream } = item;
   const to = Math.min(item.to, from + limits.feedPageMax);
-  const bytesMax = Math.min(page.bytesMax, STREAM_BYTES_MAX);
+  // At least one byte: that brings one event, which shows that a page is full.
+  const bytesMax = Math.min(page.bytesMax - draft.bytes + 1, STREAM_BYTES_MAX);
   return readEvents(tx, tenant, stream, { from, to, bytesMax });
 }
 

@@ -12,6 +12,7 @@ import {
 import { limits } from "../../../src/domain/limits.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import { readFeedPage } from "../../../src/features/feed/read_feed.ts";
+import type { Bytes, ReadTransaction } from "../../../src/kv/engine.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { reactiveSpec, setOffAll, write } from "../../support/reactive_spec.ts";
 import {
@@ -309,4 +310,42 @@ Deno.test("a page is not up to date while records that were read with it are lef
     assert.deepEqual(pages.map(({ entries }) => entries.length), [2, 1]);
     assert.deepEqual(pages.map(({ isUpToDate }) => isUpToDate), [false, true]);
   });
+});
+
+Deno.test("a page of large events reads one stream after another, and none beyond its room", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const data = { text: "x".repeat(30_000) };
+    for (let n = 0; n < 40; n++) {
+      await write(service, test, setOffAll(uuid(n), [{ type: "was_paid", data }]));
+    }
+    async function readBytes(isRemote: boolean): Promise<number> {
+      let bytes = 0;
+      const page = {
+        after: BEFORE_EVERYTHING,
+        filter: undefined,
+        limit: 1_000,
+        bytesMax: 64 * 1024,
+        check: "0",
+        isRemote,
+      };
+      await engine.snapshot(async (tx) => {
+        async function get(key: Bytes) {
+          const value = await tx.get(key);
+          bytes += value?.length ?? 0;
+          return value;
+        }
+        const counted: ReadTransaction = {
+          get,
+          getRange: tx.getRange.bind(tx),
+          readVersion: tx.readVersion.bind(tx),
+        };
+        const { entries } = await readFeedPage(counted, host, test.number, page);
+        assert.equal(entries.length, 2);
+      });
+      return bytes;
+    }
+    // Two of them fit, and the third shows that.
+    assert.ok(await readBytes(false) < 4 * 30_000, `${await readBytes(false)}`);
+    assert.ok(await readBytes(true) > 30 * 30_000, "on a network many are read at once");
+  }, { spec: reactiveSpec });
 });

@@ -29,6 +29,13 @@ export interface SagaWaitView {
   readonly until: number;
 }
 
+/** A saga that an event has started or moved on. */
+export interface SagaEffectView extends Pick<SagaSummary, "saga_id" | "name" | "state"> {
+  /** Whether the event started it; otherwise it moved it on. */
+  readonly started: boolean;
+  readonly steps: readonly SagaHistoryEntry[];
+}
+
 export type SagaPage = ListPage<SagaSummary>;
 
 const MS_PER_SECOND = 1000;

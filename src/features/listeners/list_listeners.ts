@@ -16,11 +16,16 @@ import {
   viewListener,
   viewPending,
 } from "../../domain/listener/view.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import { cutPage, pageLimit } from "../../domain/list_page.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { type Endpoint, listPendingDeliveries } from "../../store/listeners/deliveries.ts";
+import {
+  countPending,
+  type Endpoint,
+  listPendingDeliveries,
+} from "../../store/listeners/deliveries.ts";
 import { countEnded, listEnded } from "../../store/listeners/ended_deliveries.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { eventId, parseEventId } from "../../domain/event.ts";
@@ -44,7 +49,7 @@ export interface ListenerTools {
 /** The largest count for each state of each listener. */
 const COUNT_MAX = 200;
 
-/** Sorted by name. */
+/** Sorted by name. Others have turns between the listeners, of which each has four counts. */
 export async function listListeners(
   tools: ListenerTools,
   { number: tenant }: Tenant,
@@ -56,7 +61,11 @@ export async function listListeners(
     .filter((name) => start === undefined || name > start);
   const page = cutPage(names, request.limit, (name) => name);
   const data: ListenerView[] = [];
-  for (const name of page.data) data.push(await view(tools, tenant, listeners.get(name)!));
+  const pieces = openPieces(tools.host);
+  for (const name of page.data) {
+    data.push(await view(tools, tenant, listeners.get(name)!));
+    await pieces.rest();
+  }
   return { ...page, data };
 }
 
@@ -78,7 +87,7 @@ async function countDeliveries(
   const at = { tenant, listener };
   return await engine.snapshot(async (tx) => {
     const [pending, delivered, dead, dropped] = await Promise.all([
-      listPendingDeliveries(tx, at, undefined, COUNT_MAX).then(({ length }) => length),
+      countPending(tx, at, COUNT_MAX),
       countEnded(tx, at, "delivered", COUNT_MAX),
       countEnded(tx, at, "dead", COUNT_MAX),
       countEnded(tx, at, "dropped", COUNT_MAX),

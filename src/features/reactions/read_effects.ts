@@ -8,11 +8,11 @@ import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
 import { ERASED_TYPE } from "../../domain/erasure/marker.ts";
 import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
 import { limits } from "../../domain/limits.ts";
-import type { Delivery, DeliveryState } from "../../domain/listener/delivery.ts";
+import type { Delivery } from "../../domain/listener/delivery.ts";
+import type { DeliveryView } from "../../domain/listener/view.ts";
 import type { AggregateName } from "../../domain/reading.ts";
-import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import type { SagaHistoryEntry, SagaState } from "../../domain/saga/instance.ts";
+import type { SagaEffectView } from "../../domain/saga/view.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
@@ -29,7 +29,7 @@ import {
   readScheduleEffects,
   type ScheduleReference,
 } from "../../store/effects.ts";
-import { listStreamEntries } from "../../store/reactions/outbox.ts";
+import { listStreamEntries, type StreamEntries } from "../../store/reactions/outbox.ts";
 import {
   cancelledBy,
   cancelledFor,
@@ -87,20 +87,7 @@ interface ScheduledEffect {
   readonly cancelled_by?: CancelledBy;
 }
 
-interface SagaEffectView {
-  readonly saga_id: string;
-  readonly name: string;
-  readonly state: SagaState;
-  /** Whether the event started it; otherwise it moved it on. */
-  readonly started: boolean;
-  readonly steps: readonly SagaHistoryEntry[];
-}
-
-interface DeliveryEffect {
-  readonly listener: string;
-  readonly delivery_id: string;
-  readonly state: DeliveryState;
-}
+type DeliveryEffect = Pick<DeliveryView, "delivery_id" | "state"> & { readonly listener: string };
 
 export interface EffectParts {
   readonly engine: Engine;
@@ -191,10 +178,16 @@ async function followEvents(
     const next: FoundEvent[] = [];
     for (let at = 0; at < layer.length; at += FOLLOWED_AT_ONCE) {
       const some = layer.slice(at, at + FOLLOWED_AT_ONCE);
-      const rows = await Promise.all(some.map((each) => readRows(draft, each)));
-      for (const [index, each] of some.entries()) {
+      const reading: Promise<EventRows>[] = [];
+      for (const each of some) {
+        const rows = readRows(draft, each);
+        rows.catch(() => {}); // Thrown below, if it fails while others have their turn.
+        reading.push(rows);
+        await draft.pieces.rest();
+      }
+      for (const [index, rows] of (await Promise.all(reading)).entries()) {
         if (isSpent(draft)) return found;
-        found.push(await viewEffects(draft, { ...each, depth, rows: rows[index]! }, next));
+        found.push(await viewEffects(draft, { ...some[index]!, depth, rows }, next));
         await draft.pieces.rest();
       }
     }
@@ -220,10 +213,10 @@ function add<T>(draft: Draft, list: T[], entry: T): void {
   list.push(entry);
 }
 
-/** What is stored under an event, read at once: each read is a round trip on a cluster. */
+/** What is stored under an event. */
 interface EventRows {
   readonly effects: EffectReferences;
-  readonly outbox: readonly OutboxWork[];
+  readonly outbox: StreamEntries;
   readonly scheduled: readonly ScheduleReference[];
   /** By listener of the current spec. */
   readonly deliveries: ReadonlyMap<string, Delivery | undefined>;
@@ -266,7 +259,7 @@ async function viewEffects(
     await draft.pieces.rest();
   }
   if (effects.erased) return effects;
-  addPending(draft, rows.outbox, effects.implied);
+  await addPending(draft, rows.outbox, effects.implied);
   effects.scheduled = await viewScheduled(draft, rows.scheduled);
   effects.sagas = await readSagas(draft, place, rows.effects.sagas);
   effects.deliveries = viewDeliveries(draft, rows);
@@ -278,13 +271,16 @@ async function readSome(draft: Draft, places: readonly EventPlace[]): Promise<Fo
   const wanted = places.slice(0, draft.eventsLeft);
   if (wanted.length < places.length) draft.isTruncated = true;
   draft.eventsLeft -= wanted.length;
-  const { tx, tenant } = draft;
+  const { tx, tenant, pieces } = draft;
   const read = await Promise.all(wanted.map((place) => readEvent(tx, tenant, place.stream, place)));
-  return wanted.flatMap((place, index) => {
-    const found = read[index];
-    draft.bytesLeft -= found?.bytes ?? 0;
-    return found === undefined ? [] : [{ place, event: decodeEvent(found.raw) }];
-  });
+  const found: FoundEvent[] = [];
+  for (const [index, place] of wanted.entries()) {
+    const { raw, bytes } = read[index] ?? { bytes: 0 };
+    draft.bytesLeft -= bytes;
+    if (raw !== undefined) found.push({ place, event: decodeEvent(raw) });
+    await pieces.rest();
+  }
+  return found;
 }
 
 function viewEvent({ stream: key, index }: EventPlace, { type }: StoredEvent): ImpliedView {
@@ -294,12 +290,18 @@ function viewEvent({ stream: key, index }: EventPlace, { type }: StoredEvent): I
     : { key, stream_id, event_type: type };
 }
 
-/** Implied events that are not written yet. */
-function addPending(draft: Draft, outbox: readonly OutboxWork[], implied: ImpliedView[]): void {
-  for (const { entry } of outbox) {
-    if (entry.kind !== "emit") continue;
-    const { key, eventType: event_type } = entry.emission;
-    add(draft, implied, { key, event_type, pending: true });
+/** Implied events that are not written yet. Each may be large, so one is read at a time. */
+async function addPending(draft: Draft, { found, isCut }: StreamEntries, list: ImpliedView[]) {
+  if (isCut) draft.isTruncated = true;
+  for (const { bytes, read } of found) {
+    if (isSpent(draft)) return;
+    draft.bytesLeft -= bytes;
+    const { entry } = await read();
+    if (entry.kind === "emit") {
+      const { key, eventType: event_type } = entry.emission;
+      add(draft, list, { key, event_type, pending: true });
+    }
+    await draft.pieces.rest();
   }
 }
 

@@ -6,6 +6,7 @@ import { parseUtcTime } from "../../domain/utc_time.ts";
 import { sendOk } from "../answer.ts";
 import { read, write } from "../endpoint.ts";
 import { badField, type Fields } from "../fields.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import {
   answer,
   array,
@@ -54,8 +55,10 @@ export const listListeners = read({
   summary: "Listeners and how their deliveries are",
   query: PAGE_QUERY,
   answers: { 200: page(LISTENER) },
-  async run(edge, { requestId }, tenant, { query }) {
-    return sendOk(requestId, await edge.service.data.listListeners(tenant, query));
+  async run(edge, { requestId, owner }, tenant, { query }) {
+    const list = () => edge.service.data.listListeners(tenant, query);
+    const page = await longReadsOf(edge.service).run(owner, list, () => 0);
+    return page === undefined ? sendRefusal(requestId, NO_TURN) : sendOk(requestId, page);
   },
 });
 

@@ -178,6 +178,16 @@ export async function listPendingDeliveries(
   });
 }
 
+/** How many deliveries of one listener are pending, counted up to `countMax`. */
+export async function countPending(
+  tx: Pick<ReadTransaction, "getRange">,
+  { tenant, listener }: Endpoint,
+  countMax: number,
+): Promise<number> {
+  const range = keys.endpointDeliveries(tenant, listener);
+  return (await tx.getRange(range, { limit: countMax, keysOnly: true })).length;
+}
+
 /** At most `limit` pending deliveries of an environment, after `after`. */
 export async function listTenantDeliveries(
   tx: Reads,

@@ -121,18 +121,37 @@ export async function listOutbox(
   return { works, next: isLast ? undefined : keyAfter(last!) };
 }
 
-/** At most `limit` entries that one event has set off and that are not done. */
+/** An entry that has been found, and is read when it is asked for. */
+export interface FoundEntry {
+  /** Of the whole entry. */
+  readonly bytes: number;
+  read(): Promise<OutboxWork>;
+}
+
+/** Entries that one event has set off and that are not done. */
+export interface StreamEntries {
+  readonly found: readonly FoundEntry[];
+  /** Whether there may be more. */
+  readonly isCut: boolean;
+}
+
+/** At most `limit`, or fewer if they are large. */
 export async function listStreamEntries(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   { stream, index }: Pick<OutboxPlace, "stream" | "index">,
   limit: number,
-): Promise<readonly OutboxWork[]> {
+): Promise<StreamEntries> {
   const shard = outboxShard({ tenant, stream, index, number: 0 });
   const begin = keys.outbox(shard, tenant, stream, index, 0);
   const end = keys.outbox(shard, tenant, stream, index + 1, 0);
   const pairs = await tx.getRange({ begin, end }, { limit, bytesMax: PAGE_BYTES_MAX });
-  return await Promise.all(pairs.map(({ key, value }) => readWork(tx, key, value)));
+  let bytes = 0;
+  for (const { key, value } of pairs) bytes += key.length + value.length;
+  const found = pairs.map(({ key, value }) => {
+    return { bytes: wholeBytes(value), read: () => readWork(tx, key, value) };
+  });
+  return { found, isCut: pairs.length === limit || bytes >= PAGE_BYTES_MAX };
 }
 
 async function readWork(

@@ -1,6 +1,7 @@
 /** `GET /{type}/{id}/events/{index}/effects`: everything that follows from an event, and how. */
 
 import assert from "node:assert/strict";
+import { PIECE_MS_MAX } from "../../../src/domain/fairness/pieces.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import {
@@ -391,6 +392,37 @@ Deno.test("an answer is bounded, and says that it ended early", async () => {
     assert.equal(truncated, true);
     assert.ok(data.length <= 1_000 && data[0]!.implied.length >= 500);
   });
+});
+
+/** Texts that make an implied event just too large for one value of the store. */
+const LARGE_TEXT = "a".repeat(99_600);
+
+Deno.test("large implied events that wait are read one at a time, up to the bytes of an answer", async () => {
+  let [ms, turns] = [0, 0];
+  const realHost = {
+    monotonicMs: () => ms += PIECE_MS_MAX,
+    yieldTurn: () => Promise.resolve(void turns++),
+  };
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await service.data.pauseReactions(test, "ops");
+    const ids = Array.from({ length: 70 }, (_, n) => uuid(n + 100));
+    for (const id of [ID, uuid(2)]) {
+      await write(service, test, setOff(id, "was_spread", { ids, text: LARGE_TEXT }));
+    }
+    const before = turns;
+    assert.equal((await only(service, test)).implied.length, 70);
+    assert.ok(turns - before >= 70, `${turns - before}`);
+    const second = { stream: `order:${uuid(2)}` as StreamKey, index: 0 };
+    await engine.transact((tx) => {
+      noteImplied(tx, test.number, { stream: ORDER as StreamKey, index: 0 }, [second]);
+      return Promise.resolve();
+    });
+    const { data, truncated } = await effectsOf(service, test, { depth: 2 });
+    assert.equal(truncated, true);
+    const counts = data.map(({ implied }) => implied.length);
+    assert.equal(counts[0], 71);
+    assert.ok(counts[1]! > 5 && counts[1]! < 20, `${counts}`);
+  }, { spec: reactiveSpec, realHost, isDirect: false });
 });
 
 Deno.test("an answer shows every event that was read for it", async () => {

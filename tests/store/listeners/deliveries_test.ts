@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import type { Delivery, Lane } from "../../../src/domain/listener/delivery.ts";
 import type { StreamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
-import type { Engine, Transaction } from "../../../src/kv/engine.ts";
+import type { Engine, RangeOptions, Transaction } from "../../../src/kv/engine.ts";
 import {
   clearDelivery,
+  countPending,
   encodeDelivery,
   laneOfTimer,
   laneShard,
@@ -174,6 +175,26 @@ Deno.test("what waits is listed by listener, and of an environment, from any pla
     assert.equal(all.length, 8);
     const later = await engine.snapshot((tx) => listTenantDeliveries(tx, 1, all[4], 100));
     assert.deepEqual(later, all.slice(5));
+  });
+});
+
+Deno.test("what waits for one listener is counted by its keys, up to a limit", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (const listener of ["a", "b"]) {
+      for (const index of [1, 2, 3]) await put(engine, lane(1, listener, "order:x"), index);
+    }
+    const reads: RangeOptions[] = [];
+    const count = (countMax: number) =>
+      engine.snapshot((tx) => {
+        const getRange: typeof tx.getRange = (range, options = {}) => {
+          reads.push(options);
+          return tx.getRange(range, options);
+        };
+        return countPending({ getRange }, { tenant: 1, listener: "a" }, countMax);
+      });
+    assert.equal(await count(10), 3);
+    assert.equal(await count(2), 2);
+    assert.deepEqual(reads.map(({ keysOnly }) => keysOnly), [true, true]);
   });
 });
 

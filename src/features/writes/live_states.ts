@@ -8,7 +8,7 @@
  * A write is judged on these, moved on with its own earlier events.
  */
 
-import { type Budget, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { type Budget, newBudget, PIECE_UNITS, spend } from "../../domain/budget.ts";
 import { decodeEvent, type EncodedEvent, type StoredEvent } from "../../domain/event.ts";
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { fold } from "../../domain/handler/fold.ts";
@@ -367,7 +367,7 @@ async function stateBehind(
 
 /** Guards look at one state many times, and a long one takes milliseconds to parse. */
 function parsedOnce(
-  { parsed }: Judging,
+  { scene, budget, parsed }: Judging,
   key: StreamKey,
   before: number,
   text: string,
@@ -375,6 +375,8 @@ function parsedOnce(
   const last = parsed.get(key);
   if (last?.before === before) return last.state;
   const state = parseState(text);
+  if (state.ok) spend(budget, text.length);
+  scene.spent += (STATE_UNITS - 1) * text.length;
   parsed.set(key, { before, state });
   return state;
 }

@@ -1,6 +1,7 @@
 /** Guards and preconditions judge writes in their transaction. See docs/reference/guards.md. */
 
 import assert from "node:assert/strict";
+import { newBudget } from "../../../src/domain/budget.ts";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Outcome } from "../../../src/domain/refusal.ts";
@@ -9,6 +10,7 @@ import type { WriteRequest } from "../../../src/domain/write/write.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { describeRefusal } from "../../../src/http/reply.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
+import { isDue, type Judging, stateAt } from "../../../src/features/writes/live_states.ts";
 import { readGolden } from "../../support/golden_cases.ts";
 import { DOCTOR, guardedSpec } from "../../support/guarded_spec.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
@@ -431,4 +433,29 @@ Deno.test("what was erased is gone for guards, and its events still count for pr
     assert.equal(refusalOf(await placed(3, length)).kind, "guard_failed");
     assert.equal(refusalOf(await placed(3, length + 1)).kind, "precondition_failed");
   }, { spec: guardedSpec });
+});
+
+Deno.test("a state from a module is charged when it is parsed, and then the clock is looked at", () => {
+  const text = JSON.stringify({ text: "x".repeat(100_000) });
+  const ids = [1, 2, 3, 4].map((number) => `list:${uuid(number)}` as const);
+  const targets = ids.map((key) => ({ key, judgedStates: new Map([[0, text]]) }));
+  const scene = {
+    live: { characters: () => 0 },
+    spent: 0,
+    judged: 1,
+    steps: 0,
+    looked: 0,
+  };
+  const budget = newBudget(limits.guardUnitsMax);
+  const parts = { moved: new Map(), others: new Set(), parsed: new Map() };
+  const judging = { scene, write: { targets }, budget, ...parts } as unknown as Judging;
+  const type = undefined as never;
+  for (const [target, { key }] of targets.entries()) {
+    for (const isFirst of [true, false]) {
+      const found = stateAt(judging, { target, event: 0 }, key as never, type);
+      assert.ok(!(found instanceof Promise) && found !== "later" && found.ok);
+      assert.equal(isDue(judging), isFirst, "a state is parsed once");
+    }
+  }
+  assert.equal(limits.guardUnitsMax - budget.left, targets.length * text.length);
 });

@@ -80,6 +80,8 @@ export const keys = {
     pack([tenant, kind.cancelRule, stream, eventType, id]),
   cancelRules: (tenant: number, stream: string, eventType: string): KeyRange =>
     rangeOf([tenant, kind.cancelRule, stream, eventType]),
+  streamCancelRules: (tenant: number, stream: string): KeyRange =>
+    rangeOf([tenant, kind.cancelRule, stream]),
   /** Counts how often all of those were cancelled at once. */
   cancelMark: (tenant: number, stream: string, eventType: string): Bytes =>
     pack([tenant, kind.cancelMark, stream, eventType]),

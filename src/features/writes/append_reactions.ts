@@ -22,131 +22,22 @@ import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbo
 import { type EventPlace, noteImplied, type ScheduleEnd } from "../../store/effects.ts";
 import {
   cancelledBy,
-  type CancelRoom,
-  findCancelled,
   moveCancelMark,
-  readCancelMark,
   removeSchedule,
   ruleName,
   type ScheduleRecord,
   storeSchedule,
 } from "../../store/reactions/schedules.ts";
-import {
-  type WatchedTypes,
-  type WatchedTypesReader,
-  watchTypes,
-} from "../../store/reactions/watched_types.ts";
+import { watchTypes } from "../../store/reactions/watched_types.ts";
 import { appendDirect, type DirectStreams } from "./direct_events.ts";
 import type {
   PreparedEntry,
   PreparedReactions,
   PreparedSchedule,
-  PreparedTarget,
   PreparedWrite,
 } from "./prepared_write.ts";
-import { claimReactions, readRootClaims, type RootClaims } from "./root_claims.ts";
-
-/** What one transaction knows about reactions; it changes with each event that is appended. */
-export interface ReactionState {
-  readonly tenant: number;
-  /** Including those that this transaction adds. */
-  watched: WatchedTypes;
-  readonly watchedBefore: WatchedTypes;
-  /** All types that cancel, once this transaction has added some. See {@link flushWatched}. */
-  grownCancels: Set<string> | undefined;
-  /**
-   * Pending scheduled events by the rule that cancels them; undefined if they are too many, or too
-   * large, for one transaction.
-   */
-  readonly pending: Map<string, ScheduleRecord[] | undefined>;
-  readonly cancelRoom: CancelRoom;
-  readonly marks: Map<string, number>;
-  /** Causes that this transaction has already settled or cancelled. */
-  readonly gone: Set<string>;
-  /** Rules whose cancel mark this transaction has moved. */
-  readonly moved: Set<string>;
-  /** Scheduled events that this transaction has cancelled one by one. */
-  cancelled: number;
-  /** Budgets of the roots of its writes; undefined if no write draws on a budget. */
-  readonly claims: RootClaims | undefined;
-}
-
-/** Reads everything that the events of `writes` may touch. Guarded. */
-export async function readReactionState(
-  tx: Transaction,
-  tenant: number,
-  writes: readonly PreparedWrite[],
-  reader: WatchedTypesReader,
-): Promise<ReactionState> {
-  const reads = reader.read(tx, tenant);
-  let isDrawing = false;
-  for (const { root } of writes) if (root !== undefined) isDrawing = true;
-  const [watched, claims] = isDrawing
-    ? await Promise.all([reads, readRootClaims(tx, tenant, writes)])
-    : [await reads, undefined];
-  const state: ReactionState = {
-    tenant,
-    watched,
-    watchedBefore: watched,
-    grownCancels: undefined,
-    pending: new Map(),
-    cancelRoom: {
-      records: limits.cancelledOneByOneMax,
-      bytes: limits.cancelledOneByOneBytesMax,
-    },
-    marks: new Map(),
-    gone: new Set(),
-    moved: new Set(),
-    cancelled: 0,
-    claims,
-  };
-  const reading: Promise<void>[] = [];
-  for (const { targets } of writes) {
-    for (const target of targets) {
-      if (watched.cancels.size > 0) reading.push(...readPending(tx, state, target));
-      if (target.reactions === undefined) continue;
-      for (const { schedules } of target.reactions.values()) {
-        for (const { cancelOn } of schedules) reading.push(...readMarks(tx, state, cancelOn));
-      }
-    }
-  }
-  if (reading.length > 0) await Promise.all(reading);
-  return state;
-}
-
-function readPending(tx: Transaction, state: ReactionState, target: PreparedTarget) {
-  const reading: Promise<void>[] = [];
-  for (const { type: eventType } of target.events) {
-    if (!state.watched.cancels.has(`${target.aggregateType}.${eventType}`)) continue;
-    const rule = { key: target.key, eventType };
-    const name = ruleName(rule.key, rule.eventType);
-    if (state.pending.has(name)) continue;
-    state.pending.set(name, []);
-    reading.push(readRule(tx, state, rule, name));
-  }
-  return reading;
-}
-
-async function readRule(tx: Transaction, state: ReactionState, rule: CancelRule, name: string) {
-  const [records, mark] = await Promise.all([
-    findCancelled(tx, state.tenant, rule, state.cancelRoom),
-    readCancelMark(tx, state.tenant, rule),
-  ]);
-  state.pending.set(name, records);
-  state.marks.set(name, mark);
-}
-
-function readMarks(tx: Transaction, state: ReactionState, rules: readonly CancelRule[]) {
-  const reading: Promise<void>[] = [];
-  for (const rule of rules) {
-    const name = ruleName(rule.key, rule.eventType);
-    if (state.marks.has(name)) continue;
-    state.marks.set(name, 0);
-    const read = readCancelMark(tx, state.tenant, rule);
-    reading.push(read.then((mark) => void state.marks.set(name, mark)));
-  }
-  return reading;
-}
+import type { ReactionState } from "./reaction_state.ts";
+import { claimReactions } from "./root_claims.ts";
 
 /** What the events of a write have set off, as far as it has to be done or counted. */
 export interface AppendedReactions {

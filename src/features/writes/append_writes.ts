@@ -31,8 +31,6 @@ import {
   appendReactionSteps,
   flushWatched,
   NO_REACTIONS,
-  type ReactionState,
-  readReactionState,
   setsOff,
 } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
@@ -44,6 +42,7 @@ import {
   STREAM_MOVED,
 } from "./prepared_write.ts";
 import type { OpenConditions } from "./judge_guards.ts";
+import { type ReactionState, readReactionState } from "./reaction_state.ts";
 import { flushRootClaims } from "./root_claims.ts";
 import { assert } from "../../domain/assert.ts";
 import type { PlanUsage } from "../../domain/limits/plan.ts";
@@ -92,7 +91,7 @@ export async function appendWrites(
     openStreams(tx, tenant, [...streamsOf(writes)]),
     directStreams.size === 0 ? [] : openStreams(tx, tenant, [...directStreams]),
     readEpoch(tx, tenant),
-    readReactionState(tx, tenant, writes, watched),
+    readReactionState(tx, tenant, writes, { watched, turns }),
     openMeter(tx, tenant, writes),
     readForWrites(tx, tenant, writes),
   ]);

@@ -196,6 +196,15 @@ export interface CancelRoom {
   bytes: number;
 }
 
+/** Whether any event of that stream may cancel a record. Guarded. */
+export async function hasCancelRules(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  stream: StreamKey,
+): Promise<boolean> {
+  return (await tx.getRange(keys.streamCancelRules(tenant, stream), { limit: 1 })).length > 0;
+}
+
 /**
  * The records that an event of that type in that stream cancels, without those that a mark has
  * cancelled already. All take their part of the room; undefined if there is none. Guarded.
@@ -207,7 +216,7 @@ export async function findCancelled(
   room: CancelRoom,
 ): Promise<ScheduleRecord[] | undefined> {
   const { key: stream, eventType } = rule;
-  const limit = room.records + 1;
+  const limit = Math.max(0, room.records) + 1;
   const pairs = await tx.getRange(keys.cancelRules(tenant, stream, eventType), { limit });
   const bytes = pairs.reduce((sum, { value }) => sum + decodeSize(value), 0);
   if (pairs.length === limit || bytes > room.bytes) return undefined;

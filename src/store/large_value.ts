@@ -70,6 +70,19 @@ export async function valueBegin(
   return first.value;
 }
 
+/** The value when `value` was found under `key`, or the last piece of one in pieces. */
+export async function valueEnd(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  key: Bytes,
+  value: Bytes,
+): Promise<Bytes> {
+  if (!isInPieces(value)) return value;
+  const [last] = await tx.getRange(keys.pieces(tenant, key), { limit: 1, reverse: true });
+  assert(last !== undefined, "a large value has its last piece");
+  return last.value;
+}
+
 /** The size of the whole value in bytes, when `value` was found under its key. */
 export function wholeBytes(value: Bytes): number {
   if (value[0] !== HEADER) return value.length;

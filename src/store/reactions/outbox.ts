@@ -26,6 +26,7 @@ import {
   clearLargeValue,
   isInPieces,
   setLargeValue,
+  valueEnd,
   wholeBytes,
   wholeValue,
 } from "../large_value.ts";
@@ -320,10 +321,17 @@ const MS_PER_SECOND = 1000;
  */
 const OUTBOX_TENANT_AT = 3;
 
+/** Bytes of parked work that one transaction reads, and what the last of it is above that. */
+const PARKED_BYTES_MAX = 256 * 1024;
+/** More than the times of an entry take, which are its last members (see `encodeEntry`). */
+const TIMES_BYTES_MAX = 128;
+/** The end of an entry. No text ends like this, because of the brace and the digits before it. */
+const TIMES_AT_END = /,"sinceMs":(\d+),"waitMs":\d+,"tries":\d+\}$/;
+
 /**
  * Removes parked work that was last tried `limits.parkedRetentionSeconds` ago or earlier, of the
- * next `limit` entries after the key `after`. `next` is where to go on; undefined when the round
- * is over.
+ * next `limit` entries after the key `after`, or of fewer if they are large. `next` is where to go
+ * on; undefined when the round is over.
  */
 export async function sweepParked(
   tx: Transaction,
@@ -334,22 +342,47 @@ export async function sweepParked(
   const all = keys.parkeds();
   const begin = after === undefined ? all.begin : keyAfter(after);
   // Unguarded: parked work does not change.
-  const pairs = await tx.unguarded.getRange({ begin, end: all.end }, { limit });
+  const bounds = { limit, bytesMax: PARKED_BYTES_MAX };
+  const pairs = await tx.unguarded.getRange({ begin, end: all.end }, bounds);
   const endedByMs = nowMs - limits.parkedRetentionSeconds * MS_PER_SECOND;
   let removed = 0;
+  let bytes = 0;
+  let last: Bytes | undefined;
   for (const { key, value } of pairs) {
+    if (bytes >= PARKED_BYTES_MAX) break;
     const tenant = tenantOf(key);
-    const whole = await wholeValue(tx.unguarded, tenant, key, value);
-    const { sinceMs, timerMs, ...rest } = decodeRecord<ParkedTimes & Partial<ScheduledBy>>(whole);
-    // When it was last tried: an outbox entry records it, a scheduled event does by its timer.
-    if ((sinceMs ?? timerMs ?? 0) > endedByMs) continue;
+    const { size, triedMs, id, by } = await readParked(tx.unguarded, tenant, key, value);
+    bytes += key.length + size;
+    last = key;
+    if (triedMs > endedByMs) continue;
     clearLargeValue(tx, tenant, key);
-    const { id, by } = rest;
     if (id !== undefined && by !== undefined) noteScheduleEnd(tx, tenant, { id, by }, undefined);
     removed++;
   }
-  const last = pairs.at(-1);
-  return { removed, next: pairs.length < limit ? undefined : last?.key };
+  const isLast = pairs.length < limit && bytes < PARKED_BYTES_MAX;
+  return { removed, next: isLast ? undefined : last };
+}
+
+interface ParkedWork extends Partial<ScheduledBy> {
+  /** When it was last tried: an outbox entry records it, a scheduled event does by its timer. */
+  readonly triedMs: number;
+  /** Bytes that were read. */
+  readonly size: number;
+}
+
+/** Of an outbox entry, only the end is decoded, because the event in it may be large. */
+async function readParked(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  key: Bytes,
+  value: Bytes,
+): Promise<ParkedWork> {
+  const end = await valueEnd(tx, tenant, key, value);
+  const [, atEnd] = TIMES_AT_END.exec(Buffer.from(end.slice(-TIMES_BYTES_MAX)).toString()) ?? [];
+  if (atEnd !== undefined) return { triedMs: Number(atEnd), size: end.length };
+  const whole = await wholeValue(tx, tenant, key, value);
+  const { sinceMs, timerMs, ...rest } = decodeRecord<ParkedTimes & Partial<ScheduledBy>>(whole);
+  return { ...rest, triedMs: sinceMs ?? timerMs ?? 0, size: whole.length };
 }
 
 function tenantOf(key: Bytes): number {

@@ -290,3 +290,45 @@ for (const limit of [1, 2, 100]) {
     });
   });
 }
+
+/** Runs `body` and returns how many characters of JSON were parsed meanwhile. */
+async function parsedIn(body: () => Promise<void>): Promise<number> {
+  const { parse } = JSON;
+  let characters = 0;
+  JSON.parse = (text, ...rest) => {
+    characters += text.length;
+    return parse(text, ...rest);
+  };
+  try {
+    await body();
+  } finally {
+    JSON.parse = parse;
+  }
+  return characters;
+}
+
+Deno.test("sweepParked() reads large entries a few at a time, and decodes none to learn its time", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (const text of ["x".repeat(95_000), "x".repeat(150_000)]) {
+      for (let index = 0; index < 12; index++) {
+        const parked = { ...work(index, OVER_MS + index % 2, text) };
+        const place = { ...parked.place, number: text.length };
+        await engine.transact((tx) => Promise.resolve(parkEntry(tx, { ...parked, place })));
+      }
+    }
+    let removed = 0;
+    let steps = 0;
+    const parsed = await parsedIn(async () => {
+      let after: Bytes | undefined;
+      do {
+        const step = await engine.transact((tx) => sweepParked(tx, after, NOW_MS, 50));
+        removed += step.removed;
+        after = step.next;
+        steps++;
+      } while (after !== undefined);
+    });
+    assert.equal(removed, 12);
+    assert.ok(steps >= 6, `${steps} steps`);
+    assert.equal(parsed, 0);
+  });
+});

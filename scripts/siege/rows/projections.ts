@@ -159,6 +159,33 @@ export const PROJECTIONS: AttackGroup = {
       touch: (turn) => write("thing", idOf(turn % 2), "was_seen", { n: turn }),
     }),
     {
+      name: "rows of 1 MB that shrink",
+      does: "128 rows of 1 MB of empty objects become short with one write, and long again",
+      needs: NEEDS,
+      spec: plainSpec,
+      *prepare() {
+        yield write("setting", "global", "was_seen", { v: repeat(1_700, () => ({})) });
+        yield* many(128, (i) => ({ n: i }));
+        yield deployProjection({
+          name: "things",
+          for_each: "thing",
+          sources: { thing: "$key" },
+          include: { s: "setting:global" },
+          select: Object.fromEntries(repeat(198, (i) => [`c${i}`, "$.s.v"])),
+        });
+        yield untilReady();
+      },
+      waves: [{
+        request: (turn) =>
+          write("setting", "global", "was_seen", {
+            v: repeat(turn % 2 === 0 ? 0 : 1_700, () => ({})),
+          }),
+        clients: 1,
+        pauseMs: 3_000,
+      }],
+      seconds: 10,
+    },
+    {
       name: "projections deployed and deleted",
       does: "a projection over 5,000 rows is deployed, changed and deleted without a pause",
       needs: NEEDS,

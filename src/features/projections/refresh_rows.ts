@@ -72,7 +72,7 @@ export function openRefresh(
       for (;;) {
         const { works, rest } = await computeSome(parts, set, { places: left, isBuild, endMs });
         const last = rest.length === 0 ? finish : undefined;
-        const written = await writeFitting(parts, set, works, last);
+        const written = await writeAll(parts, set, { works, endMs }, last);
         if (written === undefined) return false;
         left = [...written.left, ...rest];
         if (written.isFinished) return true;
@@ -165,10 +165,44 @@ async function computeQuickly(
   });
 }
 
-interface WrittenSome {
+interface Written {
   /** Rows that are to be computed again. */
   readonly left: readonly RowPlace[];
   readonly isFinished: boolean;
+}
+
+interface WrittenSome extends Written {
+  /** Computed rows that did not fit into the transaction. */
+  readonly unwritten: readonly RowWork[];
+}
+
+interface RowsToWrite {
+  readonly works: readonly RowWork[];
+  /** No further transaction begins after this time. */
+  readonly endMs: number;
+}
+
+/** Writes the rows in as many transactions as they take; those that time cuts off are left. */
+async function writeAll(
+  parts: RowParts,
+  set: ProjectionSet,
+  { works, endMs }: RowsToWrite,
+  finish: Finish | undefined,
+): Promise<Written | undefined> {
+  const left: RowPlace[] = [];
+  for (let unwritten = works;;) {
+    const last = left.length === 0 ? finish : undefined;
+    const written = await writeFitting(parts, set, unwritten, last);
+    if (written === undefined) return undefined;
+    unwritten = written.unwritten;
+    left.push(...written.left);
+    if (unwritten.length === 0) return { left, isFinished: written.isFinished };
+    if (parts.host.monotonicMs() >= endMs) {
+      left.push(...unwritten.map(placeOf));
+      return { left, isFinished: false };
+    }
+    await parts.host.yieldTurn();
+  }
 }
 
 /**
@@ -190,8 +224,7 @@ async function writeFitting(
       const count = works.length >> 1;
       const written = await writeFitting(parts, set, works.slice(0, count), undefined);
       if (written === undefined) return undefined;
-      const left = [...written.left, ...works.slice(count).map(placeOf)];
-      return { left, isFinished: false };
+      return { ...written, unwritten: [...written.unwritten, ...works.slice(count)] };
     }
     // Perhaps the row fits without what follows it.
     if (finish !== undefined) return await writeFitting(parts, set, works, undefined);
@@ -224,9 +257,10 @@ async function writeSome(
   const outcome = await engine.transact(async (tx) => {
     const pieces = openPieces(withOwnLine(host));
     if (!await sets.isCurrent(tx, set)) return undefined;
-    const { moved, errors } = await writeRows(tx, works, moment, pieces);
-    if (finish === undefined || moved.length > 0) return { moved, errors, isFinished: false };
-    return await finish(tx) ? { moved, errors, isFinished: true } : undefined;
+    const rows = await writeRows(tx, works, moment, pieces);
+    const isLast = rows.moved.length + rows.unwritten.length === 0;
+    if (finish === undefined || !isLast) return { ...rows, isFinished: false };
+    return await finish(tx) ? { ...rows, isFinished: true } : undefined;
   });
   if (outcome === undefined) {
     // This process may not know yet of a deploy.
@@ -234,5 +268,6 @@ async function writeSome(
     return undefined;
   }
   countErrors(counters, outcome.errors);
-  return { left: outcome.moved.map(placeOf), isFinished: outcome.isFinished };
+  const { moved, unwritten, isFinished } = outcome;
+  return { left: moved.map(placeOf), unwritten, isFinished };
 }

@@ -19,8 +19,11 @@ import { readHead } from "../../store/streams/streams.ts";
 import { noteRowChange } from "../../store/projections/row_changes.ts";
 import {
   clearProjectionRow,
+  decodeRow,
   encodeRow,
-  readProjectionRow,
+  findProjectionRow,
+  type FoundRow,
+  isStoredAs,
   setProjectionRow,
   type SourceMark,
   type StoredRow,
@@ -45,34 +48,107 @@ export interface WriteMoment {
 export interface WrittenRows {
   /** Rows to compute again: others have shown more of a source, or a source has grown. */
   readonly moved: readonly RowWork[];
+  /** Rows for a further transaction: the stored rows before them were many bytes. */
+  readonly unwritten: readonly RowWork[];
   /** Error records that the transaction stores. */
   readonly errors: readonly ErrorRecord[];
 }
 
-/** Writes the rows that may be written. All reads come before all writes. */
+/** Stored rows that are looked for together, so that a networked store answers in one trip. */
+const ROWS_FOUND_TOGETHER = 64;
+/** Bytes of stored rows that are parsed and kept at the same time; a larger row is alone. */
+const BYTES_PARSED_TOGETHER = 64 * 1024;
+/** A transaction ends with the row with which the stored rows reach this many bytes. */
+const STORED_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Writes the first rows, as many as one transaction takes. */
 export async function writeRows(
   tx: Transaction,
   works: readonly RowWork[],
   moment: WriteMoment,
   pieces: Pieces,
 ): Promise<WrittenRows> {
-  const heads = new Map<StreamKey, Promise<SourceMark>>();
-  const checked = await Promise.all(works.map(async (work) => {
-    const before = await readProjectionRow(tx, work.kept.place, work.row.key);
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
-    return { work, before, isMoved: await isMoved(tx, work, before, heads) };
-  }));
   const errors: ErrorRecord[] = [];
-  for (const { work, before, isMoved } of checked) {
+  const moved: RowWork[] = [];
+  const checks = { heads: new Map<StreamKey, Promise<SourceMark>>(), pieces };
+  let bytes = 0;
+  let written = 0;
+  while (written < works.length && bytes < STORED_BYTES_MAX) {
+    const found = await findRows(tx, works.slice(written, written + ROWS_FOUND_TOGETHER), pieces);
+    for (let at = 0; at < found.length && bytes < STORED_BYTES_MAX;) {
+      const some = firstOf(found, at);
+      at += some.length;
+      written += some.length;
+      for (const row of await Promise.all(some.map((each) => checkRow(tx, each, checks)))) {
+        const rest = pieces.rest();
+        if (rest !== undefined) await rest;
+        bytes += row.before?.bytes ?? 0;
+        if (row.isMoved) moved.push(row.work);
+        if (row.isMoved || row.isSame) continue;
+        const record = writeRow(tx, row.work, row.before, moment);
+        if (record !== undefined) errors.push(record);
+      }
+    }
+  }
+  return { moved, unwritten: works.slice(written), errors };
+}
+
+interface FoundWork {
+  readonly work: RowWork;
+  readonly found: FoundRow | undefined;
+}
+
+async function findRows(
+  tx: Transaction,
+  works: readonly RowWork[],
+  pieces: Pieces,
+): Promise<FoundWork[]> {
+  return await Promise.all(works.map(async (work) => {
     const rest = pieces.rest();
     if (rest !== undefined) await rest;
-    if (isMoved) continue;
-    const record = writeRow(tx, work, before, moment);
-    if (record !== undefined) errors.push(record);
+    return { work, found: await findProjectionRow(tx, work.kept.place, work.row.key) };
+  }));
+}
+
+/** The rows from `at` on that may be in memory at the same time; at least one. */
+function firstOf(works: readonly FoundWork[], at: number): readonly FoundWork[] {
+  let bytes = works[at]!.found?.bytes ?? 0;
+  let end = at + 1;
+  // Bounded: by ROWS_FOUND_TOGETHER.
+  for (; end < works.length; end++) {
+    bytes += works[end]!.found?.bytes ?? 0;
+    if (bytes > BYTES_PARSED_TOGETHER) break;
   }
-  const moved = checked.filter(({ isMoved }) => isMoved).map(({ work }) => work);
-  return { moved, errors };
+  return works.slice(at, end);
+}
+
+interface CheckedRow {
+  readonly work: RowWork;
+  /** Undefined if there is none, or if it need not be parsed. */
+  readonly before?: StoredRow;
+  readonly isMoved?: boolean;
+  /** Whether writing the row would change nothing. */
+  readonly isSame?: boolean;
+}
+
+interface Checks {
+  readonly heads: Map<StreamKey, Promise<SourceMark>>;
+  readonly pieces: Pieces;
+}
+
+async function checkRow(
+  tx: Transaction,
+  { work, found }: FoundWork,
+  { heads, pieces }: Checks,
+): Promise<CheckedRow> {
+  const value = await found?.whole();
+  const { row } = work;
+  const encoded = "failure" in row ? undefined : row.encoded;
+  if (isStoredAs(encoded, value)) return { work, isSame: true };
+  const rest = pieces.rest();
+  if (rest !== undefined) await rest;
+  const before = value && decodeRow(row.key, value);
+  return { work, before, isMoved: await isMoved(tx, work, before, heads) };
 }
 
 async function isMoved(
@@ -128,28 +204,15 @@ function writeRow(
   if (before?.error !== undefined) {
     clearRetry(tx, place, { dueMs: before.error.nextTryMs, row: computed.key });
   }
-  const { row, encoded } = computed;
-  if (row === undefined || encoded === undefined) {
+  const { encoded } = computed;
+  if (encoded === undefined) {
     if (before === undefined) return undefined;
     clearProjectionRow(tx, place, before);
   } else {
-    if (before !== undefined && isSame(before, row)) return undefined;
     setProjectionRow(tx, place, before, encoded);
   }
   if (isReady) noteRowChange(tx, place, computed.key, moment.nowMs);
   return undefined;
-}
-
-/** Whether writing the row would change nothing. Compares data last, because it is the longest. */
-function isSame(before: StoredRow, row: Omit<StoredRow, "bytes">): boolean {
-  const { error, position, generation, updatedAt, sources, includes, data } = before;
-  return error === undefined && position === row.position && generation === row.generation &&
-    updatedAt === row.updatedAt && isSameJson(sources, row.sources) &&
-    isSameJson(includes, row.includes) && isSameJson(data, row.data);
-}
-
-function isSameJson(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }
 
 interface FailureToWrite {

@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import { makeRowRecord } from "../../../src/features/projections/row_error.ts";
 import { openPieces } from "../../../src/domain/fairness/pieces.ts";
-import { type WriteMoment, writeRows } from "../../../src/features/projections/write_rows.ts";
+import type { KeptProjection } from "../../../src/features/projections/projection_sets.ts";
+import { encodeRow, setProjectionRow } from "../../../src/store/projections/projection_rows.ts";
+import {
+  type RowWork,
+  type WriteMoment,
+  writeRows,
+} from "../../../src/features/projections/write_rows.ts";
 import {
   type ComputedRow,
   type FailedRow,
@@ -35,6 +41,8 @@ interface Slow extends ServiceFixture {
   compute(): Promise<ComputedRow | FailedRow>;
   /** Writes the row; returns whether that was refused. */
   put(row: ComputedRow | FailedRow): Promise<boolean>;
+  readonly kept: KeptProjection;
+  readonly moment: WriteMoment;
 }
 
 async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<void> {
@@ -55,9 +63,16 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
     });
     const sets = openProjectionSets(engine, specs, host);
     const { projections: [kept], spec } = await sets.current(test.number);
+    const moment: WriteMoment = {
+      nowMs: host.timeMs,
+      random: 0,
+      makeRecord: (...made) => makeRowRecord(host, ...made),
+    };
     await body({
       ...fixture,
       streams,
+      kept: kept!,
+      moment,
       write: (type, id, event) =>
         writeShop(service, test, { streams, stream: [type, id], event, nowMs: host.timeMs }),
       compute() {
@@ -66,11 +81,6 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
         return openRowBatch(reader, options).compute(kept!.projection, ORDER);
       },
       async put(row) {
-        const moment: WriteMoment = {
-          nowMs: host.timeMs,
-          random: 0,
-          makeRecord: (...made) => makeRowRecord(host, ...made),
-        };
         const work = { kept: kept!, row };
         const pieces = openPieces(host);
         const { moved } = await engine.transact((tx) => writeRows(tx, [work], moment, pieces));
@@ -124,5 +134,80 @@ Deno.test("a row is refused whose source has grown before the index told anybody
     assert.equal(await put(await compute()), false);
     await settleProjections(service);
     await holdRows(engine, tenants.test, streams);
+  });
+});
+
+function rowOf(n: number, text: string, position: number): ComputedRow {
+  const rest = { position, generation: 1, updatedAt: null, sources: [], includes: [] };
+  const row = { key: uuid(n), ...rest, data: { text } };
+  return { key: row.key, row, encoded: encodeRow(row) };
+}
+
+/** Stores rows of 900 KB and returns the works that put short ones in their place. */
+async function shrink({ engine, kept }: Slow, count: number): Promise<RowWork[]> {
+  const works: RowWork[] = [];
+  for (let n = 1; n <= count; n++) {
+    const { encoded } = rowOf(n, "x".repeat(900_000), 1);
+    await engine.transact((tx) => {
+      setProjectionRow(tx, kept.place, undefined, encoded!);
+      return Promise.resolve();
+    });
+    works.push({ kept, row: rowOf(n, "", 2) });
+  }
+  return works;
+}
+
+Deno.test("rows that were large go into several transactions, each of which reads a few MB", async () => {
+  await withSlowProcess(async (slow) => {
+    const { engine, host, moment } = slow;
+    let works: readonly RowWork[] = await shrink(slow, 12);
+    const left: number[] = [];
+    while (works.length > 0) {
+      const { moved, unwritten } = await engine.transact((tx) =>
+        writeRows(tx, works, moment, openPieces(host))
+      );
+      assert.deepEqual(moved, []);
+      left.push(unwritten.length);
+      works = unwritten;
+    }
+    assert.deepEqual(left, [7, 2, 0]);
+    const rows = await storedRows(engine, slow.tenants.test);
+    assert.deepEqual(rows.map(({ data }) => data), new Array(12).fill({ text: "" }));
+  });
+});
+
+Deno.test("the thread may rest before each large row that is parsed", async () => {
+  await withSlowProcess(async (slow) => {
+    const works = await shrink(slow, 4);
+    const { parse } = JSON;
+    let parsed = 0;
+    let most = 0;
+    const pieces = {
+      rest() {
+        most = Math.max(most, parsed);
+        parsed = 0;
+        return Promise.resolve();
+      },
+    };
+    try {
+      JSON.parse = (text, ...rest) => {
+        if (text.length > 800_000) parsed++;
+        return parse(text, ...rest);
+      };
+      await slow.engine.transact((tx) => writeRows(tx, works, slow.moment, pieces));
+    } finally {
+      JSON.parse = parse;
+    }
+    assert.equal(Math.max(most, parsed), 1);
+  });
+});
+
+Deno.test("a row that is stored as it is computed is neither parsed nor written", async () => {
+  await withSlowProcess(async ({ engine, host, kept, moment }) => {
+    const row = rowOf(1, "x", 1);
+    await engine.transact((tx) => writeRows(tx, [{ kept, row }], moment, openPieces(host)));
+    const version = engine.durableVersion();
+    await engine.transact((tx) => writeRows(tx, [{ kept, row }], moment, openPieces(host)));
+    assert.equal(engine.durableVersion(), version);
   });
 });

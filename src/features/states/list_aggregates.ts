@@ -89,7 +89,11 @@ async function resolveEach(
   let bytesLeft = limits.foldBytesMax;
   let characters = 0;
   const endMs = host.monotonicMs() + limits.wasmRequestMsMax;
+  // A fold rests by itself only if it is long, and a page has many short ones.
+  const pieces = openPieces(host);
   for (const id of ids) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     if (entries.length > 0 && host.monotonicMs() > endMs) break;
     const stream = streamKey(type.name, id);
     const options = { synchronous, bytesMax: bytesLeft };

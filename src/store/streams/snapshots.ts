@@ -5,6 +5,7 @@
  * as no snapshot.
  */
 
+import { openWaitingRoom, type WaitingRoom } from "../../domain/fairness/shares.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import {
   type Bytes,
@@ -41,6 +42,11 @@ const PART_BYTES = kvLimits.valueBytesMax;
 const PARTS_PER_TRANSACTION = 40;
 /** Parts per transaction when reading, where each batch is some milliseconds of work. */
 const PARTS_PER_READ = 12;
+/**
+ * States of several reads that this process loads at a time. Beside a state there are its parts
+ * and their texts, so memory is about three times that.
+ */
+const LOADED_BYTES_MAX = 96 * 1024 * 1024;
 /** Attempts at loading a snapshot that is replaced meanwhile. */
 const LOADS_MAX = 5;
 const encoder = new TextEncoder();
@@ -56,6 +62,9 @@ export async function readSnapshotHeader(
   const value = await tx.get(keys.snapshot(tenant, stream, foldHash));
   return value && JSON.parse(decoder.decode(value)) as SnapshotHeader;
 }
+
+/** Loads of large states wait here, by environment. Whoever loads one in another way enters too. */
+export const loadingRoom: WaitingRoom<number> = openWaitingRoom(LOADED_BYTES_MAX);
 
 export interface SnapshotPlace {
   readonly tenant: number;
@@ -80,49 +89,52 @@ export async function loadSnapshot(
       const header = await readSnapshotHeader(tx, tenant, stream, foldHash);
       if (header === undefined) return undefined;
       const range = keys.snapshotParts(tenant, stream, foldHash, header.length);
+      // A large one is read when there is room for it.
+      if (header.stateBytes > PARTS_PER_READ * PART_BYTES) return { header, range };
       return { header, range, parts: await tx.getRange(range, { limit: PARTS_PER_READ }) };
     });
     if (first === undefined) return undefined;
-    const { header, range } = first;
-    const parts = await readFurtherParts(engine, range, first.parts, rest);
-    if (first.parts.length === PARTS_PER_READ) {
+    const { header, range, parts } = first;
+    if (parts !== undefined) return withState(header, await joinParts(parts, header, rest));
+    const leave = await loadingRoom.enter(tenant, header.stateBytes);
+    try {
+      const all = await readAllParts(engine, range, rest);
       // Parts read in several transactions may be of two snapshots, unless the header is still
       // the same.
       const now = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
-      if (!isSame(header, now)) continue;
+      if (isSame(header, now)) return withState(header, await joinParts(all, header, rest));
+    } finally {
+      leave();
     }
-    const stateJson = await joinParts(parts, header.stateBytes, rest);
-    return stateJson === undefined ? undefined : { ...header, stateJson };
   }
   return undefined;
 }
 
-/**
- * All parts of a snapshot: those read with its header, then the others, some in each
- * transaction.
- */
-async function readFurtherParts(
+function withState(header: SnapshotHeader, stateJson: string | undefined): Snapshot | undefined {
+  return stateJson === undefined ? undefined : { ...header, stateJson };
+}
+
+/** All parts of a snapshot, some in each transaction. */
+async function readAllParts(
   engine: Engine,
-  { end }: KeyRange,
-  first: readonly KeyValue[],
+  { begin, end }: KeyRange,
   rest: Rest,
 ): Promise<KeyValue[]> {
-  const parts = [...first];
-  let page = first;
-  while (page.length === PARTS_PER_READ) {
-    await rest();
-    const begin = keyAfter(page.at(-1)!.key);
-    const limit = PARTS_PER_READ;
-    page = await engine.snapshot((tx) => tx.getRange({ begin, end }, { limit }));
+  const parts: KeyValue[] = [];
+  for (let from = begin;;) {
+    const range = { begin: from, end };
+    const page = await engine.snapshot((tx) => tx.getRange(range, { limit: PARTS_PER_READ }));
     parts.push(...page);
+    if (page.length < PARTS_PER_READ) return parts;
+    from = keyAfter(page.at(-1)!.key);
+    await rest();
   }
-  return parts;
 }
 
 /** The state, or undefined if a part is missing. */
 async function joinParts(
   parts: readonly KeyValue[],
-  stateBytes: number,
+  { stateBytes }: SnapshotHeader,
   rest: Rest,
 ): Promise<string | undefined> {
   if (parts.reduce((sum, { value }) => sum + value.length, 0) !== stateBytes) return undefined;

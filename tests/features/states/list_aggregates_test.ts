@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { ListAggregatesRequest } from "../../../src/domain/reading.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
+import { listAggregates, type ListParts } from "../../../src/features/states/list_aggregates.ts";
 import type { Service } from "../../../src/features/service.ts";
 import {
   noteWrite,
@@ -116,6 +117,33 @@ Deno.test("listAggregates() ends a page before an aggregate that only the next p
     const second = await list(service, test, { ...whole, start: uuid(2) });
     assert.deepEqual(second.entries.map((entry) => "view" in entry), [true]);
     assert.equal(second.truncated, false);
+  });
+});
+
+Deno.test("listAggregates() rests between folds, also if each of them is short", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    for (let n = 0; n < 20; n++) {
+      valueOf(await service.data.writeEvents(test, noteWrite(uuid(n), "a")));
+    }
+    let [nowMs, turns] = [0, 0];
+    const clock = {
+      monotonicMs: () => nowMs,
+      yieldTurn: () => (turns++, host.yieldTurn()),
+    };
+    const view = { dataJson: "{}", length: 1, createdAt: 1, updatedAt: 1 };
+    const reader = {
+      readState: () => {
+        nowMs += 3;
+        return Promise.resolve({ ok: true, value: { view, bytesRead: 1 } });
+      },
+    };
+    const spec = { aggregateTypes: new Map([["order", { name: "order" }]]) };
+    const specs = { current: () => Promise.resolve(spec) };
+    const parts = { engine, host: { ...host, ...clock }, specs, reader } as unknown as ListParts;
+    const request = { aggregateType: "order", resolve: true, synchronous: true };
+    const { entries } = valueOf(await listAggregates(parts, test, request));
+    assert.equal(entries.length, 20);
+    assert.ok(turns >= 9, `${turns} turns for 60 ms`);
   });
 });
 

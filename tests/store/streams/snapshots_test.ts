@@ -35,6 +35,32 @@ for (const characters of [0, 49_990, 60_000, 3_000_000]) {
   });
 }
 
+Deno.test("of many large states of an environment, one at a time is loaded, and others meanwhile", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (const tenant of [1, 2]) {
+      await saveSnapshot(engine, { tenant, stream, foldHash: "f1" }, snapshot(3, 7_000_000));
+    }
+    const loading = new Map<string, number>();
+    const most = { own: 0, all: 0 };
+    async function load(tenant: number, name: string) {
+      const rest = () => {
+        loading.set(name, tenant);
+        const own = [...loading.values()].filter((other) => other === tenant).length;
+        most.own = Math.max(most.own, own);
+        most.all = Math.max(most.all, loading.size);
+        return Promise.resolve();
+      };
+      const found = await loadSnapshot(engine, { tenant, stream, foldHash: "f1" }, rest);
+      loading.delete(name);
+      return found?.stateJson.length;
+    }
+    const tenants = [1, 1, 1, 1, 1, 2];
+    const lengths = await Promise.all(tenants.map((tenant, n) => load(tenant, `${n}`)));
+    assert.equal(new Set(lengths).size, 1);
+    assert.deepEqual(most, { own: 1, all: 2 });
+  });
+});
+
 Deno.test("loadSnapshot() finds nothing under another fold hash", async () => {
   await withTemporaryEngine(async (engine) => {
     await saveSnapshot(engine, { tenant: 1, stream, foldHash: "f1" }, snapshot(3, 5));

@@ -100,6 +100,66 @@ export function claimAnswer(response: Response, owner: string): boolean {
   return true;
 }
 
+/** Bytes that are made while they are sent. */
+export interface ByteSource {
+  next(): Promise<IteratorResult<Uint8Array<ArrayBuffer>, void>>;
+  /** Ends the making, once what is being made is made. */
+  return(): Promise<unknown>;
+}
+
+/**
+ * A body of unknown length, made as the client takes it. A client that takes nothing for a while
+ * is cut off. `onEnd` is called once, when nothing is made any more, with how it ended.
+ */
+export function streamAsTaken(
+  source: ByteSource,
+  onEnd: (outcome: string) => void,
+  deadlines: Deadlines = stalls,
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let endStall = () => {};
+  let hasEnded = false;
+
+  async function end(outcome: string): Promise<void> {
+    endStall();
+    if (hasEnded) return;
+    hasEnded = true;
+    try {
+      await source.return();
+    } finally {
+      onEnd(outcome);
+    }
+  }
+
+  function awaitClient(controller: ReadableStreamDefaultController): void {
+    endStall = deadlines.start(() => {
+      controller.error(new Error("The client has taken nothing"));
+      end("was ended: its client has taken nothing for a while");
+    });
+  }
+
+  return new ReadableStream({
+    start: awaitClient,
+    async pull(controller) {
+      endStall();
+      try {
+        const { done, value } = await source.next();
+        if (hasEnded) return;
+        if (done === true) {
+          controller.close();
+          return await end("is complete");
+        }
+        controller.enqueue(value);
+      } catch (error) {
+        // The bytes before this say so too; the connection closes without the end of the body.
+        controller.error(error);
+        return await end(`has failed: ${error instanceof Error ? error.message : error}`);
+      }
+      awaitClient(controller);
+    },
+    cancel: () => end("was ended by its client"),
+  }, { highWaterMark: 0 });
+}
+
 const PAGE_PART_CHARACTERS = 64 * 1024;
 
 /**

@@ -19,6 +19,7 @@ function mebibytes(bytes: number): string {
 
 /** What the second column says, by what the first one begins with. */
 const STATED: Readonly<Record<string, string>> = {
+  "head of a request": "65,536 bytes; 1,024 characters",
   "body of a write": `${told(limits.requestBodyBytesMax)} bytes`,
   "body of a request without a key": `${told(limits.openBodyBytesMax)} bytes`,
   "body of a deploy": `${told(limits.specBodyBytesMax)} bytes, ` +
@@ -29,6 +30,7 @@ const STATED: Readonly<Record<string, string>> = {
     `of one instance ${mebibytes(limits.bodiesBytesMax / 4)}`,
   "answers above 64 KiB": `${mebibytes(limits.answersBytesMax)}, ` +
     `of one instance ${mebibytes(limits.answersBytesMax / 4)}`,
+  "CSV exports of one instance under way": "8",
   "pause of a client in reading": `${limits.answerStallSecondsMax} s`,
   "`data` of one event": `${told(limits.eventDataBytesMax)} bytes of JSON`,
   "what one write stores": `${told(limits.writeStoredBytesMax)} bytes`,

@@ -2,7 +2,12 @@
 
 import assert from "node:assert/strict";
 import { openDeadlines } from "../../src/http/deadlines.ts";
-import { answerBytesHeld, claimAnswer, longAnswer } from "../../src/http/long_answer.ts";
+import {
+  answerBytesHeld,
+  claimAnswer,
+  longAnswer,
+  streamAsTaken,
+} from "../../src/http/long_answer.ts";
 
 const MiB = 1024 * 1024;
 
@@ -66,4 +71,55 @@ Deno.test("an answer that is taken slowly, but taken, comes to its end", async (
     await new Promise((resolve) => setTimeout(resolve, 60));
   }
   assert.equal(length, 300_000);
+});
+
+/** Deadlines that pass when the test says so. */
+function handDeadlines() {
+  const pending = new Set<() => void>();
+  function start(onLate: () => void): () => void {
+    pending.add(onLate);
+    return () => void pending.delete(onLate);
+  }
+  return {
+    start,
+    pending,
+    pass: () => [...pending].forEach((onLate) => onLate()),
+  };
+}
+
+async function* threePieces(): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+  for (let i = 0; i < 3; i++) yield await Promise.resolve(new Uint8Array(10));
+}
+
+Deno.test("a body made as it is taken ends once: taken whole, given up, failed or not taken", async () => {
+  async function* failing(): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
+    yield* threePieces();
+    throw new Error("the store is away");
+  }
+  const ends: string[] = [];
+  const deadlines = handDeadlines();
+  const open = (source = threePieces()) =>
+    streamAsTaken(source, (outcome) => void ends.push(outcome), deadlines);
+
+  await new Response(open()).bytes();
+  const reader = open().getReader();
+  await reader.read();
+  await reader.cancel();
+  await assert.rejects(new Response(open(failing())).bytes(), /the store is away/);
+  assert.equal(deadlines.pending.size, 0);
+  const stalled = open().getReader();
+  await stalled.read();
+  assert.equal(deadlines.pending.size, 1);
+  deadlines.pass();
+  await assert.rejects(stalled.read(), /taken nothing/);
+  const untouched = open();
+  deadlines.pass();
+  await assert.rejects(new Response(untouched).bytes(), /taken nothing/);
+  assert.deepEqual(ends, [
+    "is complete",
+    "was ended by its client",
+    "has failed: the store is away",
+    "was ended: its client has taken nothing for a while",
+    "was ended: its client has taken nothing for a while",
+  ]);
 });

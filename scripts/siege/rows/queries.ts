@@ -231,14 +231,14 @@ export const QUERIES: AttackGroup = {
     },
     {
       name: "csv that nobody reads",
-      does: "40 connections ask for an export of 20 MB and read nothing",
+      does: "300 connections ask for an export of 20 MB and read nothing",
       needs: NEEDS,
       spec: plainSpec,
       prepare: () => things(10_000, 2_000),
       waves: [{
         request: { path: "/_projections/things/export.csv", as: "read" },
         manner: "never_read",
-        clients: 40,
+        clients: 300,
       }],
     },
     {

@@ -39,7 +39,7 @@ export interface CsvExport {
    */
   readonly lag: number;
   /** UTF-8 text in pages, the header first. Throws if the projection changes meanwhile. */
-  readonly pages: AsyncGenerator<Uint8Array<ArrayBuffer>>;
+  readonly pages: AsyncGenerator<Uint8Array<ArrayBuffer>, void, void>;
 }
 
 const PAGE_ROWS = 500;
@@ -100,7 +100,7 @@ async function* csvPages(
   first: ReadyProjection,
   columns: readonly string[],
   formulasAsText: boolean,
-): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
   let projection = first;
   let after: string | undefined;
   let text = csvLine([KEY, ...columns], formulasAsText);

@@ -1,11 +1,8 @@
 /** Backups of the whole deployment, and the pause after a restore. See docs/operate/backup.md. */
 
-import { limits } from "../../domain/limits.ts";
-import type { Host } from "../../host.ts";
 import { sendOk } from "../answer.ts";
-import type { Call } from "../call.ts";
-import { openDeadlines } from "../deadlines.ts";
 import { unrestricted } from "../endpoint.ts";
+import { streamAsTaken } from "../long_answer.ts";
 import { answer, BOOLEAN, choice, TIME } from "../openapi/schema.ts";
 import { sendRefusal } from "../reply.ts";
 
@@ -19,9 +16,23 @@ export const takeBackup = unrestricted({
     if (!begun.ok) return sendRefusal(call.requestId, begun.refusal);
     const bytes = begun.value;
     // What fails before the first byte is answered as any failure.
-    const first = await bytes.next();
-    edge.host.log("info", "A backup has begun", { request_id: call.requestId });
-    return new Response(streamOf(bytes, first, edge.host, call), {
+    let first: Awaited<ReturnType<typeof bytes.next>> | undefined = await bytes.next();
+    const { host } = edge;
+    const about = { request_id: call.requestId };
+    host.log("info", "A backup has begun", about);
+    const source = {
+      async next() {
+        const next = first ?? await bytes.next();
+        first = undefined;
+        return next;
+      },
+      return: () => bytes.return(),
+    };
+    const body = streamAsTaken(
+      source,
+      (outcome) => host.log("info", `A backup ${outcome}`, about),
+    );
+    return new Response(body, {
       headers: {
         "content-type": "application/octet-stream",
         "content-disposition": 'attachment; filename="daybook.backup"',
@@ -32,52 +43,6 @@ export const takeBackup = unrestricted({
     });
   },
 });
-
-type Bytes = Uint8Array<ArrayBuffer>;
-type Taken = IteratorResult<Bytes, void>;
-
-const stalls = openDeadlines(limits.answerStallSecondsMax);
-
-/** Reads on when the client has taken what was read. A client that takes nothing is cut off. */
-function streamOf(
-  bytes: AsyncGenerator<Bytes, void, void>,
-  first: Taken,
-  host: Host,
-  { requestId }: Call,
-): ReadableStream<Bytes> {
-  let next: Taken | undefined = first;
-  let endStall = () => {};
-
-  async function end(outcome: string): Promise<void> {
-    endStall();
-    host.log("info", `A backup ${outcome}`, { request_id: requestId });
-    await bytes.return();
-  }
-
-  return new ReadableStream<Bytes>({
-    async pull(controller) {
-      endStall();
-      try {
-        const { done, value } = next ?? await bytes.next();
-        next = undefined;
-        if (done === true) {
-          controller.close();
-          return await end("is complete");
-        }
-        controller.enqueue(value);
-      } catch (error) {
-        // The bytes before this say so too; the connection closes without the end of the body.
-        controller.error(error);
-        return await end(`has failed: ${error instanceof Error ? error.message : error}`);
-      }
-      endStall = stalls.start(() => {
-        controller.error(new Error("The client has taken nothing"));
-        end("was ended: its client has taken nothing for a while");
-      });
-    },
-    cancel: () => end("was ended by its client"),
-  }, { highWaterMark: 0 });
-}
 
 const RESTORED = answer({ paused: BOOLEAN, "restored_at?": TIME, "moment?": TIME });
 

@@ -4,11 +4,13 @@
  * See docs/reference/projections.md.
  */
 
+import { openPlaces } from "../../domain/fairness/per_name.ts";
 import type { Turns } from "../../domain/fairness/pieces.ts";
 import { isJsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { RowPage, RowView } from "../../domain/projection/status.ts";
-import { accept, refuse } from "../../domain/refusal.ts";
+import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
+import type { CsvExport } from "../../features/projections/export_projection.ts";
 import { sendOk, sendParts, sendText } from "../answer.ts";
 import type { Edge, Route } from "../call.ts";
 import { mayCompress } from "../answer.ts";
@@ -28,7 +30,7 @@ import {
   TEXT,
   TIME,
 } from "../openapi/schema.ts";
-import { lengthOfParts, pageBody } from "../long_answer.ts";
+import { lengthOfParts, pageBody, streamAsTaken } from "../long_answer.ts";
 import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { findOperatorTenant } from "../operator_tenant.ts";
 import { flag, PAGE_QUERY, type Parameter, text } from "../parameter.ts";
@@ -209,6 +211,16 @@ const FORMULAS: Parameter<"keep" | "text"> = {
   },
 };
 
+const EXPORTS_PER_INSTANCE_MAX = 8;
+/** Shared by all listeners of the process. An export keeps its place until its body has ended. */
+const exportPlaces = openPlaces(EXPORTS_PER_INSTANCE_MAX);
+
+const NO_EXPORT_PLACE: Refusal = {
+  kind: "no_room",
+  message:
+    `This instance has ${EXPORTS_PER_INSTANCE_MAX} CSV exports under way; read them, then try again`,
+};
+
 export const exportCsv = read({
   id: "exportProjection",
   summary: "All rows of a projection as CSV",
@@ -223,7 +235,17 @@ export const exportCsv = read({
     const { requestId, request, params: [name = ""] } = call;
     const formulasAsText = formulas === "text";
     const wanted = { name, columns: columns?.split(","), formulasAsText, stale };
-    const outcome = await edge.service.projections.exportCsv(tenant, wanted);
+    const { owner } = call;
+    if (!exportPlaces.enter(owner)) return answerRefused(edge, call, NO_EXPORT_PLACE);
+    const leave = () => exportPlaces.leave(owner);
+    let outcome: Outcome<CsvExport>;
+    try {
+      outcome = await edge.service.projections.exportCsv(tenant, wanted);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+    if (!outcome.ok || request.method === "HEAD") leave();
     if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
     const { lag, stale: isStale, pages } = outcome.value;
     const headers: Record<string, string> = {
@@ -235,7 +257,7 @@ export const exportCsv = read({
     };
     // HEAD reads no rows: the length is not known before the export ends.
     if (request.method === "HEAD") return new Response(null, { headers });
-    return mayCompress(new Response(ReadableStream.from(pages), { headers }));
+    return mayCompress(new Response(streamAsTaken(pages, leave), { headers }));
   },
 });
 

@@ -27,8 +27,7 @@ import {
 import type { RowParts } from "./refresh_rows.ts";
 import { beginVersion, logTypes } from "./settle_projections.ts";
 import type { ProjectionStatus } from "../../domain/projection/status.ts";
-import { readProjectionRow } from "../../store/projections/projection_rows.ts";
-import { listRetries, readBuild, readMissed } from "../../store/projections/projection_work.ts";
+import { countRetries, readBuild, readMissed } from "../../store/projections/projection_work.ts";
 
 export interface DeployedProjection {
   readonly name: string;
@@ -129,18 +128,22 @@ export async function deleteProjection(
 /** Larger counts are reported as this number. */
 const COUNT_MAX = 1_000;
 
-/** All projections with their status, sorted by name. */
+/** All projections, or the one named `only`, with their status, sorted by name. */
 export async function showProjections(
   { engine, host }: Pick<Parts, "engine" | "host">,
   { number: tenant }: Tenant,
+  only?: string,
 ): Promise<ProjectionStatus[]> {
   const { records, lag } = await engine.snapshot(async (tx) => ({
     records: await listRecords(tx, tenant, openPieces(withOwnLine(host))),
     lag: await countLag(tx, tenant, COUNT_MAX),
   }));
-  const kept = records.filter(({ isDeleted }) => !isDeleted);
+  const kept = records.filter(({ name, isDeleted }) => !isDeleted && name === (only ?? name));
+  const pieces = openPieces(host);
   const statuses: ProjectionStatus[] = [];
   for (const record of kept) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     statuses.push(await engine.snapshot((tx) => describe(tx, tenant, record, lag)));
   }
   return statuses;
@@ -161,7 +164,8 @@ async function describe(
   const { name, ready, building, broken, deployed_at } = record;
   const newest = newestVersion(record);
   const progress = building && await readBuild(tx, projectionPlaceOf(tenant, record, building));
-  const failed = await failedRows(tx, tenant, record);
+  const place = projectionPlaceOf(tenant, record, ready ?? newest);
+  const failed = await countRetries(tx, place, COUNT_MAX);
   const missed = ready === undefined
     ? 0
     : await readMissed(tx, projectionPlaceOf(tenant, record, ready));
@@ -181,12 +185,4 @@ async function describe(
     deployed_at,
     projection: newest.document,
   };
-}
-
-async function failedRows(tx: ReadTransaction, tenant: number, record: ProjectionRecord) {
-  const place = projectionPlaceOf(tenant, record, record.ready ?? newestVersion(record));
-  const retries = await listRetries(tx, place, COUNT_MAX);
-  const [first] = retries;
-  const row = first && await readProjectionRow(tx, place, first.row);
-  return { count: retries.length, message: row?.error?.message };
 }

@@ -29,7 +29,8 @@ import { followVersion } from "../base/follow_version.ts";
 export interface ProjectionService {
   deploy(tenant: Tenant, document: JsonObject): Promise<Outcome<DeployedProjection>>;
   remove(tenant: Tenant, name: string): Promise<Outcome<void>>;
-  list(tenant: Tenant): Promise<readonly ProjectionStatus[]>;
+  /** `only`: the name of the one to list. */
+  list(tenant: Tenant, only?: string): Promise<readonly ProjectionStatus[]>;
   readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowView>>;
   /** `stale`: whether to return the last good rows if the projection is broken. */
   listRows(
@@ -67,7 +68,7 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
   return {
     deploy: (tenant, document) => deployProjection(working, tenant, document),
     remove: (tenant, name) => deleteProjection(working, tenant, name),
-    list: (tenant) => showProjections(parts, tenant),
+    list: (tenant, only) => showProjections(parts, tenant, only),
     readRow: (tenant, request) => readRow(working, tenant, request),
     listRows: (tenant, name, page, stale) => listRows(working, tenant, { name, page, stale }),
     exportCsv: (tenant, request) => exportProjection({ engine, host }, tenant, request, lines),

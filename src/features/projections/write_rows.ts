@@ -248,7 +248,7 @@ function writeFailure(
   };
   if (known !== undefined) clearRetry(tx, place, { dueMs: known.nextTryMs, row: key });
   setProjectionRow(tx, place, before, encodeRow(row));
-  addRetry(tx, place, { dueMs: error.nextTryMs, row: key });
+  addRetry(tx, place, { dueMs: error.nextTryMs, row: key }, error.message);
   if (before === undefined && kept.isReady) noteRowChange(tx, place, key, moment.nowMs);
   if (record !== undefined) storeErrorRecord(tx, place.tenant, record);
   return record;

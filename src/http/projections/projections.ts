@@ -95,7 +95,7 @@ export const deployProjection = operator({
     const outcome = await projections.deploy(tenant.value, projection);
     if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
     const { name, isNew } = outcome.value;
-    const status = (await projections.list(tenant.value)).find((each) => each.name === name);
+    const [status] = await projections.list(tenant.value, name);
     return sendOk(requestId, { projection: status ?? null }, isNew ? STATUS_CREATED : 200);
   },
 });
@@ -110,7 +110,10 @@ export const listProjections = operator({
     const tenant = await findOperatorTenant(edge, call, operator, asked);
     if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
     const statuses = await edge.service.projections.list(tenant.value);
-    return sendOk(call.requestId, pageOf(statuses, ({ name }) => name, asked.query));
+    const { data, ...fields } = pageOf(statuses, ({ name }) => name, asked.query);
+    const tail = JSON.stringify(fields).slice(1, -1);
+    const parts = await pageBody(data, (status) => JSON.stringify(status), tail, edge.host);
+    return sendParts(call.requestId, parts);
   },
 });
 

@@ -22,6 +22,7 @@ import {
   type SourceMark,
   type StoredRow,
 } from "./projection_rows.ts";
+import { addRetry } from "./projection_work.ts";
 import { openWatchedTypes } from "../reactions/watched_types.ts";
 
 /** A stream that was rewritten. */
@@ -128,6 +129,8 @@ async function eraseRow(
   if (row === undefined || row.data === null || !showsOlder(row, stream, generation)) return;
   const error = row.error && { ...row.error, message: "" };
   setProjectionRow(tx, place, row, encodeRow({ ...row, data: null, error }));
+  // The message is also kept there.
+  if (error !== undefined) addRetry(tx, place, { dueMs: error.nextTryMs, row: key }, "");
   if (isReady) noteRowChange(tx, place, key, erasedMs);
 }
 

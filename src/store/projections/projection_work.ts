@@ -121,12 +121,22 @@ export interface RetryWork {
   readonly row: string;
 }
 
+/** The most characters of a message that are kept beside a retry. */
+const RETRY_MESSAGE_CHARACTERS_MAX = 2_000;
+
+/** `message`: why the row failed, for those who list projections and do not read large rows. */
 export function addRetry(
   tx: Transaction,
   { tenant, number, version }: ProjectionPlace,
   { dueMs, row }: RetryWork,
+  message: string,
 ): void {
-  tx.set(keys.projectionRetry(tenant, number, version, dueMs, row), new Uint8Array(0));
+  const record: RetryRecord = { message: message.slice(0, RETRY_MESSAGE_CHARACTERS_MAX) };
+  tx.set(keys.projectionRetry(tenant, number, version, dueMs, row), encodeRecord(record));
+}
+
+interface RetryRecord {
+  readonly message: string;
 }
 
 export function clearRetry(
@@ -143,9 +153,31 @@ export async function listRetries(
   { tenant, number, version }: ProjectionPlace,
   limit: number,
 ): Promise<RetryWork[]> {
-  const pairs = await tx.getRange(keys.projectionRetries(tenant, number, version), { limit });
+  const options = { limit, keysOnly: true };
+  const pairs = await tx.getRange(keys.projectionRetries(tenant, number, version), options);
   return pairs.map(({ key }) => {
     const [dueMs, row] = unpack(key).slice(-2) as [number, string];
     return { dueMs, row };
   });
+}
+
+export interface RetryCount {
+  readonly count: number;
+  /** Why the row failed that is tried again first; older versions have not kept it. */
+  readonly message?: string;
+}
+
+/** Counts the waiting retries up to `max`, without reading more than the keys of all but one. */
+export async function countRetries(
+  tx: Reads,
+  { tenant, number, version }: ProjectionPlace,
+  max: number,
+): Promise<RetryCount> {
+  const range = keys.projectionRetries(tenant, number, version);
+  const [first] = await tx.getRange(range, { limit: 1 });
+  if (first === undefined) return { count: 0 };
+  const pairs = await tx.getRange(range, { limit: max, keysOnly: true });
+  const { value } = first;
+  const message = value.length === 0 ? undefined : decodeRecord<RetryRecord>(value).message;
+  return { count: pairs.length, message };
 }

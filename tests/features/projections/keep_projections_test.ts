@@ -107,6 +107,33 @@ Deno.test("a row that cannot be computed keeps what it had, says why, and holds 
   }, WITH_LINES);
 });
 
+Deno.test("projections are listed without a look at the large rows that have failed", async () => {
+  await withShop(async ({ service, tenants: { test }, write }) => {
+    const add = () =>
+      write("order", uuid(1), { type: "had_line_added", data: { line: LARGE_LINE } });
+    await write("order", uuid(1), placed(uuid(11)));
+    for (let n = 0; n < LINES - 1; n++) await add();
+    await settleProjections(service);
+    await add();
+    await settleProjections(service);
+    const { parse } = JSON;
+    let longest = 0;
+    JSON.parse = (text, ...rest) => {
+      longest = Math.max(longest, text.length);
+      return parse(text, ...rest);
+    };
+    try {
+      const [status] = await service.projections.list(test, "orders_seen");
+      assert.equal(status?.failed_rows, 1);
+      assert.match(status?.last_error ?? "", /The row has/);
+      assert.deepEqual(await service.projections.list(test, "others"), []);
+    } finally {
+      JSON.parse = parse;
+    }
+    assert.ok(longest < LARGE_LINE.length, `${longest} characters are parsed at once`);
+  }, WITH_LINES);
+});
+
 Deno.test("a row that never could be computed is there without data, until it can be", async () => {
   await withShop(async ({ service, engine, tenants: { test }, write }) => {
     await write("order", uuid(1), placed(uuid(11)));

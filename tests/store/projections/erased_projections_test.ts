@@ -10,6 +10,12 @@ import {
   eraseFromProjections,
   logRewrite,
 } from "../../../src/store/projections/erased_projections.ts";
+import {
+  encodeRow,
+  readProjectionRow,
+  setProjectionRow,
+} from "../../../src/store/projections/projection_rows.ts";
+import { addRetry, countRetries } from "../../../src/store/projections/projection_work.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleProjections } from "../../support/settle_projections.ts";
 import {
@@ -75,3 +81,39 @@ for (
     }, { spec: shopSpec() });
   });
 }
+
+Deno.test("eraseFromProjections() empties what is kept of a failure, in the row and beside its retry", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    valueOf(await service.projections.deploy(test, ORDERS_SEEN));
+    await writeShop(service, test, {
+      streams: new Map(),
+      stream: ["order", uuid(1)],
+      event: { type: "was_placed", data: { customer: uuid(11) } },
+      nowMs: host.timeMs,
+    });
+    await settleProjections(service);
+    const place = { tenant: test.number, number: 1, version: 1 };
+    const message = "Ada has no address";
+    const error = {
+      error_id: uuid(2),
+      error_type: "module_failed",
+      message,
+      since: 0,
+      tries: 1,
+      nextTryMs: 5,
+    };
+    await engine.transact(async (tx) => {
+      const row = (await readProjectionRow(tx, place, uuid(1)))!;
+      setProjectionRow(tx, place, row, encodeRow({ ...row, error }));
+      addRetry(tx, place, { dueMs: 5, row: uuid(1) }, message);
+    });
+    const stream = streamKey("order", uuid(1));
+    const erased = { tenant: test.number, stream, generation: 1, erasedMs: host.timeMs };
+    await engine.transact((tx) => changeHead(tx, test.number, stream, { generation: 1 }));
+    await engine.transact((tx) => eraseFromProjections(tx, erased, undefined));
+    const row = await engine.snapshot((tx) => readProjectionRow(tx, place, uuid(1)));
+    assert.deepEqual([row?.data, row?.error?.message], [null, ""]);
+    const counted = await engine.snapshot((tx) => countRetries(tx, place, 9));
+    assert.deepEqual(counted, { count: 1, message: "" });
+  }, { spec: shopSpec() });
+});

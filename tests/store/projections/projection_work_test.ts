@@ -9,6 +9,7 @@ import {
   addRefresh,
   addRetry,
   clearRetry,
+  countRetries,
   hasRefresh,
   listRefreshes,
   listRetries,
@@ -87,7 +88,7 @@ Deno.test("tries wait in the order of their time", async () => {
   await withTemporaryEngine(async (engine) => {
     await engine.transact((tx) => {
       for (const [dueMs, row] of [[300, "a"], [100, "c"], [200, "b"]] as const) {
-        addRetry(tx, PLACE, { dueMs, row });
+        addRetry(tx, PLACE, { dueMs, row }, `${row} failed`);
       }
       return Promise.resolve();
     });
@@ -98,5 +99,8 @@ Deno.test("tries wait in the order of their time", async () => {
     assert.deepEqual(await rows(), ["c", "b", "a"]);
     await engine.transact((tx) => Promise.resolve(clearRetry(tx, PLACE, { dueMs: 200, row: "b" })));
     assert.deepEqual(await rows(), ["c", "a"]);
+    const counted = await engine.snapshot((tx) => countRetries(tx, PLACE, 9));
+    assert.deepEqual(counted, { count: 2, message: "c failed" });
+    assert.equal((await engine.snapshot((tx) => countRetries(tx, PLACE, 1))).count, 1);
   });
 });

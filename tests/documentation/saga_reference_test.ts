@@ -5,6 +5,7 @@
  */
 
 import assert from "node:assert/strict";
+import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { CompiledSaga } from "../../src/domain/saga/definition.ts";
@@ -69,7 +70,7 @@ for (const { text, line } of BLOCKS) {
     const { key, type, data } = example.trigger!;
     const trigger = placed(key, type, data);
     assert.ok(told.trigger.holds(trigger.event));
-    const begun = startSaga(told, "s1", trigger, START_MS);
+    const begun = runAtOnce(startSaga(told, "s1", trigger, START_MS));
     const [first, ...lines] = example.story!;
     const effects = begun.effects.map((effect) => describeEffect(effect, START_MS));
     assert.deepEqual(effects, first!.effects);

@@ -114,7 +114,7 @@ export function tellStory(
 ): SagaTransition {
   let told = begun;
   for (const [index, line] of story.entries()) {
-    told = stepSaga(saga, told.instance, newsOf(line, told.effects, startMs + line.at));
+    told = runAtOnce(stepSaga(saga, told.instance, newsOf(line, told.effects, startMs + line.at)));
     const effects = told.effects.map((effect) => describeEffect(effect, startMs));
     assert.deepEqual(effects, line.effects, `line ${index} of the story`);
   }

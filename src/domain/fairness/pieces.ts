@@ -139,6 +139,11 @@ async function runFurther<T>(
 ): Promise<T> {
   await first;
   if (enter !== undefined) await enter();
+  return await runWithin(pieces, steps);
+}
+
+/** Runs the steps in slices that were opened before and are shared with other work. */
+export async function runWithin<T>(pieces: Pieces, steps: Steps<T>): Promise<T> {
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;

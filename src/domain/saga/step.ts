@@ -14,6 +14,7 @@
 
 import type { StoredEvent } from "../event.ts";
 import { limits } from "../limits.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import type { StreamKey } from "../identifier.ts";
 import type { CompiledSaga, CompiledSagaStep, SagaSight } from "./definition.ts";
 import {
@@ -55,16 +56,13 @@ interface Course {
   waiting: SagaWaiting | undefined;
 }
 
-/**
- * Begins the first step. The caller has already checked the trigger's condition
- * (`trigger.holds`).
- */
-export function startSaga(
+/** Begins the first step. The caller has checked the trigger's condition (`trigger.holds`). */
+export function* startSaga(
   saga: CompiledSaga,
   id: string,
   trigger: PlacedEvent,
   nowMs: number,
-): SagaTransition {
+): Steps<SagaTransition> {
   const at = toSeconds(nowMs);
   const fresh: SagaInstance = {
     id,
@@ -79,7 +77,7 @@ export function startSaga(
     history: [],
   };
   const course = open(saga, fresh, nowMs);
-  begin(course, 0);
+  yield* begin(course, 0);
   return close(course);
 }
 
@@ -87,13 +85,13 @@ export function startSaga(
  * Applies one piece of news. News that does not fit returns the instance unchanged, without
  * effects.
  */
-export function stepSaga(
+export function* stepSaga(
   saga: CompiledSaga,
   instance: SagaInstance,
   news: SagaNews,
-): SagaTransition {
+): Steps<SagaTransition> {
   const course = open(saga, instance, news.nowMs);
-  if (!accepts(course, news)) return { instance, effects: [] };
+  if (!(yield* accepts(course, news))) return { instance, effects: [] };
   return close(course);
 }
 
@@ -128,13 +126,13 @@ export function abandonSaga(
   return { instance: ended, effects };
 }
 
-function accepts(course: Course, news: SagaNews): boolean {
+function* accepts(course: Course, news: SagaNews): Steps<boolean> {
   const { waiting } = course;
   if (waiting === undefined || isEndState(course.state)) return false;
   switch (news.kind) {
     case "written":
       if (waiting.kind !== "write") return false;
-      onWritten(course, waiting, news.written);
+      yield* onWritten(course, waiting, news.written);
       return true;
     case "unwritten":
       if (waiting.kind !== "write") return false;
@@ -150,19 +148,20 @@ function accepts(course: Course, news: SagaNews): boolean {
       });
       return true;
     case "event":
-      return waiting.kind === "event" && onEvent(course, waiting, news.arrived);
+      return waiting.kind === "event" && (yield* onEvent(course, waiting, news.arrived));
     case "timeout":
-      return waiting.kind !== "write" && news.nowMs >= waiting.dueMs && onTimeout(course, waiting);
+      if (waiting.kind === "write" || news.nowMs < waiting.dueMs) return false;
+      return yield* onTimeout(course, waiting);
   }
 }
 
 type Waiting<Kind extends SagaWaiting["kind"]> = Extract<SagaWaiting, { readonly kind: Kind }>;
 
-function onWritten(
+function* onWritten(
   course: Course,
   { step, phase, awaits }: Waiting<"write">,
   written: PlacedEvent,
-): void {
+): Steps<void> {
   if (phase === "compensate") {
     record(course, step, "compensated", { event: referTo(written) });
     course.completed.pop();
@@ -170,7 +169,7 @@ function onWritten(
   }
   record(course, step, "emitted", { event: referTo(written) });
   if (awaits !== undefined) awaitEvent(course, step, awaits);
-  else complete(course, step, written);
+  else yield* complete(course, step, written);
 }
 
 function onUnwritten(course: Course, waiting: Waiting<"write">, reason: string): void {
@@ -180,18 +179,22 @@ function onUnwritten(course: Course, waiting: Waiting<"write">, reason: string):
 }
 
 /** Returns false for an event of another stream or type. */
-function onEvent(course: Course, waiting: Waiting<"event">, arrived: PlacedEvent): boolean {
+function* onEvent(
+  course: Course,
+  waiting: Waiting<"event">,
+  arrived: PlacedEvent,
+): Steps<boolean> {
   const { key, type } = arrived.event;
   if (key !== waiting.key || !waiting.eventTypes.includes(type)) return false;
   endWait(course, waiting);
   const { step } = waiting;
   if (stepAt(course, step).await?.failureTypes.has(type)) {
     fail(course, step, { event: referTo(arrived), reason: `${type} arrived` });
-  } else complete(course, step, arrived);
+  } else yield* complete(course, step, arrived);
   return true;
 }
 
-function onTimeout(course: Course, waiting: Waiting<"event" | "pause">): true {
+function* onTimeout(course: Course, waiting: Waiting<"event" | "pause">): Steps<true> {
   const { step } = waiting;
   if (waiting.kind === "event") {
     endWait(course, waiting);
@@ -199,17 +202,18 @@ function onTimeout(course: Course, waiting: Waiting<"event" | "pause">): true {
     return true;
   }
   course.effects.push({ kind: "clear_timer", dueMs: waiting.dueMs });
-  if (waiting.phase === "emit") begin(course, step);
+  if (waiting.phase === "emit") yield* begin(course, step);
   else compensate(course, waiting.tries);
   return true;
 }
 
 /** Begins the first step from `step` on that is not skipped, or completes the saga. */
-function begin(course: Course, step: number): void {
+function* begin(course: Course, step: number): Steps<void> {
   // Bounded: `limits.sagaStepsMax`.
   for (let next = step; next < course.saga.steps.length; next++) {
     const definition = stepAt(course, next);
     const sight = sightOf(course, next);
+    yield;
     if (definition.holds(sight)) return emit(course, next, definition, sight);
     if (!definition.skips) return failLastCompleted(course, next);
     record(course, next, "skipped", { reason: "its condition does not hold" });
@@ -246,11 +250,11 @@ function endWait(course: Course, { key, eventTypes, dueMs }: Waiting<"event">): 
   course.effects.push({ kind: "clear_waits", key, eventTypes }, { kind: "clear_timer", dueMs });
 }
 
-function complete(course: Course, step: number, ended: PlacedEvent): void {
+function* complete(course: Course, step: number, ended: PlacedEvent): Steps<void> {
   record(course, step, "completed", { event: referTo(ended) });
   course.completed.push({ step, event: ended.event });
   const isLast = step + 1 === course.saga.steps.length;
-  if (isLast || hasRoom(course)) return begin(course, step + 1);
+  if (isLast || hasRoom(course)) return yield* begin(course, step + 1);
   const reason = `the events of its steps have more than ${KEPT_CHARACTERS_MAX} characters of JSON`;
   fail(course, step + 1, { reason });
 }
@@ -290,12 +294,8 @@ function compensate(course: Course, tries: number): void {
     const emission = compensate(sightOf(course, last.step));
     if (!emission.ok) return retryLater(course, last.step, tries + 1, emission.reason);
     course.waiting = { kind: "write", step: last.step, phase: "compensate", tries };
-    course.effects.push({
-      kind: "emit",
-      emission: emission.value,
-      phase: "compensate",
-      step: name,
-    });
+    const { value } = emission;
+    course.effects.push({ kind: "emit", emission: value, phase: "compensate", step: name });
     return;
   }
 }

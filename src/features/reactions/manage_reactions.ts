@@ -4,7 +4,7 @@
  */
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";
-import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import {
   isMatch,
   type PendingCount,
@@ -260,7 +260,9 @@ async function discardSome(
 ): Promise<PendingKind[]> {
   return await engine.transact(async (tx) => {
     const kinds: PendingKind[] = [];
+    const pieces = openPieces(withOwnLine(host));
     for (const { view, work, schedule, saga } of some) {
+      await pieces.rest();
       const isThere = work !== undefined
         ? await hasEntry(tx, work.place)
         : schedule !== undefined

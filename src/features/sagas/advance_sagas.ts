@@ -284,7 +284,9 @@ async function startTriggered(
   const { type } = splitStreamKey(place.stream);
   for (const saga of work.spec.sagas.values()) {
     const { aggregateType, eventType, holds } = saga.trigger;
-    if (aggregateType !== type || eventType !== event.type || !holds(event)) continue;
+    if (aggregateType !== type || eventType !== event.type) continue;
+    await work.pieces.rest();
+    if (!holds(event)) continue;
     const id = sagaIdOf(saga.name, place, event);
     if (await isSagaStarted(work.tx, work.tenant, id)) continue;
     if (isFull(work)) return false;

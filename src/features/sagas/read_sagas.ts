@@ -8,10 +8,9 @@ import type { Engine } from "../../kv/engine.ts";
 import {
   listSagas as listSummaries,
   readSaga as readRecord,
-  readSagaDefinition,
+  readSagaStepNames,
   type SagaFilter,
 } from "../../store/sagas/sagas.ts";
-import type { JsonObject } from "../../domain/json.ts";
 
 export interface ListSagasRequest extends SagaFilter {
   /** As requested, at least 1; clamped to `limits.listPageMax`. */
@@ -50,14 +49,7 @@ export async function showSaga(
     const record = await readRecord(tx, tenant.number, id);
     if (record === undefined) return undefined;
     const { instance } = record;
-    return viewSaga(
-      instance,
-      stepNames(await readSagaDefinition(tx, tenant.number, instance.definition)),
-    );
+    return viewSaga(instance, await readSagaStepNames(tx, tenant.number, instance.definition));
   });
   return found ? accept(found) : refuse({ kind: "not_found", message: "There is no such saga" });
-}
-
-function stepNames(kept: { readonly saga: JsonObject } | undefined): string[] {
-  return (kept?.saga.steps as { name: string }[] | undefined ?? []).map(({ name }) => name);
 }

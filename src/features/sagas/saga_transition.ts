@@ -12,12 +12,13 @@ import {
   openPieces,
   type Pieces,
   runInPieces,
+  runWithin,
   type Turns,
   withOwnLine,
 } from "../../domain/fairness/pieces.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { keptRoot, type Root, rootOf } from "../../domain/reaction/root.ts";
-import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
+import { createRecentMap, createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
 import type { CompiledSaga } from "../../domain/saga/definition.ts";
 import type {
   PlacedEvent,
@@ -37,6 +38,7 @@ import {
   clearSagaWaits,
   keepSagaDefinition,
   readSagaDefinition,
+  readSagaStepNames,
   type SagaRecord,
   saveSaga,
   setSagaWaits,
@@ -70,6 +72,8 @@ const DEFINITIONS_BYTES_MAX = 32 * 1024 * 1024;
 /** About what a character of a definition takes when compiled, and the name of a singleton. */
 const BYTES_OF_CHARACTER = 32;
 const BYTES_OF_NAME = 72;
+/** Definitions whose step names are remembered, for sagas that are ended one after the other. */
+const STEP_NAMES_KEPT = 200;
 const ACTORS: Readonly<Record<SagaPhase, string>> = {
   emit: "saga_coordinator",
   compensate: "saga_compensator",
@@ -81,6 +85,7 @@ export interface SagaTools {
   readonly watched: WatchedTypesReader;
   /** By hash. */
   readonly definitions: RecentMap<string, CompiledSaga>;
+  readonly stepNames: RecentMap<string, readonly string[]>;
 }
 
 export function openSagaTools(host: Host, watched: WatchedTypesReader): SagaTools {
@@ -88,7 +93,8 @@ export function openSagaTools(host: Host, watched: WatchedTypesReader): SagaTool
     DEFINITIONS_BYTES_MAX,
     bytesOfDefinition,
   );
-  return { host, watched, definitions };
+  const stepNames = createRecentMap<string, readonly string[]>(STEP_NAMES_KEPT);
+  return { host, watched, definitions, stepNames };
 }
 
 /** About the memory of a compiled definition, which has all singletons of its spec. */
@@ -155,10 +161,10 @@ export async function beginSaga(
   saga: CompiledSaga,
   { id, trigger, requestId, root }: SagaBeginning,
 ): Promise<void> {
-  const { tx, tenant, moment } = work;
+  const { tx, tenant, moment, pieces } = work;
   if (!await claimSteps(work, saga, { trigger, requestId, root })) return;
-  await keepSagaDefinition(tx, tenant, saga.hash, saga.kept);
-  const transition = startSaga(saga, id, trigger, moment.nowMs);
+  work.bytes += await keepSagaDefinition(tx, tenant, saga.hash, saga.kept);
+  const transition = await runWithin(pieces, startSaga(saga, id, trigger, moment.nowMs));
   const depth = (trigger.event.metadata.implied_by?.depth ?? 0) + 1;
   await settle(
     work,
@@ -197,7 +203,7 @@ export async function advanceSaga(
   news: SagaNews,
 ): Promise<boolean> {
   const saga = await definitionOf(work, record);
-  const transition = stepSaga(saga, record.instance, news);
+  const transition = await runWithin(work.pieces, stepSaga(saga, record.instance, news));
   if (transition.instance === record.instance) return false;
   await settle(work, saga, { before: record, start: record, first: transition });
   return true;
@@ -213,12 +219,14 @@ export async function giveUpSaga(
   reason: string,
   isReported = true,
 ): Promise<void> {
-  const { tx, tenant, moment } = work;
+  const { tools, tx, tenant, moment } = work;
   const { instance } = record;
-  const kept = await readSagaDefinition(tx, tenant, instance.definition);
-  const steps = kept?.saga.steps as { name: string }[] | undefined;
+  const { stepNames } = tools;
+  const names = stepNames.get(instance.definition) ??
+    await readSagaStepNames(tx, tenant, instance.definition);
+  stepNames.set(instance.definition, names);
   const index = instance.waiting?.step ?? 0;
-  const step = steps?.[index]?.name ?? String(index);
+  const step = names[index] ?? String(index);
   const transition = abandonSaga(instance, step, reason, moment.nowMs);
   let ended: SagaRecord = { ...record, instance: transition.instance };
   for (const effect of transition.effects) {
@@ -268,7 +276,7 @@ async function settle(
       else record = await applyEffect(work, record, effect);
     }
     if (news === undefined) break;
-    const next = stepSaga(saga, record.instance, news);
+    const next = await runWithin(work.pieces, stepSaga(saga, record.instance, news));
     record = { ...record, instance: next.instance };
     effects = next.effects;
   }

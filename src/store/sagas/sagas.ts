@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
+import { canonicalHash } from "../../domain/canonical_hash.ts";
 import {
   eraseEvents,
   type EventReference,
@@ -239,26 +240,76 @@ export async function listSagaWaits(
   });
 }
 
+/** A definition with at most this many singletons is stored with them. */
+const SINGLETONS_WITHIN_MAX = 50;
+
+/** The singletons, or the hash under which their list is stored, once for all sagas of a spec. */
+interface StoredDefinition extends Omit<KeptSagaDefinition, "singletons"> {
+  readonly singletons: readonly string[] | string;
+}
+
 export async function readSagaDefinition(
   tx: Reads,
   tenant: number,
   hash: string,
 ): Promise<KeptSagaDefinition | undefined> {
-  const key = keys.sagaDefinition(tenant, hash);
-  const value = await tx.get(key);
-  return value && decodeRecord<KeptSagaDefinition>(await wholeValue(tx, tenant, key, value));
+  const stored = await readKept<StoredDefinition>(tx, tenant, hash);
+  if (stored === undefined) return undefined;
+  const { singletons } = stored;
+  if (typeof singletons !== "string") return { ...stored, singletons };
+  const list = await readKept<readonly string[]>(tx, tenant, singletons);
+  assert(list !== undefined, "the singletons of a definition are kept");
+  return { ...stored, singletons: list };
 }
 
-/** Stores a definition unless it is stored already; it is never changed and never removed. */
+/** The names of a definition's steps; none if it is not kept. */
+export async function readSagaStepNames(
+  tx: Reads,
+  tenant: number,
+  hash: string,
+): Promise<string[]> {
+  const stored = await readKept<StoredDefinition>(tx, tenant, hash);
+  return (stored?.saga.steps as { name: string }[] | undefined ?? []).map(({ name }) => name);
+}
+
+async function readKept<T>(tx: Reads, tenant: number, hash: string): Promise<T | undefined> {
+  const key = keys.sagaDefinition(tenant, hash);
+  const value = await tx.get(key);
+  return value && decodeRecord<T>(await wholeValue(tx, tenant, key, value));
+}
+
+/**
+ * Stores a definition unless it is stored already; it is never changed and never removed. Returns
+ * the bytes that this takes.
+ */
 export async function keepSagaDefinition(
   tx: Transaction,
   tenant: number,
   hash: string,
   definition: KeptSagaDefinition,
-): Promise<void> {
-  const key = keys.sagaDefinition(tenant, hash);
-  if (await tx.get(key) !== undefined) return;
-  setLargeValue(tx, tenant, key, encodeRecord(definition));
+): Promise<number> {
+  if (await tx.get(keys.sagaDefinition(tenant, hash)) !== undefined) return 0;
+  const { singletons } = definition;
+  if (singletons.length <= SINGLETONS_WITHIN_MAX) return keep(tx, tenant, hash, definition);
+  const listHash = hashOfList(singletons);
+  const isListed = await tx.get(keys.sagaDefinition(tenant, listHash)) !== undefined;
+  const bytes = isListed ? 0 : keep(tx, tenant, listHash, singletons);
+  return bytes + keep(tx, tenant, hash, { ...definition, singletons: listHash });
+}
+
+function keep(tx: Transaction, tenant: number, hash: string, kept: object): number {
+  const value = encodeRecord(kept);
+  setLargeValue(tx, tenant, keys.sagaDefinition(tenant, hash), value);
+  return value.length;
+}
+
+/** Known hashes: all sagas of a compiled spec share one list, which may have many thousands. */
+const listHashes = new WeakMap<readonly string[], string>();
+
+function hashOfList(names: readonly string[]): string {
+  const known = listHashes.get(names) ?? canonicalHash([...names]);
+  listHashes.set(names, known);
+  return known;
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 
 import assert from "node:assert/strict";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
@@ -46,7 +47,7 @@ for (
   Deno.test(`stepSaga(): ${golden.name}`, () => {
     const saga = compileStory(golden.saga);
     const { key, type, data } = golden.trigger;
-    const begun = startSaga(saga, "s1", placed(key, type, data), START_MS);
+    const begun = runAtOnce(startSaga(saga, "s1", placed(key, type, data), START_MS));
     const effects = begun.effects.map((effect) => describeEffect(effect, START_MS));
     assert.deepEqual(effects, golden.effects);
     const { instance } = tellStory(saga, begun, golden.story, START_MS);
@@ -68,11 +69,11 @@ function runLarge(steps: number, characters: number) {
     steps: Array.from({ length: steps }, (_, number) => step(number)),
   });
   const trigger = placed("order:o1", "was_placed", { text: "x".repeat(characters) });
-  let { instance, effects } = startSaga(saga, "s1", trigger, START_MS);
+  let { instance, effects } = runAtOnce(startSaga(saga, "s1", trigger, START_MS));
   while (!isEndState(instance.state)) {
     const emit = effects.find((effect) => effect.kind === "emit")!;
     const news = { kind: "written", written: placedEmission(emit.emission), nowMs: START_MS };
-    ({ instance, effects } = stepSaga(saga, instance, news as SagaNews));
+    ({ instance, effects } = runAtOnce(stepSaga(saga, instance, news as SagaNews)));
   }
   const count = (outcome: string) =>
     instance.history.filter((entry) => entry.outcome === outcome).length;
@@ -157,7 +158,10 @@ interface Told {
 /** Everything that happened, from the start. */
 function tell(saga: CompiledSaga, { flags, choices }: Run): Told[] {
   const trigger = placed("order:o1", "was_placed", { flags: flags as JsonValue });
-  const told: Told[] = [{ ...startSaga(saga, "s1", trigger, START_MS), news: undefined }];
+  const told: Told[] = [{
+    ...runAtOnce(startSaga(saga, "s1", trigger, START_MS)),
+    news: undefined,
+  }];
   let nowMs = START_MS;
   for (const choice of choices) {
     const { instance, effects } = told.at(-1)!;
@@ -166,7 +170,7 @@ function tell(saga: CompiledSaga, { flags, choices }: Run): Told[] {
     const news = chooseNews(choice, instance, effects, nowMs);
     // What is stored is read back as JSON.
     const stored = JSON.parse(JSON.stringify(instance)) as SagaInstance;
-    told.push({ ...stepSaga(saga, stored, news), news });
+    told.push({ ...runAtOnce(stepSaga(saga, stored, news)), news });
   }
   return told;
 }

@@ -19,10 +19,13 @@ import {
   listSagaWaits,
   readSaga,
   readSagaDefinition,
+  readSagaStepNames,
   type SagaRecord,
   saveSaga,
   setSagaWaits,
 } from "../../../src/store/sagas/sagas.ts";
+import { encodeRecord } from "../../../src/store/json_record.ts";
+import { keys } from "../../../src/store/keys.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 4;
@@ -171,5 +174,40 @@ Deno.test("keepSagaDefinition() keeps the first of each hash, of any size", asyn
       await engine.snapshot((tx) => readSagaDefinition(tx, TENANT, "h")),
       definition,
     );
+  });
+});
+
+Deno.test("keepSagaDefinition() stores a long list of singletons once, and tells what it stores", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const singletons = Array.from({ length: 20_000 }, (_, number) => `singleton-${number}`);
+    const stored: number[] = [];
+    for (const name of ["a", "b", "b"]) {
+      const kept = { name, saga: { title: name }, singletons };
+      stored.push(await engine.transact((tx) => keepSagaDefinition(tx, TENANT, name, kept)));
+    }
+    const size = JSON.stringify(singletons).length;
+    assert.ok(stored[0]! > size && stored[0]! < size + 200, `${stored}`);
+    assert.ok(stored[1]! > 0 && stored[1]! < 200, `${stored}`);
+    assert.equal(stored[2], 0);
+    for (const name of ["a", "b"]) {
+      const read = await engine.snapshot((tx) => readSagaDefinition(tx, TENANT, name));
+      assert.deepEqual(read, { name, saga: { title: name }, singletons });
+    }
+  });
+});
+
+Deno.test("readSagaDefinition() reads what an older build has stored, with its singletons within", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const singletons = Array.from({ length: 1_000 }, (_, number) => `singleton-${number}`);
+    const kept = { name: "a", saga: { steps: [{ name: "ask" }] }, singletons };
+    await engine.transact((tx) => {
+      tx.set(keys.sagaDefinition(TENANT, "old"), encodeRecord(kept));
+      return Promise.resolve();
+    });
+    await engine.snapshot(async (tx) => {
+      assert.deepEqual(await readSagaDefinition(tx, TENANT, "old"), kept);
+      assert.deepEqual(await readSagaStepNames(tx, TENANT, "old"), ["ask"]);
+      assert.deepEqual(await readSagaStepNames(tx, TENANT, "none"), []);
+    });
   });
 });

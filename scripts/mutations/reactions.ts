@@ -232,8 +232,8 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "workers do what its writer is about to do",
-      "isEntryDue(work, nowMs) && !held.has(work.place)",
-      "nowMs > 0 && !held.has(work.place)",
+      "if (isEntryDue(entryTimes(whole), nowMs)) due.push({ place, whole });",
+      "if (nowMs > 0) due.push({ place, whole });",
       FAULTS,
     ],
     [
@@ -255,8 +255,8 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a reply waits as long as it takes",
-      "await Promise.race([drainOwn(works), over]);",
-      "await Promise.all([drainOwn(works), over]);",
+      "await waitShortly(host, drainOwn(works));",
+      "await drainOwn(works);",
     ],
     [
       "an outage is taken for a failure of the entry",
@@ -265,7 +265,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       RUNNER,
     ],
   ]),
-  ...changesOf("src/features/reactions/run_outbox.ts", HELD, [
+  ...changesOf("src/features/reactions/held_works.ts", HELD, [
     [
       "a write may leave any number of entries in memory",
       "if (works.length === 0 || isFull(works[0]!.place.tenant)) return [];",

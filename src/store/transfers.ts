@@ -15,7 +15,8 @@ import { keys } from "./keys.ts";
 import type { OutboxPlace, WaitingEntry } from "../domain/reaction/outbox_entry.ts";
 import { unpack } from "../kv/tuple.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "./large_value.ts";
-import { encodeEntry, putEntry, signalOutbox } from "./reactions/outbox.ts";
+import { putEntry, signalOutbox } from "./reactions/outbox.ts";
+import { encodeEntry } from "./reactions/entry_bytes.ts";
 import { setTimer, type Timer, type TimerKind } from "./timers.ts";
 
 /** The environment that a transfer fills, by slug, because its instance may not exist yet. */

@@ -93,7 +93,10 @@ export const OWN_WAIT_MS = 1_000;
  */
 const CLOCK_DIFFERENCE_MS = 10_000;
 
-export function isEntryDue({ sinceMs, waitMs }: WaitingEntry, nowMs: number): boolean {
+export function isEntryDue(
+  { sinceMs, waitMs }: Pick<WaitingEntry, "sinceMs" | "waitMs">,
+  nowMs: number,
+): boolean {
   return nowMs >= sinceMs + waitMs || nowMs < sinceMs - CLOCK_DIFFERENCE_MS;
 }
 

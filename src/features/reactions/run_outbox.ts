@@ -30,12 +30,15 @@ import type { SpecCache } from "../base/current_spec.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import {
   clearEntry,
+  findOutbox,
   hasEntry,
-  listOutbox,
   listOutboxTurn,
   parkEntry,
   replaceEntry,
+  type UnreadEntry,
+  wholeEntry,
 } from "../../store/reactions/outbox.ts";
+import { entryTimes, openEntry } from "../../store/reactions/entry_bytes.ts";
 import { keys } from "../../store/keys.ts";
 import { isCurrentSpec } from "../../store/specs.ts";
 import type { SagaAdvancer } from "../sagas/advance_sagas.ts";
@@ -48,7 +51,8 @@ import { makeErrorRecord } from "../base/record_error.ts";
 import { noteImplied } from "../../store/effects.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { type Consequence, openSagaLanes, openWorkLine, type SagaLanes } from "./reaction_lines.ts";
-import { openShares } from "../../domain/fairness/shares.ts";
+import { openPieces, type Pieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { openHeldWorks, waitShortly } from "./held_works.ts";
 
 export interface OutboxRunner {
   /**
@@ -68,7 +72,8 @@ export interface OutboxRunner {
   /**
    * Looks at the next `limit` entries of each shard in this process's share and processes those
    * that are due. If a shard has more, it also looks at the first entries of other tenants, in
-   * turn. Returns how many it processed. Repeated calls cycle through the shards. Throws if the
+   * turn. Resolves after 250 ms at the latest, while the rest goes on; returns how many it has
+   * begun. Repeated calls cycle through the shards, and leave out what goes on. Throws if the
    * store is unavailable.
    */
   drain(limit: number, isStopping?: () => boolean): Promise<number>;
@@ -88,12 +93,25 @@ export interface RunnerParts {
   readonly paused: PausedReactions;
 }
 
-/**
- * Bytes that a round reads of all shards together, and again for the turns of other tenants. They
- * are decoded in one piece.
- */
+/** Bytes that a round reads of all shards together, and again for the turns of other tenants. */
 const PAGES_BYTES_MAX = 1024 * 1024;
+/** Bytes of due entries after which a round leaves the other shards to the next one. */
+const DUE_BYTES_MAX = 1024 * 1024;
 const MESSAGE_CHARACTERS_MAX = 500;
+
+/** A due entry with all its bytes, not decoded yet. */
+interface DueEntry {
+  readonly place: OutboxPlace;
+  readonly whole: Bytes;
+}
+
+/** What a round has found in a shard, and where the next one goes on there. */
+interface ShardPage {
+  readonly shard: number;
+  readonly due: readonly DueEntry[];
+  readonly next: Bytes | undefined;
+  readonly turn: number;
+}
 
 export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const { engine, host, specs, combiner, share, paused } = parts;
@@ -101,6 +119,8 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const cursors = new Map<number, Bytes>();
   /** By shard with more than a page: the tenant whose first entries were looked at last. */
   const turns = new Map<number, number>();
+  /** Shards taken so far: a round that is cut short is followed by one that begins behind it. */
+  let taken = 0;
   const running = new Set<Promise<void>>();
   const held = openHeldWorks();
 
@@ -113,7 +133,11 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   const lanes = openSagaLanes(parts.sagas, ownWaitMs, (works) => line.doAll(held.take(works)));
 
   async function drainOwn(works: readonly OutboxWork[]): Promise<void> {
-    const run = line.doAll(held.take(works)).catch((error: unknown) => {
+    await follow(line.doAll(held.take(works)));
+  }
+
+  async function follow(all: Promise<void>): Promise<void> {
+    const run = all.catch((error: unknown) => {
       // The store is unavailable; the workers find what is left once it is back.
       host.log("warn", "What a write has set off waits for the workers", { reason: say(error) });
     }).finally(() => running.delete(run));
@@ -122,12 +146,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   }
 
   async function drainBeforeReply(works: readonly OutboxWork[]): Promise<void> {
-    let cancel = () => {};
-    const over = new Promise<void>((resolve) => {
-      cancel = host.startTimer(limits.drainBeforeReplyMsMax, resolve);
-    });
-    await Promise.race([drainOwn(works), over]);
-    cancel();
+    await waitShortly(host, drainOwn(works));
   }
 
   /** Throws only outages. */
@@ -228,39 +247,87 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
   async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("outbox");
     await paused.ready();
-    const nowMs = host.nowMs();
-    const bytesMax = Math.ceil(PAGES_BYTES_MAX / Math.max(1, leases.length));
+    const bounds = { limit, bytesMax: Math.ceil(PAGES_BYTES_MAX / Math.max(1, leases.length)) };
+    const pieces = openPieces(withOwnLine(host));
     const pages = await engine.snapshot((tx) =>
-      Promise.all(leases.map(({ shard }) => lookAt(tx, shard, limit, bytesMax)))
+      Promise.all(leases.map(({ shard }) => lookAt(tx, shard, bounds, pieces)))
     );
-    for (const [index, { shard }] of leases.entries()) {
-      const { next, turn } = pages[index]!;
+    if (isStopping()) return 0;
+    const works = await takeDue(pages);
+    const all = line.doAll(works);
+    void follow(all);
+    await waitShortly(host, all);
+    return works.length;
+  }
+
+  /**
+   * Decodes due entries, in time slices, and holds them. A shard that is left to the next round
+   * is looked at again.
+   */
+  async function takeDue(pages: readonly ShardPage[]): Promise<readonly OutboxWork[]> {
+    const pieces = openPieces(host);
+    const works: OutboxWork[] = [];
+    let bytes = 0;
+    const begin = taken;
+    for (let at = 0; at < pages.length && bytes < DUE_BYTES_MAX; at++) {
+      const { shard, due, next, turn } = pages[(begin + at) % pages.length]!;
+      taken++;
       if (next === undefined) cursors.delete(shard);
       else cursors.set(shard, next);
       turns.set(shard, turn);
+      for (const { place, whole } of due) {
+        if (held.has(place) || held.isFull(place.tenant)) continue;
+        bytes += whole.length;
+        works.push(...held.take([openEntry(place, whole)]));
+        await pieces.rest();
+      }
     }
-    const due = pages.flatMap(({ works }) => works).filter((work) =>
-      isEntryDue(work, nowMs) && !held.has(work.place) && !paused.tenants.has(work.place.tenant)
-    );
-    if (due.length === 0 || isStopping()) return 0;
-    await line.doAll(due);
-    return due.length;
+    return works;
   }
 
   /** Reads the next page of a shard and, if that is not all, the first entries of other tenants. */
-  async function lookAt(tx: ReadTransaction, shard: number, limit: number, bytesMax: number) {
-    const page = await listOutbox(tx, shard, { start: cursors.get(shard), limit, bytesMax });
+  async function lookAt(
+    tx: ReadTransaction,
+    shard: number,
+    bounds: { readonly limit: number; readonly bytesMax: number },
+    pieces: Pieces,
+  ): Promise<ShardPage> {
+    const page = await findOutbox(tx, shard, { start: cursors.get(shard), ...bounds });
     const { works } = page;
     const last = works.at(-1)?.place.tenant;
     // A paused tenant's entries are skipped as a whole, however many there are.
     const isPassed = page.next !== undefined && last !== undefined && paused.tenants.has(last);
     const next = isPassed ? keys.tenantOutbox(shard, last).end : page.next;
     const turn = turns.get(shard) ?? 0;
-    if (next === undefined && !cursors.has(shard)) return { works, next, turn };
-    const others = await listOutboxTurn(tx, shard, turn, { ...OUTBOX_TURN, bytesMax });
+    await pieces.rest();
+    if (next === undefined && !cursors.has(shard)) {
+      return { shard, due: await readDue(tx, works, pieces), next, turn };
+    }
+    const { bytesMax } = bounds;
+    const others = await listOutboxTurn(tx, shard, turn, { ...OUTBOX_TURN, bytesMax, pieces });
     const served = new Set(works.map(({ place }) => place.tenant));
-    const taken = others.works.filter(({ place }) => !served.has(place.tenant));
-    return { works: [...works, ...taken], next, turn: others.after };
+    const added = others.works.filter(({ place }) => !served.has(place.tenant));
+    const due = await readDue(tx, [...works, ...added], pieces);
+    return { shard, due, next, turn: others.after };
+  }
+
+  /** The entries that may be done now, with all their bytes. None is decoded. */
+  async function readDue(
+    tx: ReadTransaction,
+    works: readonly UnreadEntry[],
+    pieces: Pieces,
+  ): Promise<readonly DueEntry[]> {
+    const nowMs = host.nowMs();
+    const due: DueEntry[] = [];
+    for (const work of works) {
+      const { place } = work;
+      if (paused.tenants.has(place.tenant) || held.has(place)) continue;
+      const whole = await wholeEntry(tx, work);
+      if (isEntryDue(entryTimes(whole), nowMs)) due.push({ place, whole });
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+    }
+    return due;
   }
 
   async function settle(): Promise<void> {
@@ -300,62 +367,4 @@ function causeOf(work: OutboxWork): Cause {
 
 function say(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-/**
- * Tracks the outbox entries that this process holds in memory. These are its own entries, from
- * the write that left them until they are done. Their number and their bytes are limited, and
- * environments share both limits. Entries beyond the limits are left to the workers, which read
- * the outbox page by page.
- */
-interface HeldWorks {
-  /** Whether an environment holds as many as it may. */
-  isFull(tenant: number): boolean;
-  /** Whether the entry is held already. If so, the workers must not do it as well. */
-  has(place: OutboxPlace): boolean;
-  /**
-   * Holds the entries that one write of an environment has left until {@link drop}, and returns
-   * them. Returns none if the environment holds as many as it may by now.
-   */
-  take(works: readonly OutboxWork[]): readonly OutboxWork[];
-  /** Does nothing if the entry is not held. */
-  drop(work: OutboxWork): void;
-}
-
-/** Entries in memory at most. */
-const WORKS_MAX = 40_000;
-/** Memory that an entry takes besides its stored bytes. */
-const ENTRY_BYTES = 500;
-
-export function openHeldWorks(): HeldWorks {
-  const numbers = openShares(WORKS_MAX);
-  const bytes = openShares(limits.outboxHeldBytesMax);
-  const names = new Set<string>();
-
-  function isFull(tenant: number): boolean {
-    return names.size > 0 && (numbers.isFull(tenant) || bytes.isFull(tenant));
-  }
-
-  return {
-    isFull,
-    has: (place) => names.size > 0 && names.has(nameOf(place)),
-    take(works) {
-      if (works.length === 0 || isFull(works[0]!.place.tenant)) return [];
-      for (const work of works) {
-        numbers.add(work.place.tenant, 1);
-        bytes.add(work.place.tenant, work.bytes + ENTRY_BYTES);
-        names.add(nameOf(work.place));
-      }
-      return works;
-    },
-    drop(work) {
-      if (!names.delete(nameOf(work.place))) return;
-      numbers.add(work.place.tenant, -1);
-      bytes.add(work.place.tenant, -work.bytes - ENTRY_BYTES);
-    },
-  };
-}
-
-function nameOf({ tenant, stream, index, number }: OutboxPlace): string {
-  return `${tenant}/${stream}/${index}/${number}`;
 }

@@ -12,7 +12,9 @@ import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { countBehindCursor, firstBehindCursor } from "../../store/feed/log_cursor.ts";
 import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
 import { listLane, listMarks } from "../../store/listeners/deliveries.ts";
-import { countOutbox, countParked, listOutbox } from "../../store/reactions/outbox.ts";
+import { countOutbox, findOutbox, wholeEntry } from "../../store/reactions/outbox.ts";
+import { countParked } from "../../store/reactions/parked_work.ts";
+import { type EntryTimes, entryTimes } from "../../store/reactions/entry_bytes.ts";
 import { listProjectionTenants } from "../../store/projections/projections.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { listDueTimers } from "../../store/timers.ts";
@@ -124,8 +126,10 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
 async function measureOutbox(tx: ReadTransaction, shard: number, nowMs: number): Promise<Waiting> {
   const depth = await countOutbox(tx, shard, COUNT_MAX);
   if (depth === 0) return NOTHING;
-  const { works } = await listOutbox(tx, shard, { limit: LOOK_AT });
-  const due = works.filter((work) => isEntryDue(work, nowMs));
+  const { works } = await findOutbox(tx, shard, { limit: LOOK_AT });
+  const times: EntryTimes[] = [];
+  for (const each of works) times.push(entryTimes(await wholeEntry(tx, each)));
+  const due = times.filter((each) => isEntryDue(each, nowMs));
   return { depth, lagMs: longest(nowMs, due.map(({ sinceMs }) => sinceMs)) };
 }
 

@@ -17,7 +17,7 @@ import { sweepLedger } from "../../store/streams/idempotency.ts";
 import { readTenantCount } from "../../store/access/instances.ts";
 import { sweepRoots } from "../../store/reactions/roots.ts";
 import { sweepEndedSchedules } from "../../store/effects.ts";
-import { sweepParked } from "../../store/reactions/outbox.ts";
+import { sweepParked } from "../../store/reactions/parked_work.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { activateSome } from "../base/activate_work.ts";
 

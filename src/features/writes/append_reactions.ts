@@ -18,7 +18,8 @@ import type {
 import type { Steps } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Bytes, Transaction } from "../../kv/engine.ts";
-import { encodeEntry, putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
+import { putEntry, signalOutbox } from "../../store/reactions/outbox.ts";
+import { encodeEntry, leanEntry } from "../../store/reactions/entry_bytes.ts";
 import { type EventPlace, noteImplied, type ScheduleEnd } from "../../store/effects.ts";
 import {
   cancelledBy,
@@ -151,7 +152,7 @@ function putReady(
   const waiting: WaitingEntry = { entry, sinceMs, waitMs, tries };
   const value = ready ?? encodeEntry(waiting);
   putEntry(tx, place, value);
-  return { place, bytes: value.length, ...waiting };
+  return { place, bytes: value.length, ...waiting, entry: leanEntry(entry, value) };
 }
 
 /** Puts the entry that shows an event of this type to sagas. */

@@ -31,8 +31,7 @@ import { pointBytes } from "../../store/streams/geo_index.ts";
 import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
 import { prepareSchedule, scheduleBytes } from "./prepare_schedule.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
-import { decodeRecord } from "../../store/json_record.ts";
-import { encodeEntry } from "../../store/reactions/outbox.ts";
+import { encodeEntry, leanEntry } from "../../store/reactions/entry_bytes.ts";
 
 /** What all events of one write share; the sums grow as events are processed. */
 export interface ReactionPlan {
@@ -373,27 +372,8 @@ export function errorRecordsOf(
 
 type EmitWaiting = WaitingEntry & { readonly entry: EmitEntry };
 
-/** Up to this size, an entry keeps its data as an object. */
-const OBJECT_BYTES_MAX = 2048;
-
-/**
- * Returns an entry for the outbox with its encoded bytes. As an object, data takes up to ten times
- * the memory of its text. So a large entry keeps only the bytes that are stored, and its data is
- * decoded anew on each access.
- */
+/** Returns an entry for the outbox with its encoded bytes, which it keeps instead of its data. */
 export function keepEncoded(waiting: EmitWaiting): PreparedEntry {
   const value = encodeEntry(waiting);
-  if (value.length <= OBJECT_BYTES_MAX) return { ...waiting, value };
-  const { entry } = waiting;
-  const { key, aggregateType, id, eventType } = entry.emission;
-  const emission: Emission = {
-    key,
-    aggregateType,
-    id,
-    eventType,
-    get data() {
-      return decodeRecord<EmitWaiting>(value).entry.emission.data;
-    },
-  };
-  return { ...waiting, entry: { ...entry, emission }, value };
+  return { ...waiting, entry: leanEntry(waiting.entry, value), value };
 }

@@ -19,22 +19,34 @@ import {
 } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";
-import { noteScheduleEnd, type ScheduledBy } from "../effects.ts";
-import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { decodeRecord } from "../json_record.ts";
 import { keyAfter, keys } from "../keys.ts";
+import { encodeEntry, openEntry } from "./entry_bytes.ts";
 import {
   clearLargeValue,
   isInPieces,
   setLargeValue,
-  valueEnd,
   wholeBytes,
   wholeValue,
 } from "../large_value.ts";
-import { limits } from "../../domain/limits.ts";
 
 export interface OutboxPage {
   readonly works: readonly OutboxWork[];
   /** Where the next page begins; undefined after the last one. */
+  readonly next: Bytes | undefined;
+}
+
+/** An entry as it was read. What it is about is not decoded yet, because it may be large. */
+export interface UnreadEntry {
+  readonly place: OutboxPlace;
+  /** Size of the whole entry in bytes. */
+  readonly bytes: number;
+  /** What is stored under its key: of an entry in pieces, their header. */
+  readonly value: Bytes;
+}
+
+export interface FoundPage {
+  readonly works: readonly UnreadEntry[];
   readonly next: Bytes | undefined;
 }
 
@@ -43,11 +55,6 @@ const PAGE_BYTES_MAX = 1024 * 1024;
 
 export function outboxShard({ tenant, stream }: OutboxPlace): number {
   return shardOf("outbox", `${tenant}/${stream}`);
-}
-
-/** Made before the transaction, so that its size is known. */
-export function encodeEntry({ entry, sinceMs, waitMs, tries }: WaitingEntry): Bytes {
-  return encodeRecord({ entry, sinceMs, waitMs, tries });
 }
 
 /** Adds an entry with the bytes from {@link encodeEntry}. */
@@ -99,27 +106,47 @@ export interface OutboxRead {
  * Entries of one shard, from `start` on: at most `limit`, and about `bytesMax` bytes of them,
  * but at least one.
  */
-export async function listOutbox(
+export async function findOutbox(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
   { start, limit, bytesMax = PAGE_BYTES_MAX }: OutboxRead,
-): Promise<OutboxPage> {
+): Promise<FoundPage> {
   const { begin, end } = keys.outboxes(shard);
   const range = { begin: start ?? begin, end };
   const pairs = await tx.getRange(range, { limit, bytesMax });
-  const works: OutboxWork[] = [];
+  const works: UnreadEntry[] = [];
   let bytes = 0;
   let last: Bytes | undefined;
   for (const { key, value } of pairs) {
     // A value in pieces is small here, and large when it is put together.
     bytes += wholeBytes(value) + key.length;
     if (last !== undefined && bytes > bytesMax) return { works, next: keyAfter(last) };
-    works.push(await readWork(tx, key, value));
+    works.push({ place: placeOf(key), bytes: wholeBytes(value), value });
     last = key;
   }
   // Fewer than asked for may also mean that they were large.
   const isLast = last === undefined || (pairs.length < limit && bytes < bytesMax);
   return { works, next: isLast ? undefined : keyAfter(last!) };
+}
+
+/** The same page with its entries decoded. */
+export async function listOutbox(
+  tx: Pick<ReadTransaction, "getRange">,
+  shard: number,
+  read: OutboxRead,
+): Promise<OutboxPage> {
+  const { works, next } = await findOutbox(tx, shard, read);
+  const opened: OutboxWork[] = [];
+  for (const each of works) opened.push(openEntry(each.place, await wholeEntry(tx, each)));
+  return { works: opened, next };
+}
+
+/** All bytes of an entry. */
+export async function wholeEntry(
+  tx: Pick<ReadTransaction, "getRange">,
+  { place, value }: UnreadEntry,
+): Promise<Bytes> {
+  return isInPieces(value) ? await wholeValue(tx, place.tenant, outboxKey(place), value) : value;
 }
 
 /** An entry that has been found, and is read when it is asked for. */
@@ -160,20 +187,23 @@ async function readWork(
   key: Bytes,
   value: Bytes,
 ): Promise<OutboxWork> {
+  const place = placeOf(key);
+  return openEntry(place, await wholeEntry(tx, { place, bytes: wholeBytes(value), value }));
+}
+
+function placeOf(key: Bytes): OutboxPlace {
   const [tenant, stream, index, number] = unpack(key).slice(-4) as [
     number,
     StreamKey,
     number,
     number,
   ];
-  const whole = isInPieces(value) ? await wholeValue(tx, tenant, key, value) : value;
-  const waiting = decodeRecord<WaitingEntry>(whole);
-  return { place: { tenant, stream, index, number }, bytes: whole.length, ...waiting };
+  return { tenant, stream, index, number };
 }
 
 /** Entries of some tenants of a shard, and the tenant after which to go on. */
 export interface OutboxTurn {
-  readonly works: readonly OutboxWork[];
+  readonly works: readonly UnreadEntry[];
   /** 0: start again at the first one. */
   readonly after: number;
 }
@@ -182,28 +212,34 @@ export interface OutboxTurnBounds {
   readonly each: number;
   readonly reads: number;
   readonly bytesMax?: number;
+  /** Others run between the reads. */
+  readonly pieces?: Pieces;
 }
 
 /**
  * The first entries of tenants after the number `after`: about `each` for each tenant, in at
- * most `reads` reads and about `bytesMax` bytes, however much any of them has.
+ * most `reads` reads and about `bytesMax` bytes, however much any of them has. The read that
+ * reaches so many bytes is the last one.
  */
 export async function listOutboxTurn(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
   after: number,
-  { each, reads, bytesMax = PAGE_BYTES_MAX }: OutboxTurnBounds,
+  { each, reads, bytesMax = PAGE_BYTES_MAX, pieces }: OutboxTurnBounds,
 ): Promise<OutboxTurn> {
   const bytesEach = Math.ceil(bytesMax / reads);
-  const works: OutboxWork[] = [];
+  const works: UnreadEntry[] = [];
   let tenant = after;
-  for (let read = 0; read < reads; read++) {
+  let bytes = 0;
+  for (let read = 0; read < reads && bytes < bytesMax; read++) {
     const start = keys.tenantOutbox(shard, tenant + 1).begin;
-    const page = await listOutbox(tx, shard, { start, limit: each, bytesMax: bytesEach });
+    const page = await findOutbox(tx, shard, { start, limit: each, bytesMax: bytesEach });
     const last = page.works.at(-1);
     if (last === undefined) return { works, after: 0 };
     works.push(...page.works);
+    bytes += page.works.reduce((sum, work) => sum + work.bytes, 0);
     tenant = last.place.tenant;
+    await pieces?.rest();
   }
   return { works, after: tenant };
 }
@@ -216,15 +252,6 @@ export async function countOutbox(
 ): Promise<number> {
   const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
   return (await tx.getRange(keys.outboxes(shard), bounds)).length;
-}
-
-/** How many entries of all kinds are parked, counted up to `countMax`, or to fewer if large. */
-export async function countParked(
-  tx: Pick<ReadTransaction, "getRange">,
-  countMax: number,
-): Promise<number> {
-  const bounds = { limit: countMax, bytesMax: PAGE_BYTES_MAX };
-  return (await tx.getRange(keys.parkeds(), bounds)).length;
 }
 
 function outboxKey(place: OutboxPlace): Bytes {
@@ -312,85 +339,4 @@ function isShown(value: Bytes, eventTypes: readonly string[]): boolean {
   if (EMIT_BEGIN.every((byte, at) => value[at] === byte)) return false;
   const { entry } = decodeRecord<WaitingEntry>(value);
   return entry.kind === "sagas" && eventTypes.includes(entry.eventType);
-}
-
-const MS_PER_SECOND = 1000;
-/**
- * Where the tenant is in an outbox key, which belongs to the whole deployment. A parked key
- * holds the key its work had, of the outbox or of one tenant.
- */
-const OUTBOX_TENANT_AT = 3;
-
-/** Bytes of parked work that one transaction reads, and what the last of it is above that. */
-const PARKED_BYTES_MAX = 256 * 1024;
-/** More than the times of an entry take, which are its last members (see `encodeEntry`). */
-const TIMES_BYTES_MAX = 128;
-/** The end of an entry. No text ends like this, because of the brace and the digits before it. */
-const TIMES_AT_END = /,"sinceMs":(\d+),"waitMs":\d+,"tries":\d+\}$/;
-
-/**
- * Removes parked work that was last tried `limits.parkedRetentionSeconds` ago or earlier, of the
- * next `limit` entries after the key `after`, or of fewer if they are large. `next` is where to go
- * on; undefined when the round is over.
- */
-export async function sweepParked(
-  tx: Transaction,
-  after: Bytes | undefined,
-  nowMs: number,
-  limit: number,
-): Promise<{ readonly removed: number; readonly next: Bytes | undefined }> {
-  const all = keys.parkeds();
-  const begin = after === undefined ? all.begin : keyAfter(after);
-  // Unguarded: parked work does not change.
-  const bounds = { limit, bytesMax: PARKED_BYTES_MAX };
-  const pairs = await tx.unguarded.getRange({ begin, end: all.end }, bounds);
-  const endedByMs = nowMs - limits.parkedRetentionSeconds * MS_PER_SECOND;
-  let removed = 0;
-  let bytes = 0;
-  let last: Bytes | undefined;
-  for (const { key, value } of pairs) {
-    if (bytes >= PARKED_BYTES_MAX) break;
-    const tenant = tenantOf(key);
-    const { size, triedMs, id, by } = await readParked(tx.unguarded, tenant, key, value);
-    bytes += key.length + size;
-    last = key;
-    if (triedMs > endedByMs) continue;
-    clearLargeValue(tx, tenant, key);
-    if (id !== undefined && by !== undefined) noteScheduleEnd(tx, tenant, { id, by }, undefined);
-    removed++;
-  }
-  const isLast = pairs.length < limit && bytes < PARKED_BYTES_MAX;
-  return { removed, next: isLast ? undefined : last };
-}
-
-interface ParkedWork extends Partial<ScheduledBy> {
-  /** When it was last tried: an outbox entry records it, a scheduled event does by its timer. */
-  readonly triedMs: number;
-  /** Bytes that were read. */
-  readonly size: number;
-}
-
-/** Of an outbox entry, only the end is decoded, because the event in it may be large. */
-async function readParked(
-  tx: Pick<ReadTransaction, "getRange">,
-  tenant: number,
-  key: Bytes,
-  value: Bytes,
-): Promise<ParkedWork> {
-  const end = await valueEnd(tx, tenant, key, value);
-  const [, atEnd] = TIMES_AT_END.exec(Buffer.from(end.slice(-TIMES_BYTES_MAX)).toString()) ?? [];
-  if (atEnd !== undefined) return { triedMs: Number(atEnd), size: end.length };
-  const whole = await wholeValue(tx, tenant, key, value);
-  const { sinceMs, timerMs, ...rest } = decodeRecord<ParkedTimes & Partial<ScheduledBy>>(whole);
-  return { ...rest, triedMs: sinceMs ?? timerMs ?? 0, size: whole.length };
-}
-
-function tenantOf(key: Bytes): number {
-  const before = unpack(unpack(key).at(-1) as Bytes);
-  return (before[0] === 0 ? before[OUTBOX_TENANT_AT] : before[0]) as number;
-}
-
-interface ParkedTimes {
-  readonly sinceMs?: number;
-  readonly timerMs?: number;
 }

@@ -6,12 +6,8 @@ import { newCounters } from "../../../src/domain/measures/counters.ts";
 import type { EmitEntry, OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
-import {
-  clearEntry,
-  encodeEntry,
-  hasEntry,
-  putEntry,
-} from "../../../src/store/reactions/outbox.ts";
+import { clearEntry, hasEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
+import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { type FaultPlan, faultyEngine } from "../../support/faulty_engine.ts";
 import { type ServiceFixture, valueOf, withService } from "../../support/service_fixture.ts";
 

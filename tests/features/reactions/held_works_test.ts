@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
-import { openHeldWorks } from "../../../src/features/reactions/run_outbox.ts";
+import { openHeldWorks } from "../../../src/features/reactions/held_works.ts";
 import { workOf } from "../../support/outbox_work.ts";
 
 Deno.test("an environment holds half of the bytes, and another one still has room", () => {

@@ -10,15 +10,16 @@ import type { Emitted } from "../../../src/features/writes/write_emission.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import type { EmitEntry, OutboxWork } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
+import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import { EngineUnavailable } from "../../../src/kv/engine.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import {
   clearEntry,
-  encodeEntry,
   listOutbox,
   outboxShard,
   putEntry,
 } from "../../../src/store/reactions/outbox.ts";
+import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { reactiveSpec } from "../../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 
@@ -163,3 +164,106 @@ Deno.test("an entry is done that is due behind others that are not", async () =>
     assert.equal(written, 1);
   });
 });
+
+/** Puts entries of 90 KB, each of a stream of its own. */
+async function putLarge({ engine, host, tenants: { test } }: ServiceFixture, count: number) {
+  const emission = { ...ENTRY.emission, data: { of: "x".repeat(90_000) } };
+  const waiting = { entry: { ...ENTRY, emission }, sinceMs: host.timeMs, waitMs: 0, tries: 0 };
+  await engine.transact((tx) => {
+    for (let number = 0; number < count; number++) {
+      const stream = streamKey("order", uuid(number));
+      const place = { tenant: test.number, stream, index: 1, number: 0 };
+      putEntry(tx, place, encodeEntry(waiting));
+    }
+    return Promise.resolve();
+  });
+}
+
+const ALL_SHARDS = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => ({ shard }));
+
+Deno.test("entries that wait, and those of a paused environment, are looked at without being decoded", async () => {
+  await withShop(async (fixture) => {
+    const { engine, host, tenants: { test, staging } } = fixture;
+    const waiting = { entry: ENTRY, sinceMs: host.timeMs, waitMs: 0, tries: 0 };
+    const work = await putWork(fixture);
+    for (const [tenant, waitMs] of [[test.number, 60_000], [staging.number, 0]] as const) {
+      const value = encodeEntry({ ...waiting, waitMs }).slice();
+      // Whoever decodes it fails.
+      value.fill("!".charCodeAt(0), 0, value.length - 128);
+      const place = { tenant, stream: TRIGGER, index: 1, number: 0 };
+      await engine.transact((tx) => Promise.resolve(putEntry(tx, place, value)));
+    }
+    let written = 0;
+    const refuse = () => Promise.resolve({ ok: false as const, message: `${++written}` });
+    const change = {
+      share: { held: () => Promise.resolve(ALL_SHARDS) },
+      paused: { tenants: new Set([staging.number]), ready: () => Promise.resolve() },
+    } as unknown as Partial<RunnerParts>;
+    const runner = runnerOf(fixture, work, refuse, change);
+    assert.equal(await runner.drain(100), 1);
+    assert.equal(written, 1);
+  });
+});
+
+Deno.test("a round takes about a megabyte of due entries, rests after each, and the next one goes on", async () => {
+  await withShop(async (fixture) => {
+    const { host } = fixture;
+    const work = await putWork(fixture, 0, 3_600_000);
+    await putLarge(fixture, 64);
+    let rests = 0;
+    let ms = 0;
+    const slow = {
+      ...host,
+      nowMs: () => host.timeMs,
+      monotonicMs: () => ms += 5,
+      yieldTurn: () => (rests++, host.yieldTurn()),
+    };
+    let written = 0;
+    const refuse = () => Promise.resolve({ ok: false as const, message: `${++written}` });
+    const share = { held: () => Promise.resolve(ALL_SHARDS) };
+    const change = { share, host: slow } as unknown as Partial<RunnerParts>;
+    const runner = runnerOf(fixture, work, refuse, change);
+    for (let round = 0; written < 64 && round < 40; round++) {
+      const before = [written, rests] as const;
+      const begun = await runner.drain(100);
+      assert.ok(begun <= 13, `${begun} of 90 KB each`);
+      assert.equal(written - before[0], begun);
+      assert.ok(rests - before[1] >= 2 * begun, "one when it is read, one when it is decoded");
+    }
+    assert.equal(written, 64);
+  });
+});
+
+Deno.test("a round ends although an entry takes long, and leaves it out as long as it goes on", async () => {
+  await withShop(async (fixture) => {
+    const { engine, host, tenants: { staging } } = fixture;
+    const work = await putWork(fixture);
+    const stays = Promise.withResolvers<void>();
+    let begun = 0;
+    const runner = runnerOf(fixture, work, async () => {
+      if (++begun === 1) await stays.promise;
+      return { ok: false, message: "it does not fit" };
+    });
+    const round = runner.drain(100);
+    for (let turn = 0; turn < 50; turn++) await host.yieldTurn();
+    host.timeMs += 250;
+    assert.equal(await round, 1);
+    const place = { ...work.place, tenant: staging.number };
+    const stream = streamIn(staging.number, outboxShard(work.place));
+    const value = encodeEntry({ entry: ENTRY, sinceMs: host.timeMs, waitMs: 0, tries: 0 });
+    await engine.transact((tx) => Promise.resolve(putEntry(tx, { ...place, stream }, value)));
+    assert.equal(await runner.drain(100), 1, "that of another environment alone");
+    assert.equal(begun, 2);
+    stays.resolve();
+    await runner.settle();
+    assert.deepEqual(await triesLeft(fixture, work), []);
+  });
+});
+
+/** A stream whose entries are in that shard. */
+function streamIn(tenant: number, shard: number) {
+  for (let number = 0;; number++) {
+    const stream = streamKey("order", uuid(number));
+    if (outboxShard({ tenant, stream, index: 0, number: 0 }) === shard) return stream;
+  }
+}

@@ -9,12 +9,8 @@ import type { OutboxEntry } from "../../../src/domain/reaction/outbox_entry.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine, Transaction } from "../../../src/kv/engine.ts";
-import {
-  encodeEntry,
-  listOutboxTurn,
-  outboxShard,
-  putEntry,
-} from "../../../src/store/reactions/outbox.ts";
+import { listOutboxTurn, outboxShard, putEntry } from "../../../src/store/reactions/outbox.ts";
+import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { storeSchedule } from "../../../src/store/reactions/schedules.ts";
 import { eventsOf, reactiveSpec } from "../../support/reactive_spec.ts";
 import { ACTOR, type ServiceFixture, uuid, withService } from "../../support/service_fixture.ts";

@@ -14,12 +14,12 @@ import {
   putDelivery as putInLane,
 } from "../../../src/store/listeners/deliveries.ts";
 import {
-  encodeEntry,
   listOutbox,
   outboxShard,
   parkEntry,
   putEntry,
 } from "../../../src/store/reactions/outbox.ts";
+import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { setTimer } from "../../../src/store/timers.ts";
 import { markErasure, saveTombstone } from "../../../src/store/tombstones.ts";
 import { fakeHost } from "../../support/fake_host.ts";

@@ -6,7 +6,8 @@ import { createSweeper } from "../../../src/features/work/sweep.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { keys } from "../../../src/store/keys.ts";
-import { countParked, parkEntry } from "../../../src/store/reactions/outbox.ts";
+import { parkEntry } from "../../../src/store/reactions/outbox.ts";
+import { countParked } from "../../../src/store/reactions/parked_work.ts";
 import { reactiveSpec, setOff, write } from "../../support/reactive_spec.ts";
 import { noteWrite, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/identifier.ts";
-import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
+import { putEntry } from "../../../src/store/reactions/outbox.ts";
+import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import {
   listPendingReactions,
   nextSource,

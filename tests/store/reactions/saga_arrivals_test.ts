@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import type { OutboxEntry, WaitingEntry } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
-import { encodeEntry, findArrival, putEntry } from "../../../src/store/reactions/outbox.ts";
+import { findArrival, putEntry } from "../../../src/store/reactions/outbox.ts";
+import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 4;

@@ -7,7 +7,7 @@ import type { Bytes, Engine } from "../../../src/kv/engine.ts";
 import type { ErasedStream } from "../../../src/store/erased_copies.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { sweepEndedSchedules } from "../../../src/store/effects.ts";
-import { sweepParked } from "../../../src/store/reactions/outbox.ts";
+import { sweepParked } from "../../../src/store/reactions/parked_work.ts";
 import {
   cancelledFor,
   type CancelRoom,

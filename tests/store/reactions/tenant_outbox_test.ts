@@ -5,7 +5,8 @@ import fc from "fast-check";
 import type { OutboxPlace } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
-import { encodeEntry, putEntry } from "../../../src/store/reactions/outbox.ts";
+import { putEntry } from "../../../src/store/reactions/outbox.ts";
+import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { listTenantOutbox } from "../../../src/store/reactions/tenant_outbox.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 

@@ -35,6 +35,16 @@ export interface SenderSettings {
 const CONNECTION_AGE_MS_MAX = 60_000;
 /** Longer than any try, so it never ends a delivery under way. */
 const CONNECTION_IDLE_MS_MAX = 20_000;
+/** How long the body may take after the head. Until then the try counts as under way. */
+const BODY_MS_MAX = 1_000;
+/** Bytes of all heads of an answer together: of early hints and the like, and the last one. */
+const HEADS_BYTES_MAX = 64 * 1024;
+/** Heads with a status of 1xx before the answer. */
+const EARLY_HEADS_MAX = 8;
+/** A body whose head does not give its length is read up to this, with the marks of its chunks. */
+const UNMEASURED_BODY_BYTES_MAX = 2 * 1024;
+/** Bytes that are parsed at once: 57 of the shortest heads, or 170 of the shortest chunks. */
+const PART_BYTES = 1024;
 /**
  * Codes for a certificate that is untrusted, expired or for another name, and for data that is
  * not TLS.
@@ -71,17 +81,41 @@ export function webhookSender(
         agent,
         lookup: guardedLookup(names.of(owner), allowPrivate),
       });
-      const stopTimer = host.startTimer(milliseconds, () => {
-        settle({ failure: "timeout" });
+      let status: number | undefined;
+      let stopTimer = host.startTimer(milliseconds, () => cut({ failure: "timeout" }));
+      const read = { bytes: 0, bytesMax: HEADS_BYTES_MAX, heads: 0 };
+
+      /** Once there is a head, its status is the answer, whatever becomes of the body. */
+      function end(answer: TryAnswer | "again"): void {
+        stopTimer();
+        settle(status === undefined ? answer : { status });
+      }
+
+      function cut(answer: TryAnswer): void {
+        end(answer);
         sent.destroy();
+      }
+
+      sent.on("socket", (socket) => {
+        readInParts(socket, (bytes) => {
+          read.bytes += bytes;
+          if (read.bytes > read.bytesMax) cut({ failure: "bad_answer" });
+        });
+      });
+      sent.on("information", () => {
+        if (++read.heads > EARLY_HEADS_MAX) cut({ failure: "bad_answer" });
       });
       sent.on("response", (answer) => {
-        settle({ status: answer.statusCode! });
-        readAway(answer, stopTimer);
+        status = answer.statusCode!;
+        stopTimer();
+        stopTimer = host.startTimer(BODY_MS_MAX, () => cut({ failure: "timeout" }));
+        read.bytesMax = read.bytes + bodyBytesMax(answer);
+        answer.on("error", () => {});
+        answer.on("close", () => end({ failure: "connection_failed" }));
+        answer.resume();
       });
       sent.on("error", (error) => {
-        stopTimer();
-        settle(sent.reusedSocket ? "again" : { failure: failureOf(error) });
+        end(sent.reusedSocket ? "again" : { failure: failureOf(error) });
       });
       sent.end(body);
     });
@@ -140,15 +174,29 @@ function agingAgent<A extends http.Agent>(agent: A, host: Pick<Host, "nowMs">): 
   return agent;
 }
 
-/** Discards the body, which is of no use, and closes a connection that sends too much of it. */
-function readAway(answer: IncomingMessage, stopTimer: () => void): void {
-  let bytes = 0;
-  answer.on("data", (chunk: Uint8Array) => {
-    bytes += chunk.length;
-    if (bytes > limits.deliveryAnswerBytesMax) answer.destroy();
-  });
-  answer.on("error", () => {});
-  answer.on("close", stopTimer);
+/** Bytes of an answer's body that are read, and discarded, so that the connection can be kept. */
+function bodyBytesMax({ headers }: IncomingMessage): number {
+  const length = headers["content-length"];
+  if (length === undefined) return UNMEASURED_BODY_BYTES_MAX;
+  return Number(length) > limits.deliveryAnswerBytesMax ? 0 : limits.deliveryAnswerBytesMax;
+}
+
+/**
+ * Hands on what arrives in small parts, of which `onPart` is told before. Nothing more is parsed
+ * once the socket is destroyed. What arrives at once may hold thousands of heads or chunks.
+ */
+function readInParts(socket: IncomingMessage["socket"], onPart: (bytes: number) => void): void {
+  const { push } = Object.getPrototypeOf(socket) as IncomingMessage["socket"];
+  socket.push = (read: Uint8Array | null, encoding) => {
+    if (read === null) return push.call(socket, read, encoding);
+    let isWanted = true;
+    for (let at = 0; at < read.length && !socket.destroyed; at += PART_BYTES) {
+      const part = read.subarray(at, at + PART_BYTES);
+      onPart(part.length);
+      if (!socket.destroyed) isWanted = push.call(socket, part, encoding);
+    }
+    return isWanted;
+  };
 }
 
 function failureOf(error: Error & { readonly code?: string }): TryFailure {

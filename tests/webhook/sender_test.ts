@@ -5,6 +5,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import http from "node:http";
 import https from "node:https";
 import net, { type AddressInfo, type Socket } from "node:net";
 import type { TryAnswer } from "../../src/domain/listener/delivery.ts";
@@ -221,6 +222,96 @@ Deno.test("an answer that never ends counts by its head, and its connection is e
     });
   });
   assert.ok(sent < 1e9, "the receiver could go on and on");
+});
+
+/** How long a body may take after its head. */
+const BODY_MS = 1_000;
+
+/** Counts the calls of a method while `body` runs. */
+async function callsOf<K extends string>(
+  of: Record<K, (...given: never[]) => unknown>,
+  method: K,
+  body: () => Promise<void>,
+  counts: (...given: unknown[]) => boolean = () => true,
+): Promise<number> {
+  const before = of[method];
+  let calls = 0;
+  of[method] = function (this: unknown, ...given: never[]) {
+    if (counts(...given)) calls++;
+    return before.apply(this, given);
+  };
+  await body().finally(() => of[method] = before);
+  return calls;
+}
+
+Deno.test("an answer of early heads without end is bad_answer, and few of them are parsed", async () => {
+  const heads = "HTTP/1.1 103 E\r\n\r\n".repeat(10_000);
+  const parsed = await callsOf(http.ClientRequest.prototype as never, "emit", async () => {
+    const answer = await answerTo((socket) => socket.write(heads));
+    assert.deepEqual(answer, { failure: "bad_answer" });
+  }, (event) => event === "information");
+  assert.ok(parsed > 8 && parsed < 100, `${parsed}`);
+});
+
+Deno.test("of an answer in thousands of small chunks few are parsed", async () => {
+  const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const chunks = "1\r\na\r\n".repeat(10_000);
+  const parsed = await callsOf(http.IncomingMessage.prototype as never, "push", async () => {
+    const answer = await answerTo((socket) => socket.write(`${head}${chunks}0\r\n\r\n`));
+    assert.deepEqual(answer, { status: 200 });
+  });
+  assert.ok(parsed > 0 && parsed < 700, `${parsed}`);
+});
+
+for (
+  const [is, head] of [
+    ["a short body that does not come", "Content-Length: 5"],
+    ["a body of chunks that do not come", "Transfer-Encoding: chunked"],
+  ] as const
+) {
+  Deno.test(`a try with ${is} is under way for a second, then its socket is closed`, async () => {
+    const host = fakeHost();
+    let isOpen = true;
+    await withTcp((socket) => {
+      socket.on("close", () => isOpen = false);
+      socket.once("data", () => void socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`));
+    }, async (port) => {
+      await withSender(LOOPBACK, async (sender) => {
+        let answer: TryAnswer | undefined;
+        const sending = sendTo(sender, `http://hook.example:${port}/`).then((it) => answer = it);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        host.timeMs += BODY_MS - 1;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        assert.deepEqual([answer, isOpen], [undefined, true]);
+        host.timeMs += 1;
+        await sending;
+        assert.deepEqual(answer, { status: 200 });
+        while (isOpen) await new Promise((resolve) => setTimeout(resolve, 1));
+      }, { host });
+    });
+  });
+}
+
+Deno.test("short answers leave their connection open, with a length or in chunks", async () => {
+  let connections = 0;
+  const answers = [
+    "Content-Length: 2\r\n\r\nok",
+    "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+    `Content-Length: 60000\r\n\r\n${"a".repeat(60_000)}`,
+    "Content-Length: 0\r\n\r\n",
+  ];
+  await withTcp((socket) => {
+    connections++;
+    socket.on("data", () => socket.write(`HTTP/1.1 200 OK\r\n${answers.shift()}`));
+  }, async (port) => {
+    await withSender(LOOPBACK, async (sender) => {
+      for (let left = answers.length; left > 0; left--) {
+        assert.deepEqual(await sendTo(sender, `http://hook.example:${port}/`), { status: 200 });
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    });
+  });
+  assert.equal(connections, 1);
 });
 
 for (

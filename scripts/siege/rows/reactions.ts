@@ -85,6 +85,58 @@ function largeTimers(delay: string, rest: Readonly<Record<string, Json>> = {}): 
   });
 }
 
+/** What receivers say after they have read something, by the first segment of their paths. */
+const SAYINGS = {
+  heads: "HTTP/1.1 103 E\r\n\r\n".repeat(50_000),
+  chunks: `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\na\r\n".repeat(65_532)}`,
+  silence: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+};
+
+let receiver: Deno.TcpListener | undefined;
+
+/** A receiver that lasts as long as the siege. */
+function receiverPort(): number {
+  if (receiver === undefined) {
+    receiver = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+    void accept(receiver);
+  }
+  return receiver.addr.port;
+}
+
+async function accept(listener: Deno.TcpListener): Promise<void> {
+  for await (const connection of listener) void sayAll(connection).catch(() => {});
+}
+
+async function sayAll(connection: Deno.Conn): Promise<void> {
+  const head = new Uint8Array(64);
+  const kind = new TextDecoder().decode(head.subarray(0, await connection.read(head) ?? 0))
+    .split("/")[1] as keyof typeof SAYINGS;
+  await new Blob([SAYINGS[kind]]).stream().pipeTo(connection.writable, { preventClose: true });
+}
+
+function listenerRow(kind: keyof typeof SAYINGS, does: string): Attack {
+  const listeners = () =>
+    fields(100, (i) => ({
+      url: `http://127.0.0.1:${receiverPort()}/${kind}/${i}`,
+      secret: "a secret of sixteen",
+      events: ["*"],
+    }));
+  return {
+    name: `listeners that answer with ${kind}`,
+    does,
+    needs: "spec + write key",
+    watch: ["delivery"],
+    spec: () =>
+      specOf({ thing: { was_seen: eventType() } }, { modules: { listeners: listeners() } }),
+    waves: [{
+      request: (turn: number) => write("thing", idOf(turn % 500), "was_seen", {}),
+      clients: 4,
+      pauseMs: 20,
+    }],
+    seconds: 12,
+  };
+}
+
 export const REACTIONS: AttackGroup = {
   title: "reactions",
   attacks: [
@@ -371,5 +423,8 @@ export const REACTIONS: AttackGroup = {
       waves: [{ request: write("work", "global", "was_undone", {}), clients: 2 }],
       seconds: 10,
     },
+    listenerRow("heads", "100 listeners that answer with early heads without end"),
+    listenerRow("chunks", "100 listeners that answer in 65,532 chunks of one byte"),
+    listenerRow("silence", "100 listeners that send the head of an answer and nothing more"),
   ],
 };

@@ -79,6 +79,8 @@ export interface PastStates {
    * @throws {BudgetSpent} like {@link guardHolds}, for each event.
    */
   at(seconds: number, isBefore: boolean, budget: Budget): JsonObject;
+  /** Moves to that state event by event, so that `at` has it. */
+  reach(seconds: number, isBefore: boolean, budget: Budget): Generator<void, JsonObject, void>;
 }
 
 interface PastState {
@@ -92,26 +94,42 @@ export function openPastStates(
   events: readonly StoredEvent[],
 ): PastStates {
   const reached = new Map<boolean, PastState>();
+
+  function* reach(
+    seconds: number,
+    isBefore: boolean,
+    budget: Budget,
+  ): Generator<void, JsonObject, void> {
+    let past = reached.get(isBefore);
+    if (past === undefined || past.seconds > seconds) past = { state: {}, folded: 0, seconds };
+    // If the budget is spent on the way, the next one begins again.
+    reached.delete(isBefore);
+    past.seconds = seconds;
+    // Charged: each event by its handler.
+    for (; past.folded < events.length; past.folded++) {
+      const event = events[past.folded]!;
+      const { timestamp } = event.metadata;
+      if (isBefore ? timestamp >= seconds : timestamp > seconds) break;
+      const handler = handlers.get(event.type);
+      if (handler === undefined) continue;
+      const { state } = past;
+      past.state = inPiece(budget, (piece) => handler(state, event, piece));
+      yield;
+    }
+    reached.set(isBefore, past);
+    return past.state;
+  }
+
   return {
-    at(seconds, isBefore, budget) {
-      let past = reached.get(isBefore);
-      if (past === undefined || past.seconds > seconds) past = { state: {}, folded: 0, seconds };
-      // If the budget is spent on the way, the next one begins again.
-      reached.delete(isBefore);
-      past.seconds = seconds;
-      // Charged: each event by its handler.
-      for (; past.folded < events.length; past.folded++) {
-        const event = events[past.folded]!;
-        const { timestamp } = event.metadata;
-        if (isBefore ? timestamp >= seconds : timestamp > seconds) break;
-        const handler = handlers.get(event.type);
-        if (handler === undefined) continue;
-        const { state } = past;
-        past.state = inPiece(budget, (piece) => handler(state, event, piece));
+    at(...moment) {
+      const steps = reach(...moment);
+      // Bounded: `reach` charges its steps.
+      for (;;) {
+        const step = steps.next();
+        if (step.done) return step.value;
       }
-      reached.set(isBefore, past);
-      return past.state;
     },
+    reach,
   };
 }
 

@@ -23,6 +23,7 @@ import {
   openDataCheck,
 } from "../../domain/spec/data_check.ts";
 import { type StreamKey, streamKey } from "../../domain/identifier.ts";
+import type { Tenant } from "../../domain/tenant.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { listAggregateIds } from "../../store/streams/aggregates.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
@@ -35,30 +36,30 @@ import { openPastJudge, type PastJudge, untriedGuards } from "./judge_past.ts";
 
 export interface DataChecker {
   /** `next` is a spec that could be deployed. 503 if others are being checked. */
-  check(tenant: number, next: CompiledSpec): Promise<Outcome<DataCheck>>;
+  check(tenant: Tenant, next: CompiledSpec): Promise<Outcome<DataCheck>>;
 }
 
 /** Aggregates of one type that are looked at before it is the next type's turn. */
 const TURN_AGGREGATES = 16;
 /** The stored bytes that are read at a time. */
 const CHUNK_BYTES = 64 * 1024;
-/** One check of an instance, and a few in the process: each takes its slices of the thread. */
+/** One check of each instance, and a few in the process: each takes its slices of the thread. */
 const CHECKS_MAX = 2;
 
 const BUSY = "Another spec is being tried on stored data; send this one again";
 
 export function createDataChecker(tools: FoldTools, specs: SpecCache): DataChecker {
-  const running = new Set<number>();
+  const running = new Set<string>();
   return {
-    async check(tenant, next) {
-      if (running.size >= CHECKS_MAX || running.has(tenant)) {
+    async check({ instanceId, number }, next) {
+      if (running.size >= CHECKS_MAX || running.has(instanceId)) {
         return refuse({ kind: "no_room", message: BUSY });
       }
-      running.add(tenant);
+      running.add(instanceId);
       try {
-        return { ok: true, value: await checkData(tools, specs, tenant, next) };
+        return { ok: true, value: await checkData(tools, specs, number, next) };
       } finally {
-        running.delete(tenant);
+        running.delete(instanceId);
       }
     },
   };
@@ -93,14 +94,16 @@ async function checkData(
   const after = bindBlobs(next, blobs);
   const draft = openDataCheck(untriedGuards(next));
   const noteRead = (bytes: number) => void (checking.bytes += bytes);
+  const pieces = openPieces(host);
+  const isOver = () => checking.isOver();
   const checking: Checking = {
     tools,
     tenant,
     before: await specs.current(tenant),
     after,
     draft,
-    judge: openPastJudge({ engine, tenant, spec: after, draft, noteRead }),
-    pieces: openPieces(host),
+    judge: openPastJudge({ engine, tenant, spec: after, draft, noteRead, pieces, isOver }),
+    pieces,
     bytes: 0,
     folded: 0,
     isOver() {

@@ -98,7 +98,7 @@ export async function deploySpec(
     const all = [...broken, ...scene.cuts, ...warnings].slice(0, limits.violationsMax);
     const deployed = { ...outcome.value, warnings: all };
     if (!request.checkData || checker === undefined) return accept(deployed);
-    const checked = await checker.check(tenant.number, spec);
+    const checked = await checker.check(tenant, spec);
     return checked.ok ? accept({ ...deployed, data_check: checked.value }) : checked;
   }
   throw new Error("Other specs were deployed again and again while one was");

@@ -4,6 +4,7 @@
  */
 
 import { type Budget, BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import {
   type Guard,
@@ -21,6 +22,7 @@ import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/comp
 import type { DataCheckDraft, NamedGuard } from "../../domain/spec/data_check.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
+import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
 
 /** What one check knows for judging. */
@@ -32,6 +34,9 @@ export interface PastJudging {
   readonly draft: DataCheckDraft;
   /** Counts stored bytes that are read. */
   noteRead(bytes: number): void;
+  readonly pieces: Pieces;
+  /** Whether the check has done or read as much as it may. */
+  isOver(): boolean;
 }
 
 /** Judges one event of a stream after the other. */
@@ -66,18 +71,31 @@ function isTried(
 
 /** What all guards of one stream may cost. */
 const WALK_UNITS_MAX = 16 * PIECE_UNITS;
-/** Aggregates whose events are held at a time, because guards look at them. */
+/** Aggregates whose events are held at a time, because guards look at them, and their bytes. */
 const PASTS_MAX = 16;
-/** More than such an aggregate stores: what is read is counted in another way. */
-const READ_BYTES_MAX = 4 * limits.dataCheckStreamBytesMax;
+const PASTS_BYTES_MAX = 2 * limits.dataCheckStreamBytesMax;
+/** The stored bytes of such an aggregate that are read at a time. */
+const PAST_CHUNK_BYTES = 64 * 1024;
+
+interface Past {
+  /** Undefined for an aggregate that is too long. */
+  readonly states: PastStates | undefined;
+  /** Stored bytes of its events. */
+  readonly bytes: number;
+}
 
 interface Judging extends PastJudging {
-  /** Aggregates that guards look at; undefined for one that is too long. */
-  readonly pasts: Map<StreamKey, PastStates | undefined>;
+  /** Aggregates that guards look at; what was looked at last is the last. */
+  readonly pasts: Map<StreamKey, Past>;
+}
+
+/** An event that is judged, and the others that its guards have looked at. */
+interface JudgedEvent extends GuardedEvent {
+  readonly others: Set<StreamKey>;
 }
 
 export function openPastJudge(parts: PastJudging): PastJudge {
-  const judging = { ...parts, pasts: new Map() };
+  const judging: Judging = { ...parts, pasts: new Map() };
   return { walk: (type, key, bytes) => openGuardWalk(judging, type, key, bytes) };
 }
 
@@ -105,9 +123,11 @@ function openGuardWalk(
   async function judge(event: StoredEvent, id: string): Promise<void> {
     const failed: NamedGuard[] = [];
     let judged = 0;
+    const others = new Set<StreamKey>();
     for (const [number, guard] of (guarded!.get(event.type) ?? []).entries()) {
       if (!isTried(type!, guard, aggregateTypes)) continue;
-      const holds = await held(judging, guard, { state, event }, budget);
+      await judging.pieces.rest();
+      const holds = await held(judging, guard, { state, event, others }, budget);
       if (holds === undefined) draft.leaveOut();
       else judged++;
       if (holds !== false) continue;
@@ -131,43 +151,103 @@ function openGuardWalk(
   };
 }
 
-/** Whether the guard held; undefined if it looks at an aggregate that is too long. */
+/** Whether the guard held; undefined if it looks at more than a check may. */
 async function held(
   judging: Judging,
   guard: Guard,
-  guarded: GuardedEvent,
+  guarded: JudgedEvent,
   budget: Budget,
 ): Promise<boolean | undefined> {
   const named = othersOf(guard, guarded, judging.spec.singletons, budget);
   if (named === undefined) return false;
-  const others: (PastStates | undefined)[] = [];
+  const { event: { key: own, metadata: { timestamp } }, others: looked } = guarded;
+  for (const { key } of named) if (key !== own) looked.add(key);
+  // Such an event cannot be written.
+  if (looked.size > limits.guardOthersMax) return undefined;
+  const pasts = new Map<StreamKey, PastStates>();
+  let bytes = 0;
   for (const { key, aggregateType } of named) {
-    const isOwn = key === guarded.event.key;
-    const past = isOwn ? undefined : await pastOf(judging, key, aggregateType);
-    if (!isOwn && past === undefined) return undefined;
-    others.push(past);
+    if (key === own || pasts.has(key)) continue;
+    const past = await pastOf(judging, key, aggregateType);
+    bytes += past?.bytes ?? 0;
+    if (past?.states === undefined || bytes > PASTS_BYTES_MAX) return undefined;
+    pasts.set(key, past.states);
   }
-  return guardHeld(guard, guarded, others, budget);
+  for (const past of pasts.values()) {
+    for (const isBefore of [true, false]) {
+      for (const _ of past.reach(timestamp, isBefore, budget)) {
+        const rest = judging.pieces.rest();
+        if (rest !== undefined) await rest;
+      }
+    }
+  }
+  return guardHeld(guard, guarded, named.map(({ key }) => pasts.get(key)), budget);
 }
 
+/** Undefined if the check is over. */
 async function pastOf(
-  { engine, tenant, spec, pasts, noteRead }: Judging,
+  judging: Judging,
   key: StreamKey,
   aggregateType: string,
-): Promise<PastStates | undefined> {
-  if (pasts.has(key)) return pasts.get(key);
-  const oldest = pasts.keys().next();
-  if (pasts.size >= PASTS_MAX && !oldest.done) pasts.delete(oldest.value);
-  const { length, bytes, generation } = await engine.snapshot((tx) => readHead(tx, tenant, key));
-  let past: PastStates | undefined;
-  if (bytes <= limits.dataCheckStreamBytesMax) {
-    noteRead(bytes);
-    const window = { from: 0, to: length, bytesMax: READ_BYTES_MAX, generation };
-    const stored = await engine.snapshot((tx) => readEvents(tx, tenant, key, window));
-    const { handlers } = spec.aggregateTypes.get(aggregateType)!;
-    const events = stored.map(({ raw }) => decodeEvent(raw));
-    if (events.length === length) past = openPastStates(handlers, events);
+): Promise<Past | undefined> {
+  const { engine, tenant, pasts } = judging;
+  await judging.pieces.rest();
+  if (judging.isOver()) return undefined;
+  const known = pasts.get(key);
+  pasts.delete(key);
+  if (known !== undefined) {
+    pasts.set(key, known);
+    return known;
   }
-  pasts.set(key, past);
+  const head = await engine.snapshot((tx) => readHead(tx, tenant, key));
+  if (head.bytes > limits.dataCheckStreamBytesMax) {
+    const long: Past = { states: undefined, bytes: 0 };
+    keepPast(pasts, key, long);
+    return long;
+  }
+  makeRoom(pasts, head.bytes);
+  const events = await readPast(judging, key, head);
+  if (events === undefined) return undefined;
+  const { handlers } = judging.spec.aggregateTypes.get(aggregateType)!;
+  const past: Past = { states: openPastStates(handlers, events), bytes: head.bytes };
+  keepPast(pasts, key, past);
   return past;
+}
+
+function keepPast(pasts: Judging["pasts"], key: StreamKey, past: Past): void {
+  makeRoom(pasts, past.bytes);
+  pasts.set(key, past);
+}
+
+/** Forgets what was looked at first, until one more fits. */
+function makeRoom(pasts: Judging["pasts"], bytes: number): void {
+  let sum = bytes;
+  for (const past of pasts.values()) sum += past.bytes;
+  for (const [key, past] of pasts) {
+    if (pasts.size < PASTS_MAX && sum <= PASTS_BYTES_MAX) return;
+    pasts.delete(key);
+    sum -= past.bytes;
+  }
+}
+
+/** All events, in windows; undefined if the check is over or the stream was rewritten meanwhile. */
+async function readPast(
+  { engine, tenant, noteRead, pieces, isOver }: Judging,
+  key: StreamKey,
+  { length: to, generation }: StreamHead,
+): Promise<readonly StoredEvent[] | undefined> {
+  const events: StoredEvent[] = [];
+  while (events.length < to) {
+    if (isOver()) return undefined;
+    const window = { from: events.length, to, bytesMax: PAST_CHUNK_BYTES, generation };
+    const stored = await engine.snapshot((tx) => readEvents(tx, tenant, key, window));
+    if (stored.length === 0) return undefined;
+    for (const { raw, bytes } of stored) {
+      events.push(decodeEvent(raw));
+      noteRead(bytes);
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+    }
+  }
+  return events;
 }

@@ -6,9 +6,13 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
+import type { Environment } from "../../../src/domain/tenant.ts";
 import type { DataCheck } from "../../../src/domain/spec/data_check.ts";
+import { openDataCheck } from "../../../src/domain/spec/data_check.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
 import { EMPTY_SPEC, type SpecCache } from "../../../src/features/base/current_spec.ts";
+import { openPastJudge } from "../../../src/features/specs/judge_past.ts";
 import { createDataChecker } from "../../../src/features/specs/check_data.ts";
 import type { FoldTools } from "../../../src/features/states/fold_stream.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
@@ -286,21 +290,26 @@ Deno.test("heavy folds of a check run in processes, and nobody waits for them", 
     assert.ok(worst < 500, `others waited ${worst} ms`);
   }));
 
-Deno.test("one check of an environment is under way at a time, and two in the process", () =>
+Deno.test("one check of an instance is under way at a time, and two in the process", () =>
   withShop(async ({ engine, host }) => {
     const gate = Promise.withResolvers<CompiledSpec>();
     const specs = { current: () => gate.promise } as unknown as SpecCache;
     // Without aggregates, nothing is folded.
     const tools = { engine, host } as unknown as FoldTools;
     const checker = createDataChecker(tools, specs);
-    const begun = [checker.check(1, EMPTY_SPEC), checker.check(2, EMPTY_SPEC)];
-    for (const tenant of [1, 3]) {
-      const refusal = refusalOf(await checker.check(tenant, EMPTY_SPEC));
-      assert.equal(refusal.kind, "no_room");
+    const check = (instanceId: string, environment: Environment, number: number) => (
+      checker.check({ instanceId, environment, number }, EMPTY_SPEC)
+    );
+    const begun = [check("one", "test", 1)];
+    // Another environment of the same instance.
+    assert.equal(refusalOf(await check("one", "staging", 4)).kind, "no_room");
+    begun.push(check("two", "test", 2));
+    for (const instance of ["one", "three"]) {
+      assert.equal(refusalOf(await check(instance, "test", 3)).kind, "no_room");
     }
     gate.resolve(EMPTY_SPEC);
     for (const outcome of await Promise.all(begun)) valueOf(outcome);
-    valueOf(await checker.check(3, EMPTY_SPEC));
+    valueOf(await check("three", "test", 3));
   }));
 
 Deno.test("handlers that are modules are folded too, and one that fails has no state", async () => {
@@ -420,4 +429,79 @@ Deno.test("a guard that looks at a long aggregate leaves its events out", async 
       assert.deepEqual([guards, complete], [{ judged: 1, failed: [], untried: 0 }, false]);
     });
   });
+});
+
+/** Guards that look at so many other orders each; together they look at those of `ids`. */
+function lookingAt(ids: readonly string[], each: number): JsonObject {
+  const guards = Array.from({ length: ids.length / each }, (_, guard) => {
+    const named = ids.slice(guard * each, (guard + 1) * each)
+      .map((id, number) => [`n${number}`, { type: "order", id }]);
+    return { with: Object.fromEntries(named), require: { ne: [1, 2] }, message: "No" };
+  });
+  return changed(({ order: { events } }) => {
+    events.was_noted.schema = true;
+    events.was_viewed.guards = guards;
+  });
+}
+
+/** Judges one event on others of five events of 40 KB each, until so many events are read. */
+async function judgeOthers(
+  others: number,
+  each: number,
+  { readsMax = Infinity, events: count = 5 } = {},
+) {
+  let [bytes, reads, rests] = [0, 0, 0];
+  const ids = Array.from({ length: others }, (_, number) => uuid(1 + number));
+  const spec = lookingAt(ids, each);
+  const compiled = compileSpec(spec);
+  assert.ok(compiled.ok);
+  const draft = openDataCheck(0);
+  await withService(async ({ service: { data }, engine, tenants: { test } }) => {
+    const text = "n".repeat(40_000);
+    for (const id of ids) {
+      const events = Array.from({ length: count }, () => ({ type: "was_noted", data: { text } }));
+      valueOf(await data.writeEvents(test, orderWrite(id, events)));
+    }
+    const judge = openPastJudge({
+      engine,
+      tenant: test.number,
+      spec: compiled.spec,
+      draft,
+      noteRead: (read) => void (bytes += read, reads++),
+      pieces: { rest: () => void rests++ },
+      isOver: () => reads >= readsMax,
+    });
+    const key = `order:${uuid(99)}` as const;
+    const metadata = { actor: ACTOR, timestamp: 4_000_000_000 };
+    const event = { key, type: "was_viewed", data: {}, metadata } as never;
+    const type = compiled.spec.aggregateTypes.get("order");
+    await judge.walk(type, key as never, 100)!(event, "000000000000");
+  }, { spec });
+  return { check: draft.end(), bytes, reads, rests };
+}
+
+Deno.test("others that guards look at are read in windows, with a rest after each event", async () => {
+  const { check, reads, rests } = await judgeOthers(10, 5);
+  assert.deepEqual([check.guards!.judged, check.complete, reads], [1, true, 50]);
+  // After each event that is read, and after each that is folded on the way to either moment.
+  assert.ok(rests >= 3 * 50, `${rests} rests`);
+});
+
+Deno.test("no further aggregate is read for guards once a check is over", async () => {
+  const { check, reads } = await judgeOthers(10, 5, { readsMax: 1 });
+  assert.equal(check.complete, false);
+  assert.ok(reads <= 2, `${reads} events were read`);
+});
+
+Deno.test("guards of one stored event look at no more others than those of a write", async () => {
+  const { check, reads } = await judgeOthers(20, 5);
+  assert.deepEqual([check.complete, reads], [false, 50]);
+});
+
+Deno.test("a guard whose others are long together is left out", async () => {
+  const most = 2 * limits.dataCheckStreamBytesMax;
+  const { check, bytes } = await judgeOthers(10, 10, { events: 6 });
+  assert.deepEqual([check.guards!.judged, check.complete], [0, false]);
+  // The aggregate that was too much was read, too.
+  assert.ok(bytes <= most + 6 * 50_000, `${bytes} bytes are read`);
 });

@@ -451,7 +451,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a SQL copy is current after the first batch",
-      "isAtEnd: changes.length < CHANGES_MAX };",
+      "isAtEnd: changes.length < limit };",
       "isAtEnd: changes.length >= 0 };",
     ],
     [

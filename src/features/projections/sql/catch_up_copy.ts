@@ -5,6 +5,7 @@
  * read of the store finds nothing more. So a query sees its projections as of one moment.
  */
 
+import { openPieces, type Pieces, withOwnLine } from "../../../domain/fairness/pieces.ts";
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Bytes, ReadTransaction } from "../../../kv/engine.ts";
 import { lastChangeStamp, readRowChanges } from "../../../store/projections/row_changes.ts";
@@ -41,7 +42,7 @@ const MESSAGE_BYTES_MAX = 256 * 1024;
 
 /** Call within the copy's turn, since it moves the copy's tables on. */
 export async function catchUpCopy(
-  { engine }: CopyWorld,
+  { engine, host }: CopyWorld,
   copy: TenantCopy,
   followers: readonly Follower[],
 ): Promise<CaughtUp> {
@@ -51,6 +52,7 @@ export async function catchUpCopy(
       readBatches(
         tx,
         followers.map(({ projection }, index) => ({ projection, table: tables[index]! })),
+        openPieces(withOwnLine(host)),
       )
     );
     const lost = batches.filter(({ isLost }) => isLost).map(({ projection }) => projection.name);
@@ -83,18 +85,22 @@ export async function catchUpCopy(
 async function readBatches(
   tx: ReadTransaction,
   followers: readonly Follower[],
+  pieces: Pieces,
 ): Promise<Batch[]> {
   const batches: Batch[] = [];
-  const room: Room = { bytes: MESSAGE_BYTES_MAX };
+  const room: Room = { bytes: MESSAGE_BYTES_MAX, pieces };
   for (const { projection, table } of followers) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     batches.push(await readBatch(tx, projection, table.stamp, room));
   }
   return batches;
 }
 
-/** The bytes left in a message. */
+/** The bytes left in a message, and the time slices in which it is made. */
 interface Room {
   bytes: number;
+  readonly pieces: Pieces;
 }
 
 /** The changes after a stamp, as far as there is room, with the rows as they are now. */
@@ -105,7 +111,9 @@ async function readBatch(
   room: Room,
 ): Promise<Batch> {
   const after = from === "" ? undefined : Uint8Array.fromHex(from) as Bytes;
-  const { changes, isLost } = await readRowChanges(tx, projection, after, CHANGES_MAX);
+  // Without room, one change tells whether there are any, and whether they are lost.
+  const limit = room.bytes > 0 ? CHANGES_MAX : 1;
+  const { changes, isLost } = await readRowChanges(tx, projection, after, limit);
   const batch = { projection, from, removed: [] as string[], rows: [] as CopyRow[] };
   if (isLost || changes.length === 0 && await isAhead(tx, projection, from)) {
     return { ...batch, to: from, isLost: true, isAtEnd: true };
@@ -117,12 +125,14 @@ async function readBatch(
     to = stamp.toHex();
     if (seen.has(key)) continue;
     seen.add(key);
+    const rest = room.pieces.rest();
+    if (rest !== undefined) await rest;
     const row = await readProjectionRow(tx, projection, key);
     if (row === undefined) batch.removed.push(key);
     else batch.rows.push(copyRow(row));
     room.bytes -= row?.bytes ?? 0;
   }
-  return { ...batch, to, isLost: false, isAtEnd: changes.length < CHANGES_MAX };
+  return { ...batch, to, isLost: false, isAtEnd: changes.length < limit };
 }
 
 /** Whether the stamp is ahead of all changes: the store was then restored from an older backup. */

@@ -8,6 +8,7 @@
 
 import { limits } from "../../../domain/limits.ts";
 import { openPieces, withOwnLine } from "../../../domain/fairness/pieces.ts";
+import { openWaitingRoom } from "../../../domain/fairness/shares.ts";
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
@@ -91,11 +92,17 @@ type Round =
 /** How often a round restarts because the file has changed. */
 const TRIES = 3;
 const IDLE_MS_MAX = limits.rowChangesSeconds * 1000;
+/**
+ * Tables that are filled at the same time: each holds two pages of parsed rows. One environment
+ * fills a quarter of them.
+ */
+const FILLING_MAX = 8;
 
 export function openProjectionCopies(world: ProjectionCopiesWorld): ProjectionCopies {
   const { engine, host, writer, folder } = world;
   const copies = new Map<number, Copy>();
   const startedMs = host.monotonicMs();
+  const places = openWaitingRoom<number>(FILLING_MAX);
 
   function copyOf(tenant: Tenant): Copy {
     const known = copies.get(tenant.number);
@@ -236,12 +243,21 @@ export function openProjectionCopies(world: ProjectionCopiesWorld): ProjectionCo
     if (underWay !== undefined) return underWay.done;
     const filling: Filling = {
       rows: 0,
-      done: fill(copy, projection, (rows) => filling.rows = rows)
+      done: fillInTurn(copy, projection, (rows) => filling.rows = rows)
         .catch((error) => reasonOf(error))
         .finally(() => copy.fillings.delete(id)),
     };
     copy.fillings.set(id, filling);
     return filling.done;
+  }
+
+  async function fillInTurn(...filling: Parameters<typeof fill>): Promise<string | undefined> {
+    const leave = await places.enter(filling[0].tenant.number, 1);
+    try {
+      return await fill(...filling);
+    } finally {
+      leave();
+    }
   }
 
   async function fill(

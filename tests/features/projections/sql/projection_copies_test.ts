@@ -8,6 +8,14 @@ import { DatabaseSync } from "node:sqlite";
 import type { JsonObject } from "../../../../src/domain/json.ts";
 import { limits } from "../../../../src/domain/limits.ts";
 import { trimRowChanges } from "../../../../src/store/projections/row_changes.ts";
+import { encodeRow, setProjectionRow } from "../../../../src/store/projections/projection_rows.ts";
+import { noteRowChange } from "../../../../src/store/projections/row_changes.ts";
+import { catchUpCopy } from "../../../../src/features/projections/sql/catch_up_copy.ts";
+import { newTenantCopy } from "../../../../src/features/projections/sql/tenant_copy.ts";
+import { openProjectionCopies } from "../../../../src/features/projections/sql/projection_copies.ts";
+import type { Engine } from "../../../../src/kv/engine.ts";
+import type { CopyRequest, CopyResult } from "../../../../src/sql/copy_messages.ts";
+import type { CopyWriter } from "../../../../src/sql/copy_writer.ts";
 import { readReadyProjection } from "../../../../src/store/projections/projections.ts";
 import { uuid, valueOf } from "../../../support/service_fixture.ts";
 import { settleProjections } from "../../../support/settle_projections.ts";
@@ -316,5 +324,88 @@ Deno.test("copies of more environments than are open at once all answer", async 
       }
     }
     assert.equal(service.sql.measure().copies, 21);
+  });
+});
+
+/** A writer that tells `seen` of each request and does nothing else. */
+function deafWriter(seen: (request: CopyRequest) => void): CopyWriter {
+  const ask = (request: CopyRequest): Promise<CopyResult> => {
+    seen(request);
+    const opened = { kind: "opened", tables: [] } as const;
+    return Promise.resolve(request.kind === "open" ? opened : { kind: "done" });
+  };
+  return { ask, processIds: () => [], close: () => Promise.resolve() };
+}
+
+Deno.test("of the tables that a query needs, two are filled at the same time", async () => {
+  await withQueries(async ({ place, service, tenant, engine, host, folder }) => {
+    const names = ["orders", "a", "b", "c", "d"];
+    for (const name of names.slice(1)) {
+      await deployProjection(service, tenant, { ...ORDERS, name });
+    }
+    await place(orders(3));
+    let under = 0;
+    let most = 0;
+    const writer = deafWriter(({ kind }) => {
+      if (kind === "begin_fill") most = Math.max(most, ++under);
+      if (kind === "end_fill") under--;
+    });
+    const copies = openProjectionCopies({ engine, host, writer, folder });
+    const laterMs = host.monotonicMs() + HOUR_MS;
+    const patience = { currentMs: laterMs, filledMs: laterMs };
+    const followed = await copies.follow(tenant, new Set(names), patience);
+    assert.equal(followed.kind, "ready");
+    assert.equal(most, 2);
+  });
+});
+
+/** The same engine; `seen` is told how many pairs each range of a snapshot has. */
+function watchedRanges(engine: Engine, seen: (pairs: number) => void): Engine {
+  return {
+    ...engine,
+    snapshot: (body, options) =>
+      engine.snapshot((tx) => {
+        const getRange: typeof tx.getRange = async (range, wanted) => {
+          const pairs = await tx.getRange(range, wanted);
+          seen(pairs.length);
+          return pairs;
+        };
+        return body({ get: (key) => tx.get(key), readVersion: () => tx.readVersion(), getRange });
+      }, options),
+  };
+}
+
+Deno.test("a message that is full of the changes of one table reads one change of each other", async () => {
+  await withQueries(async ({ service, tenant, engine, host, folder }) => {
+    const names = ["orders", "a", "b"];
+    for (const name of names.slice(1)) {
+      await deployProjection(service, tenant, { ...ORDERS, name });
+    }
+    const followers = [];
+    for (const name of names) {
+      const projection = (await engine.snapshot((tx) =>
+        readReadyProjection(tx, tenant.number, name)
+      ))!;
+      const { number, version } = projection;
+      followers.push({ projection, table: { name, number, version, stamp: "" } });
+      for (let n = 0; n < 20; n++) {
+        const rest = { position: 1, generation: 0, updatedAt: 1, sources: [], includes: [] };
+        const data = { note: "x".repeat(60_000) };
+        await engine.transact((tx) => {
+          const row = encodeRow({ key: uuid(n), ...rest, data });
+          setProjectionRow(tx, projection, undefined, row);
+          noteRowChange(tx, projection, uuid(n), host.nowMs());
+          return Promise.resolve();
+        });
+      }
+    }
+    const read: number[] = [];
+    const messages: number[] = [];
+    const writer = deafWriter(() => messages.push(read.length));
+    const world = { engine: watchedRanges(engine, (pairs) => read.push(pairs)), host, writer };
+    const copy = newTenantCopy(writer, tenant, `${folder}/1.db`);
+    assert.equal((await catchUpCopy(world, copy, followers)).kind, "current");
+    assert.deepEqual(read.slice(0, messages[0]), [20, 1, 1]);
+    assert.ok(messages.length > 10, "each table takes a few messages");
   });
 });

@@ -4,11 +4,17 @@
  * See docs/reference/queries.md.
  */
 
-import { openPieces, type Pieces, type Turns, withOwnLine } from "../../domain/fairness/pieces.ts";
+import {
+  openPieces,
+  type Pieces,
+  type Turns,
+  waitForTurn,
+  withOwnLine,
+} from "../../domain/fairness/pieces.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
 import { limits } from "../../domain/limits.ts";
-import type { RowPage, RowView, Staleness } from "../../domain/projection/status.ts";
+import type { RowPage, RowTextView, RowView, Staleness } from "../../domain/projection/status.ts";
 import type { ProjectionRow, ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import { hasRow } from "../../domain/projection/row.ts";
 import type { PageRequest } from "../../domain/reading.ts";
@@ -17,9 +23,11 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { readProjection, readReadyProjection } from "../../store/projections/projections.ts";
 import {
-  readProjectionRow,
+  decodeRowText,
+  findProjectionRow,
   readProjectionRows,
   type StoredRow,
+  type StoredRowText,
 } from "../../store/projections/projection_rows.ts";
 import { readMissed } from "../../store/projections/projection_work.ts";
 import { openRowBatch } from "./compute_rows.ts";
@@ -50,6 +58,8 @@ export interface ReadRowRequest {
 const CURSOR_CHARACTERS_MAX = 256;
 /** The largest number of changes counted in the log. */
 const CHANGES_MAX = 1_000;
+/** A row with more bytes is read in a turn of its own, after those that came before. */
+const LONG_ROW_BYTES = 64 * 1024;
 /** Rows are read in small portions, because each row may have a mebibyte. */
 const AT_A_TIME = { limit: 25, bytesMax: 256 * 1024 };
 
@@ -57,7 +67,7 @@ export async function readRow(
   tools: ProjectionTools,
   { number: tenant }: Tenant,
   { name, key, synchronous, stale = false }: ReadRowRequest,
-): Promise<Outcome<RowView>> {
+): Promise<Outcome<RowTextView>> {
   const { engine, specs } = tools;
   const { singletons } = await specs.current(tenant);
   const identifier = parseIdentifier(key, singletons);
@@ -71,11 +81,29 @@ export async function readRow(
   }
   if (synchronous && !isBroken) return await computeRow(tools, tenant, name, identifier.value);
   if (!projection.ok) return projection;
-  const { row, staleness } = await engine.snapshot(async (tx) => ({
-    row: await readProjectionRow(tx, projection.value, identifier.value),
-    staleness: await readStaleness(tx, projection.value),
-  }));
-  return row === undefined ? refuseRow() : accept({ ...rowView(row), ...staleness });
+  const view = await readStoredRow(tools, projection.value, identifier.value);
+  return view === undefined ? refuseRow() : accept(view);
+}
+
+/** Undefined if there is none. */
+async function readStoredRow(
+  { engine, host }: Pick<ProjectionTools, "engine" | "host">,
+  projection: ReadyProjection,
+  key: string,
+): Promise<RowTextView | undefined> {
+  const readUpTo = (bytesMax: number) =>
+    engine.snapshot(async (tx) => {
+      const found = await findProjectionRow(tx, projection, key);
+      if (found === undefined) return undefined;
+      if (found.bytes > bytesMax) return "long";
+      const row = decodeRowText(key, await found.whole());
+      return { ...rowTextView(row), ...await readStaleness(tx, projection) };
+    });
+  const view = await readUpTo(LONG_ROW_BYTES);
+  if (view !== "long") return view;
+  await waitForTurn(host, true);
+  const long = await readUpTo(Infinity);
+  return long === "long" ? undefined : long;
 }
 
 /** Computes the row even while the projection is being built: this needs no stored row. */
@@ -84,7 +112,7 @@ async function computeRow(
   tenant: number,
   name: string,
   key: string,
-): Promise<Outcome<RowView>> {
+): Promise<Outcome<RowTextView>> {
   const { projections, spec } = await sets.current(tenant);
   const named = projections.filter((kept) => kept.name === name);
   const kept = named.find(({ isReady }) => isReady) ?? named[0];
@@ -97,7 +125,9 @@ async function computeRow(
   const batch = openRowBatch(reader, { tenant, spec, synchronous: true, pieces: openPieces(host) });
   const computed = await batch.compute(kept.projection, key);
   if ("failure" in computed) return refuse(computed.failure);
-  return computed.row === undefined ? refuseRow() : accept(rowView(computed.row));
+  const { encoded } = computed;
+  if (encoded === undefined) return refuseRow();
+  return accept(rowTextView(decodeRowText(key, encoded.value)));
 }
 
 /**
@@ -140,12 +170,22 @@ function refuseRow() {
   return refuse({ kind: "not_found", message: "There is no row with this key" });
 }
 
-function rowView({ key, data, updatedAt, position, error }: ProjectionRow): RowView {
+function rowView({ data, ...row }: ProjectionRow): RowView {
+  return { data, metadata: rowMetadata(row) };
+}
+
+function rowTextView({ dataJson, ...row }: StoredRowText): RowTextView {
+  return { dataJson, metadata: rowMetadata(row) };
+}
+
+function rowMetadata(
+  { key, updatedAt, position, error }: Omit<ProjectionRow, "data">,
+): RowView["metadata"] {
   const { error_id, error_type, since } = error ?? {};
   const shown = error_id === undefined || error_type === undefined || since === undefined
     ? undefined
     : { error_id, error_type, since };
-  return { data, metadata: { key, updated_at: updatedAt, position, error: shown } };
+  return { key, updated_at: updatedAt, position, error: shown };
 }
 
 export interface ListRowsRequest {

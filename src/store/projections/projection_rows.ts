@@ -43,7 +43,14 @@ interface RowRecord {
   readonly error?: RowError;
 }
 
+const decoder = new TextDecoder();
+
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
+
+/** A stored row whose data stay text. */
+export interface StoredRowText extends Omit<ProjectionRow, "data"> {
+  readonly dataJson: string;
+}
 
 /** Undefined if there is none. */
 export async function readProjectionRow(
@@ -214,4 +221,45 @@ export function decodeRow(key: string, value: Bytes): StoredRow {
   const { position, generation, updated_at: updatedAt, sources, includes, data, error } = record;
   const { length: bytes } = value;
   return { key, position, generation, updatedAt, sources, includes, data, error, bytes };
+}
+
+const DATA = ',"data":';
+const ERROR = ',"error":{';
+
+/**
+ * Like {@link decodeRow}, without parsing the data. A quote within a text is escaped, so the first
+ * name `data` of a record is its own: nothing before it has names.
+ */
+export function decodeRowText(key: string, value: Bytes): StoredRowText {
+  const text = decoder.decode(value);
+  const at = text.indexOf(DATA);
+  const { position, updated_at: updatedAt }: RowRecord = JSON.parse(`${text.slice(0, at)}}`);
+  const begin = at + DATA.length;
+  // Data may have a member of this name, too.
+  const end = text.includes(ERROR, begin) ? endOfData(text, begin) : text.length - 1;
+  const rest: Pick<RowRecord, "error"> = JSON.parse(`{${text.slice(end + 1) || "}"}`);
+  return { key, position, updatedAt, error: rest.error, dataJson: text.slice(begin, end) };
+}
+
+/** Where the object or the null that begins at a place ends. */
+function endOfData(text: string, begin: number): number {
+  if (text.startsWith("null", begin)) return begin + "null".length;
+  let depth = 0;
+  // Bounded: by the size of a row.
+  for (let at = begin;; at++) {
+    const character = text[at];
+    if (character === '"') at = closingQuoteOf(text, at);
+    else if (character === "{" || character === "[") depth++;
+    else if ((character === "}" || character === "]") && --depth === 0) return at + 1;
+  }
+}
+
+function closingQuoteOf(text: string, open: number): number {
+  // Bounded: by the length of the text between the quotes.
+  for (let at = open;;) {
+    at = text.indexOf('"', at + 1);
+    let slashes = 0;
+    while (text[at - 1 - slashes] === "\\") slashes++;
+    if (slashes % 2 === 0) return at;
+  }
 }

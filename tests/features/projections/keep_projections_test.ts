@@ -143,7 +143,7 @@ Deno.test("a row that never could be computed is there without data, until it ca
     await settleProjections(service);
     const request = { name: "orders_seen", key: uuid(1), synchronous: false };
     const row = valueOf(await service.projections.readRow(test, request));
-    assert.equal(row.data, null);
+    assert.equal(row.dataJson, "null");
     assert.equal(row.metadata.error?.error_type, "fold_budget_exceeded");
     await write("order", uuid(1), placed(uuid(11)));
     await settleProjections(service);
@@ -151,6 +151,27 @@ Deno.test("a row that never could be computed is there without data, until it ca
       customer: uuid(11),
       lines: null,
     });
+  }, WITH_LINES);
+});
+
+Deno.test("of many large rows that are read together, each has a turn of its own", async () => {
+  await withShop(async ({ service, host, tenants: { test }, write }) => {
+    const request = { name: "orders_seen", key: uuid(1), synchronous: false };
+    await write("order", uuid(1), placed(uuid(11)));
+    async function turnsOfReads(): Promise<number> {
+      await settleProjections(service);
+      const { yieldTurn } = host;
+      let turns = 0;
+      const counted = { yieldTurn: () => (turns++, yieldTurn()) };
+      Object.assign(host, counted);
+      const reads = Array.from({ length: 20 }, () => service.projections.readRow(test, request));
+      await Promise.all(reads.map(async (read) => valueOf(await read)));
+      Object.assign(host, { yieldTurn });
+      return turns;
+    }
+    assert.equal(await turnsOfReads(), 0);
+    await write("order", uuid(1), { type: "had_line_added", data: { line: LARGE_LINE } });
+    assert.equal(await turnsOfReads(), 20);
   }, WITH_LINES);
 });
 

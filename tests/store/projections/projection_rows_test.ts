@@ -1,7 +1,9 @@
 /** Rows of projections: whole however large, found by their sources, logged when they change. */
 
 import assert from "node:assert/strict";
+import fc from "fast-check";
 import type { ProjectionPlace } from "../../../src/domain/projection/ready_projection.ts";
+import type { JsonObject } from "../../../src/domain/json.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import type { Bytes, Engine, Transaction } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
@@ -13,6 +15,8 @@ import {
 } from "../../../src/store/projections/row_changes.ts";
 import {
   clearProjectionRow,
+  decodeRow,
+  decodeRowText,
   encodeRow,
   listRowsOfSource,
   readProjectionRow,
@@ -78,6 +82,36 @@ Deno.test("a row above the engine's limit is kept whole, and gone whole", async 
     });
     assert.deepEqual(await engine.snapshot((tx) => tx.getRange(keys.tenant(3))), []);
   });
+});
+
+Deno.test("the text of a row's data is cut out of it, whatever its names and texts are", () => {
+  const name = fc.constantFrom("a", "data", "error", '"', "\\\\", ',"data":', ',"error":{', "]}");
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(
+      { maxDepth: 4 },
+      name,
+      fc.string(),
+      fc.integer(),
+      fc.constantFrom(null, true),
+      fc.array(tie("any"), { maxLength: 3 }),
+      fc.dictionary(name, tie("any"), { maxKeys: 3 }),
+    ),
+  }));
+  const data = fc.option(fc.dictionary(name, value.any, { maxKeys: 4 }));
+  const failure = { error_id: "e", error_type: "t", message: 'm ,"error":{', since: 1 };
+  const error = fc.constantFrom(undefined, { ...failure, tries: 1, nextTryMs: 5 });
+  const sources: SourceMark[] = [[streamKey("customer", ',"data":{}'), 0, 1]];
+  fc.assert(
+    fc.property(data, error, (data, error) => {
+      const made = { ...row("a", sources), data: data as JsonObject | null, error };
+      const { value } = encodeRow(made);
+      const { dataJson, ...rest } = decodeRowText("a", value);
+      const { key, position, updatedAt, ...parsed } = decodeRow("a", value);
+      assert.equal(dataJson, JSON.stringify(parsed.data));
+      assert.deepEqual(rest, { key, position, updatedAt, error: parsed.error });
+    }),
+    { numRuns: 500 },
+  );
 });
 
 Deno.test("the index of sources follows what a row shows", async () => {

@@ -211,11 +211,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "tables and what joins them, judged as one document, and by real answers end to end",
   },
   {
-    place: "src/http/platform/openapi.ts",
-    test: "tests/end_to_end/openapi_test.ts",
-    reason: "one document or the other, seen by who asks",
-  },
-  {
     place: "src/store/keys.ts",
     test: "tests/store/streams/streams_test.ts",
     reason: "a table; each row is used by the test of its own record",

@@ -7,6 +7,7 @@
 import type { Host } from "../host.ts";
 import type { Service } from "../features/service.ts";
 import type { Refusal } from "../domain/refusal.ts";
+import { UNDER_WAY_MAX } from "../domain/limits/load.ts";
 import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
 import { compress, createRequestIds, withoutBody } from "./answer.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
@@ -47,6 +48,12 @@ const NO_ROOM: Refusal = {
   message: "Too many large answers wait to be read by their clients; try again",
 };
 
+/**
+ * Requests of one listener that may wait for a turn. They are looked at in each turn, and HTTP/2
+ * sends 200 on one connection.
+ */
+const WAITING_MAX = UNDER_WAY_MAX;
+
 /** A request on its way from the gate to the answer. */
 interface Arrival {
   readonly request: Request;
@@ -60,6 +67,13 @@ interface Arrival {
 /** The application that a listener calls for each request. */
 export interface App {
   fetch(request: Request, connection?: Connection): Promise<Response>;
+}
+
+/** Whether there is a load under which the request is not answered. */
+function isShedable({ url }: Request): boolean {
+  const { segments } = parseAddress(url);
+  const found = segments && findPath(segments);
+  return found === undefined || !ALWAYS_ANSWERED.has(found.path);
 }
 
 /** HTTP/1.0 requests and requests made in process may have no Host header. */
@@ -76,6 +90,15 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
   const cors = createCors(options.corsOrigins ?? [], options.headerPrefix);
+  let waiting = 0;
+
+  async function waitForAdmission(first: Promise<void>): Promise<void> {
+    waiting++;
+    for (let turn: typeof first | undefined = first; turn !== undefined; turn = host.admit()) {
+      await turn;
+    }
+    waiting--;
+  }
 
   async function answer(arrival: Arrival): Promise<Response> {
     const { request, connection, address, path } = arrival;
@@ -106,7 +129,11 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   }
 
   async function fetch(request: Request, connection?: Connection): Promise<Response> {
-    for (let turn = host.admit(); turn !== undefined; turn = host.admit()) await turn;
+    const turn = host.admit();
+    if (turn !== undefined && waiting >= WAITING_MAX && isShedable(request)) {
+      return await shed(request);
+    }
+    if (turn !== undefined) await waitForAdmission(turn);
     const address = parseAddress(request.url);
     const path = address.segments && findPath(address.segments);
     let isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);

@@ -199,7 +199,7 @@ export function byteLength(part: Part): number {
 }
 
 /** The bytes of parts, in pieces of at most 64 KiB that are made one at a time. */
-export function* cutParts(parts: readonly Part[]): Generator<Uint8Array, void> {
+export function* cutParts(parts: readonly Part[]): Generator<Uint8Array<ArrayBuffer>, void> {
   for (const part of parts) {
     if (typeof part === "string") yield* cutText(part);
     else {
@@ -210,7 +210,7 @@ export function* cutParts(parts: readonly Part[]): Generator<Uint8Array, void> {
   }
 }
 
-function* cutText(text: string): Generator<Uint8Array, void> {
+function* cutText(text: string): Generator<Uint8Array<ArrayBuffer>, void> {
   for (let at = 0; at < text.length;) {
     let end = Math.min(at + PIECE_BYTES, text.length);
     // Do not split a surrogate pair.

@@ -1,6 +1,6 @@
 /** `GET /openapi.json`: generic without a key, specific to the deployed spec with one. */
 
-import { runAtOnce, runInPieces } from "../../domain/fairness/pieces.ts";
+import { runInPieces } from "../../domain/fairness/pieces.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
@@ -10,14 +10,18 @@ import { sendRefusal } from "../reply.ts";
 import type { Call, Edge } from "../call.ts";
 import { checkInstance, INSTANCE_QUERY, open } from "../endpoint.ts";
 import { sendTagged } from "../conditional.ts";
+import { cutParts } from "../long_answer.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
 import { openApiSteps } from "../openapi/document.ts";
 import { FREE_OBJECT } from "../openapi/schema.ts";
 
 /** The documents that one edge has made. */
 interface Documents {
-  /** The document without a spec, made at its first request. */
-  generic?: string;
+  /**
+   * The document without a spec, made at its first request, as bytes: all answers share them, so
+   * those that nobody reads take no memory.
+   */
+  generic?: Promise<readonly Uint8Array<ArrayBuffer>[]>;
   /** By the spec that they describe. */
   readonly made: RecentMap<string, string>;
   readonly underWay: Map<string, Promise<string | undefined>>;
@@ -98,8 +102,13 @@ function nameOf({ spec_hash, version }: SpecVersion): string {
   return `${spec_hash} ${version}`;
 }
 
-function sendGeneric(edge: Edge, call: Call): Response | Promise<Response> {
+async function sendGeneric(edge: Edge, call: Call): Promise<Response> {
   const documents = openDocuments(edge);
-  documents.generic ??= runAtOnce(openApiSteps(edge.paths));
-  return sendTagged(call, [documents.generic]);
+  documents.generic ??= makeGeneric(edge);
+  return await sendTagged(call, await documents.generic);
+}
+
+/** In time slices; concurrent requests share the work. */
+async function makeGeneric({ paths, host }: Edge): Promise<Uint8Array<ArrayBuffer>[]> {
+  return [...cutParts([await runInPieces(openApiSteps(paths), host)])];
 }

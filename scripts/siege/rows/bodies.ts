@@ -198,6 +198,16 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       }],
     },
     {
+      name: "heavy writes of a thousand connections",
+      does: "700 events in a body of 14 KB, which take longer than a slice, from 1,000 connections",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{
+        request: writeMany("thing", ID, repeat(700, () => ({ type: "was_seen" }))),
+        clients: 1_000,
+      }],
+    },
+    {
       name: "pages of events without a pause",
       does: "16 readers of pages of 4 MiB",
       needs: "read key",

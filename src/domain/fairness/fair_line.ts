@@ -3,6 +3,8 @@
 export interface FairLine<Owner> {
   /** Whether the owner has nothing waiting. */
   isEmpty(owner: Owner): boolean;
+  /** How many entries of the owner wait. */
+  count(owner: Owner): number;
   /** Puts `start` behind all other entries of its owner. */
   push(owner: Owner, start: () => void): void;
   /**
@@ -18,6 +20,7 @@ export function openFairLine<Owner extends number | string>(): FairLine<Owner> {
 
   return {
     isEmpty: (owner) => !waiting.has(owner),
+    count: (owner) => waiting.get(owner)?.length ?? 0,
     push(owner, start) {
       const queue = waiting.get(owner);
       if (queue === undefined) waiting.set(owner, [start]);

@@ -15,6 +15,8 @@
  *     if (rest !== undefined) await rest;
  */
 
+import { type FairLine, openFairLine } from "./fair_line.ts";
+
 /** The part of `Host` that time slices need. */
 export interface Turns {
   monotonicMs(): number;
@@ -37,21 +39,28 @@ const CROWDED_MS_MAX = 0.5;
 /** Those who wait for turns of one source: after their first slice, and after later ones. */
 interface Line {
   readonly first: (() => void)[];
-  readonly further: (() => void)[];
+  /** By the instance for which they wait; those of no known one have turns together. */
+  readonly further: FairLine<string>;
+  waiting: number;
   isMoving: boolean;
 }
 
 const lines = new WeakMap<Turns, Line>();
+/** Whose slices have no owner that is known. */
+const NO_OWNER = "";
 
 /**
  * Waits for an event-loop turn of the caller's own: one waiter goes on in each turn. However
  * many slices wait, other work is held up by one slice at a time. Work that has had only one slice
- * is probably short, so every other turn is for such work, if there is any.
+ * is probably short, so every other turn is for such work, if there is any. Owners take turns in
+ * the rest, however many slices each of them has waiting.
  */
-export function waitForTurn(turns: Turns, isFirst = false): Promise<void> {
+export function waitForTurn(turns: Turns, isFirst = false, owner = NO_OWNER): Promise<void> {
   const line = lineOf(turns);
   return new Promise((resolve) => {
-    (isFirst ? line.first : line.further).push(resolve);
+    line.waiting++;
+    if (isFirst) line.first.push(resolve);
+    else line.further.push(owner, resolve);
     if (!line.isMoving) void move(turns, line);
   });
 }
@@ -59,7 +68,7 @@ export function waitForTurn(turns: Turns, isFirst = false): Promise<void> {
 function lineOf(turns: Turns): Line {
   const known = lines.get(turns);
   if (known !== undefined) return known;
-  const line: Line = { first: [], further: [], isMoving: false };
+  const line: Line = { first: [], further: openFairLine(), waiting: 0, isMoving: false };
   lines.set(turns, line);
   return line;
 }
@@ -75,21 +84,29 @@ export function withOwnLine({ monotonicMs, yieldTurn }: Turns): Turns {
 async function move(turns: Turns, line: Line): Promise<void> {
   const { first, further } = line;
   line.isMoving = true;
-  for (let turn = 0; first.length + further.length > 0; turn++) {
+  const nextFirst = () => first.shift();
+  const nextFurther = () => further.take(() => true);
+  for (let turn = 0; line.waiting > 0; turn++) {
     await turns.yieldTurn();
-    const [preferred, other] = turn % 2 === 0 ? [first, further] : [further, first];
-    (preferred.shift() ?? other.shift())!();
+    line.waiting--;
+    const [preferred, other] = turn % 2 === 0 ? [nextFirst, nextFurther] : [nextFurther, nextFirst];
+    (preferred() ?? other())!();
   }
   line.isMoving = false;
 }
 
-/** The first slice begins now. */
-export function openPieces(turns: Turns, pieceMs: number = PIECE_MS_MAX): Pieces {
+/** The first slice begins now. The work waits for `enter` before it waits for its second one. */
+export function openPieces(
+  turns: Turns,
+  pieceMs: number = PIECE_MS_MAX,
+  enter?: () => Promise<void>,
+): Pieces {
   const isCrowded = lines.get(turns)?.isMoving ?? false;
   let endMs = turns.monotonicMs() + (isCrowded ? CROWDED_MS_MAX : pieceMs);
   let isFirst = true;
 
   async function next(): Promise<void> {
+    if (isFirst && enter !== undefined) await enter();
     const turn = waitForTurn(turns, isFirst);
     isFirst = false;
     await turn;
@@ -122,12 +139,12 @@ export function runInPieces<T>(
   // Work that never yields, such as a write of one event, does not pay for reading the clock.
   const first = steps.next();
   if (first.done) return first.value;
-  const pieces = openPieces(turns);
+  const pieces = openPieces(turns, PIECE_MS_MAX, enter);
   for (;;) {
     const step = steps.next();
     if (step.done) return step.value;
     const rest = pieces.rest();
-    if (rest !== undefined) return runFurther(steps, pieces, rest, enter);
+    if (rest !== undefined) return runFurther(steps, pieces, rest);
   }
 }
 
@@ -135,10 +152,8 @@ async function runFurther<T>(
   steps: Steps<T>,
   pieces: Pieces,
   first: Promise<void>,
-  enter: (() => Promise<void>) | undefined,
 ): Promise<T> {
   await first;
-  if (enter !== undefined) await enter();
   return await runWithin(pieces, steps);
 }
 

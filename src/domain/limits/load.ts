@@ -60,6 +60,12 @@ export function newLoadBound(nowMs: number): LoadBound {
 }
 
 /**
+ * How many heavy writes wait for a place or a turn in this process. They only wait, so they do not
+ * count as load.
+ */
+export const waitingHeavy = { count: 0 };
+
+/**
  * Lets a request in; false when it is one too many. `late` is how many requests inside only
  * wait for a slow client, so they do not count.
  */

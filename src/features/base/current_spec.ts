@@ -49,6 +49,8 @@ const LARGE_SPECS_BYTES_MAX = 256 * 1024 * 1024;
 const EVENT_TYPE_BYTES = 30_000;
 const OBJECT_BYTES = 600;
 const PATH_BYTES = 950;
+/** How many documents of one environment may wait to be compiled for a deploy. */
+export const WAITING_SPECS_MAX = 64;
 const [OBJECT_BEGIN, QUOTE, STATE_ROOT, EVENT_ROOT] = Array.from(
   '{"@$',
   (char) => char.charCodeAt(0),
@@ -83,8 +85,11 @@ export interface SpecCache {
   learn(tenant: number, spec: CompiledSpec): void;
   /** The compiled spec with this hash, if it is the latest one known for the tenant. */
   known(tenant: number, hash: string): CompiledSpec | undefined;
-  /** Checks and compiles a document in time slices. One at a time, in turns of the tenants. */
-  compile(tenant: number, document: unknown): Promise<SpecCompilation>;
+  /**
+   * Checks and compiles a document in time slices. One at a time, in turns of the tenants.
+   * Undefined at once if {@link WAITING_SPECS_MAX} documents of the tenant wait.
+   */
+  compile(tenant: number, document: unknown): Promise<SpecCompilation | undefined>;
   /** Resolves when no work of the cache is running. */
   close(): Promise<void>;
 }
@@ -119,7 +124,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     });
     if (stored === undefined) return EMPTY_SPEC;
     if (!("spec_hash" in stored)) return await bind(tenant, stored);
-    const result = await loads(tenant, () => compileInPieces(stored.spec, "store"));
+    const result = await loads.run(tenant, () => compileInPieces(stored.spec, "store"));
     assert(result.ok, "a deployed spec compiles");
     // The stored hash names the spec on all nodes, even on one whose build computes another hash.
     return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
@@ -183,8 +188,13 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     return spec?.hash === hash ? spec : undefined;
   }
 
-  const compile = (tenant: number, document: unknown) =>
-    checks(tenant, () => compileInPieces(document, "deploy"));
+  async function compile(
+    tenant: number,
+    document: unknown,
+  ): Promise<SpecCompilation | undefined> {
+    if (checks.waiting(tenant) >= WAITING_SPECS_MAX) return undefined;
+    return await checks.run(tenant, () => compileInPieces(document, "deploy"));
+  }
 
   return { current, forget, learn, known, compile, close: follower.close };
 }
@@ -219,15 +229,18 @@ function openTurns() {
     start?.();
   }
 
-  return <T>(tenant: number, run: () => Promise<T>): Promise<T> => {
-    const { promise, resolve } = Promise.withResolvers<T>();
-    line.push(tenant, () => {
-      const result = run();
-      result.then(goOn, goOn);
-      resolve(result);
-    });
-    if (!isBusy) goOn();
-    return promise;
+  return {
+    waiting: line.count,
+    run<T>(tenant: number, job: () => Promise<T>): Promise<T> {
+      const { promise, resolve } = Promise.withResolvers<T>();
+      line.push(tenant, () => {
+        const result = job();
+        result.then(goOn, goOn);
+        resolve(result);
+      });
+      if (!isBusy) goOn();
+      return promise;
+    },
   };
 }
 

@@ -89,7 +89,7 @@ export async function exportProjection(
   function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return lines.inLine(instanceId, async () => {
       // A page is a slice of work: other work gets the thread between two of them.
-      await waitForTurn(host);
+      await waitForTurn(host, false, instanceId);
       return await engine.snapshot(read);
     });
   }

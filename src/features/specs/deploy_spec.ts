@@ -19,7 +19,13 @@ import {
   type Turns,
   withOwnLine,
 } from "../../domain/fairness/pieces.ts";
-import { accept, type Outcome, refuse, type Violation } from "../../domain/refusal.ts";
+import {
+  accept,
+  type Outcome,
+  type Refusal,
+  refuse,
+  type Violation,
+} from "../../domain/refusal.ts";
 import { changesSteps, compatibilitySteps } from "../../domain/spec/compatibility.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
 import { bindBlobs, checkBlobs } from "../../domain/spec/bind_blobs.ts";
@@ -32,7 +38,7 @@ import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
-import type { SpecCache } from "../base/current_spec.ts";
+import { type SpecCache, WAITING_SPECS_MAX } from "../base/current_spec.ts";
 import type { DataChecker } from "./check_data.ts";
 import { readTenantNumber } from "../../store/access/instances.ts";
 import { openWatchedTypes, watchTypes } from "../../store/reactions/watched_types.ts";
@@ -50,6 +56,11 @@ import { readHead } from "../../store/streams/streams.ts";
 
 /** Attempts of one deploy while other deploys keep getting in first. */
 const TRIES_MAX = 5;
+const TOO_MANY_DEPLOYS: Refusal = {
+  kind: "no_room",
+  message: `${WAITING_SPECS_MAX} specs for this environment are waiting to be compiled; ` +
+    "send this one again",
+};
 
 export interface DeployTools {
   readonly engine: Engine;
@@ -74,6 +85,7 @@ export async function deploySpec(
     return refuse({ kind: "forbidden", message });
   }
   const compiled = await specs.compile(tenant.number, request.spec);
+  if (compiled === undefined) return refuse(TOO_MANY_DEPLOYS);
   if (!compiled.ok) return refuse({ kind: "spec_invalid", violations: compiled.violations });
   const { spec, warnings } = compiled;
   const { environment } = tenant;

@@ -9,9 +9,10 @@ import { openFairLine } from "../../domain/fairness/fair_line.ts";
 import { runInPieces, waitForTurn } from "../../domain/fairness/pieces.ts";
 import { openShares } from "../../domain/fairness/shares.ts";
 import { limits } from "../../domain/limits.ts";
+import { waitingHeavy } from "../../domain/limits/load.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import type { ModuleAnswers } from "../../domain/reaction/module_question.ts";
-import { type Outcome, refuse } from "../../domain/refusal.ts";
+import { type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import { validateWriteSteps, type ValidWrite } from "../../domain/write/validate_write.ts";
@@ -25,6 +26,19 @@ import { prepareWriteSteps } from "./prepare_write.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 
 const MS_PER_SECOND = 1000;
+/** How many heavy writes of one instance may wait for a place. */
+const WAITING_HEAVY_MAX = 64;
+/** A write that takes longer than this in one piece is slow. */
+const SLOW_MS = 1;
+/** So many slow writes in a row are no accident. */
+const SLOW_IN_A_ROW = 3;
+/** Thrown where one more would wait, and caught where the write began. */
+const NO_PLACE_TO_WAIT = new Error("Too many heavy writes of the instance wait");
+const TOO_MANY_HEAVY: Refusal = {
+  kind: "no_room",
+  message: `${WAITING_HEAVY_MAX} writes of this instance that take long to check are waiting; ` +
+    "send this one again",
+};
 
 /** The outbox as a writer sees it. */
 export interface OwnOutbox {
@@ -52,7 +66,7 @@ interface Arrival {
   readonly spec: CompiledSpec;
   readonly request: WriteRequest;
   readonly nowMs: number;
-  /** Waits for a place if the write turns out to be heavy. */
+  /** Waits for a place if the write turns out to be heavy; throws {@link NO_PLACE_TO_WAIT}. */
   readonly enter: () => Promise<void>;
 }
 
@@ -69,11 +83,7 @@ export function createWriter(
   const inFlight = new Set<string>();
 
   const heavy = openHeavyWrites();
-  /**
-   * Environments whose last write took longer than a time slice: their next write waits for a
-   * turn.
-   */
-  const slow = new Set<number>();
+  const slow = openSlowWrites(host);
 
   function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const { idempotency } = request;
@@ -100,23 +110,34 @@ export function createWriter(
     const nowMs = host.nowMs();
     const current = specs.current(tenant.number);
     const spec = current instanceof Promise ? await current : current;
-    if (slow.has(tenant.number)) await waitForTurn(host);
+    const { instanceId } = tenant;
+    if (slow.has(tenant.number)) {
+      const isIn = !heavy.isFull(instanceId) && await slow.enter(tenant);
+      if (!isIn || heavy.isFull(instanceId)) return refuse(TOO_MANY_HEAVY);
+    }
     let leave: (() => void) | undefined;
     const enter = async () => {
       slow.add(tenant.number);
-      leave ??= await heavy.enter(tenant.instanceId);
+      leave ??= await heavy.enter(instanceId);
+      if (leave === undefined) throw NO_PLACE_TO_WAIT;
     };
     let prepared: Outcome<PreparedWrite>;
     let outcome: Outcome<Written>;
     try {
       // Most writes are prepared at once, and an await would only cost them a turn.
+      const beganMs = host.monotonicMs();
       const preparing = prepare({ tenant, spec, request, nowMs, enter });
+      const tookMs = host.monotonicMs() - beganMs;
       prepared = preparing instanceof Promise ? await preparing : preparing;
-      if (leave === undefined && slow.size > 0) slow.delete(tenant.number);
+      if (leave !== undefined || tookMs > SLOW_MS) slow.add(tenant.number);
+      else slow.delete(tenant.number);
       if (!prepared.ok) return await answerRefused(tenant, request, nowMs) ?? prepared;
       // A heavy write is placed without a pause: no two of them in one turn of the event loop.
-      if (leave !== undefined) await waitForTurn(host);
+      if (leave !== undefined) await waitForTurn(host, false, instanceId);
       outcome = await combiner.submit(tenant.number, prepared.value);
+    } catch (error) {
+      if (error === NO_PLACE_TO_WAIT) return refuse(TOO_MANY_HEAVY);
+      throw error;
     } finally {
       leave?.();
     }
@@ -183,14 +204,51 @@ function inFlightName(tenant: Tenant, { key }: IdempotencyClaim): string {
 }
 
 /**
+ * Environments whose last write was slow: their next ones wait, and begin one in each turn. The
+ * check of one event cannot be paused, so a thousand of them would hold the thread together.
+ */
+function openSlowWrites(host: Host) {
+  /** How many were slow in a row. */
+  const inARow = new Map<number, number>();
+  const waiting = new Map<number, number>();
+
+  return {
+    has: (tenant: number) => inARow.has(tenant),
+    add: (tenant: number) => void inARow.set(tenant, (inARow.get(tenant) ?? 0) + 1),
+    delete: (tenant: number) => void inARow.delete(tenant),
+    /** False at once if too many wait. A single slow write may be a pause of the machine. */
+    async enter({ number, instanceId }: Tenant): Promise<boolean> {
+      const before = waiting.get(number) ?? 0;
+      const isSlow = (inARow.get(number) ?? 0) >= SLOW_IN_A_ROW;
+      if (isSlow && before >= WAITING_HEAVY_MAX) return false;
+      const isNoLoad = before < WAITING_HEAVY_MAX;
+      waiting.set(number, before + 1);
+      if (isNoLoad) waitingHeavy.count++;
+      await waitForTurn(host, false, instanceId);
+      if (isNoLoad) waitingHeavy.count--;
+      const left = waiting.get(number)! - 1;
+      if (left > 0) waiting.set(number, left);
+      else waiting.delete(number);
+      return true;
+    },
+  };
+}
+
+/**
  * Limits heavy writes: those that take more than a few milliseconds to check or to prepare.
  * Such a write sets off much or has many events, and keeps megabytes in memory until it has
  * committed. So only a few run at a time, and instances share the places. All other writes pass
- * without waiting.
+ * without waiting. Of each instance only some may wait, because each of them is a request that is
+ * held open.
  */
 export interface HeavyWrites {
-  /** Waits for a place. The returned function frees it and must be called exactly once. */
-  enter(instanceId: string): Promise<() => void>;
+  /** Whether as many writes of the instance wait as may. */
+  isFull(instanceId: string): boolean;
+  /**
+   * Waits for a place. The returned function frees it and must be called exactly once. Undefined
+   * at once if too many wait.
+   */
+  enter(instanceId: string): Promise<(() => void) | undefined>;
 }
 
 export function openHeavyWrites(placesMax: number = limits.heavyWritesMax): HeavyWrites {
@@ -206,13 +264,18 @@ export function openHeavyWrites(placesMax: number = limits.heavyWritesMax): Heav
     }
   }
 
-  async function enter(instanceId: string): Promise<() => void> {
+  const isFull = (instanceId: string) => line.count(instanceId) >= WAITING_HEAVY_MAX;
+
+  async function enter(instanceId: string): Promise<(() => void) | undefined> {
     // A waiting write starts as soon as its instance has a place. So if there is a place now,
     // no write of the instance is waiting, and none is overtaken.
     if (!taken.isFull(instanceId)) taken.add(instanceId, 1);
     else {
+      if (isFull(instanceId)) return undefined;
+      waitingHeavy.count++;
       await new Promise<void>((resolve) => {
         line.push(instanceId, () => {
+          waitingHeavy.count--;
           taken.add(instanceId, 1);
           resolve();
         });
@@ -221,5 +284,5 @@ export function openHeavyWrites(placesMax: number = limits.heavyWritesMax): Heav
     return () => leave(instanceId);
   }
 
-  return { enter };
+  return { isFull, enter };
 }

@@ -17,6 +17,7 @@ import {
   newLoadBound,
   newShedPace,
   tellRefusal,
+  waitingHeavy,
 } from "../../domain/limits/load.ts";
 import type { Host } from "../../host.ts";
 import type { Service } from "../../features/service.ts";
@@ -46,6 +47,8 @@ const RETRY_AFTER_SECONDS = "1";
 const TICK_MS = 50;
 /** How many refusals may be delayed at a time; further ones are sent at once. */
 const HELD_MAX = 10_000;
+/** How many of them are told in one turn of the event loop: about two milliseconds of work. */
+const TOLD_MAX = 50;
 /** All requests shed within this time share one error record. */
 const RECORD_MS = 1_000;
 const MESSAGE = "Too many requests are under way";
@@ -98,22 +101,24 @@ export function createLoadGate(service: Pick<Service, "data">, host: Host): Load
   function tick(): void {
     isTicking = false;
     const nowMs = performance.now();
+    let told = 0;
     for (const one of held) {
       if (!tellRefusal(pace, nowMs - one.sinceMs)) break;
       held.delete(one);
       one.tell();
+      if (++told === TOLD_MAX) break;
     }
-    if (held.size > 0) tickLater();
+    if (held.size > 0) tickLater(told === TOLD_MAX ? 0 : TICK_MS);
   }
 
-  function tickLater(): void {
+  function tickLater(afterMs = TICK_MS): void {
     if (isTicking) return;
     isTicking = true;
-    setTimeout(tick, TICK_MS);
+    setTimeout(tick, afterMs);
   }
 
   return {
-    enter: () => enter(bound, late.count),
+    enter: () => enter(bound, late.count + waitingHeavy.count),
     leave(enteredMs, nowMs) {
       leave(bound, enteredMs, nowMs);
       earnRefusal(pace);

@@ -108,6 +108,14 @@ Deno.test("every other turn is for work that has had only one slice", async () =
   assert.equal(order.join(""), "xaybzc");
 });
 
+Deno.test("owners of further slices take turns, however many slices one of them has waiting", async () => {
+  const turns = newTurns();
+  const order: string[] = [];
+  const come = (owner: string) => waitForTurn(turns, false, owner).then(() => order.push(owner));
+  await Promise.all([..."aaaaaaabbc"].map(come));
+  assert.equal(order.join(""), "abcabaaaaa");
+});
+
 Deno.test("the first slice is short while others wait for theirs", async () => {
   const ends: (() => void)[] = [];
   const turns = {

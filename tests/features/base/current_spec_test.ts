@@ -8,6 +8,7 @@ import {
   EMPTY_SPEC,
   openSpecCache,
   type SpecCache,
+  WAITING_SPECS_MAX,
 } from "../../../src/features/base/current_spec.ts";
 import { storeSpec } from "../../../src/store/specs.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
@@ -147,5 +148,15 @@ Deno.test("a document is compiled after one of each tenant that waits, not after
     });
     await Promise.all(waiting);
     assert.deepEqual(done, [1, 1, 2, 1, 1]);
+  });
+});
+
+Deno.test("of a tenant 64 documents wait to be compiled, and one more is turned away at once", async () => {
+  await withCache(async (specs) => {
+    const compiled = await Promise.all(
+      Array.from({ length: 1 + WAITING_SPECS_MAX + 2 }, () => specs.compile(1, {})),
+    );
+    assert.equal(compiled.filter((each) => each === undefined).length, 2);
+    assert.notEqual(await specs.compile(1, {}), undefined);
   });
 });

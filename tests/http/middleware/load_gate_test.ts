@@ -1,7 +1,14 @@
-/** `openDrain()` waits for work under way, and not for work that comes later. */
+/**
+ * `openDrain()` waits for work under way, and not for work that comes later. The gate does not
+ * count requests that only wait, and tells its refusals in portions.
+ */
 
 import assert from "node:assert/strict";
-import { openDrain } from "../../../src/http/middleware/load_gate.ts";
+import { createLoadGate, openDrain } from "../../../src/http/middleware/load_gate.ts";
+import { UNDER_WAY_START } from "../../../src/domain/limits/load.ts";
+import { openHeavyWrites } from "../../../src/features/writes/write_events.ts";
+import type { Service } from "../../../src/features/service.ts";
+import { fakeHost } from "../../support/fake_host.ts";
 
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const turn = new Promise((resolve) => setTimeout(resolve, 0, "turn"));
@@ -33,4 +40,51 @@ Deno.test("what begins after the stop does not hold it up", async () => {
   assert.equal(drain.enter(), false);
   drain.leave();
   await stopped;
+});
+
+function openGate() {
+  const data = { recordError: () => "an id" } as unknown as Service["data"];
+  return createLoadGate({ data }, fakeHost());
+}
+
+Deno.test("a heavy write that waits for a place leaves room at the gate for others", async () => {
+  const gate = openGate();
+  for (let inside = 0; inside < UNDER_WAY_START; inside++) assert.equal(gate.enter(), true);
+  assert.equal(gate.enter(), false);
+  const heavy = openHeavyWrites(2);
+  const leave = await heavy.enter("one");
+  const waiting = heavy.enter("one");
+  assert.equal(gate.enter(), true);
+  assert.equal(gate.enter(), false);
+  leave!();
+  (await waiting)!();
+  assert.equal(gate.enter(), false);
+});
+
+Deno.test("refusals that are due together are told fifty in a turn", async () => {
+  const { setTimeout: realTimeout, performance } = globalThis;
+  const realNow = performance.now;
+  const ticks: (() => void)[] = [];
+  let nowMs = 0;
+  try {
+    performance.now = () => nowMs;
+    globalThis.setTimeout = ((tick: () => void) =>
+      ticks.push(tick)) as unknown as typeof setTimeout;
+    const gate = openGate();
+    let told = 0;
+    for (let asked = 0; asked < 120; asked++) {
+      void Promise.resolve(gate.shed("a request")).then(() => told++);
+    }
+    nowMs = 1_000;
+    const counts: number[] = [];
+    while (ticks.length > 0) {
+      ticks.shift()!();
+      for (let round = 0; round < 5; round++) await Promise.resolve();
+      counts.push(told);
+    }
+    assert.deepEqual(counts, [50, 100, 120]);
+  } finally {
+    globalThis.setTimeout = realTimeout;
+    performance.now = realNow;
+  }
 });

@@ -99,6 +99,12 @@ interface Asker<T> {
   reject(error: unknown): void;
 }
 
+/** Who asks for a fold, whose state may grow by megabytes with each turn. */
+interface FoldAsker extends Asker<string> {
+  /** Counts bytes that the job holds from now on; the stop if they are too many. */
+  hold(bytes: number): WasmStop | undefined;
+}
+
 /** One lane for each entrypoint: other entrypoints of a module go on while one is paused. */
 function laneOf({ module, entrypoint }: WasmTarget): string {
   return `${module.digest} ${entrypoint}`;
@@ -144,7 +150,7 @@ export function callJob(
  * turns wait for its pause.
  */
 export function foldJob(
-  asker: Asker<string>,
+  asker: FoldAsker,
   stateJson: string,
   events: readonly WasmEvent[],
   isSuspect: (lane: string) => boolean,
@@ -193,11 +199,15 @@ export function foldJob(
       }
       const { done } = message as Extract<RunnerAnswer, { kind: "value" }>;
       at += done;
+      if (at === events.length) {
+        asker.settle(valueOf(answer));
+        return true;
+      }
+      const stop = asker.hold(body.length - state.length);
+      if (stop !== undefined) asker.settle({ ok: false, stop });
       state = body;
       sliceEventsMax = Math.min(SLICE_EVENTS_MAX, 2 * Math.max(1, done));
-      if (at < events.length) return false;
-      asker.settle(valueOf(answer));
-      return true;
+      return stop !== undefined;
     },
   };
 }

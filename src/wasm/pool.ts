@@ -10,7 +10,7 @@
 import { limits } from "../domain/limits.ts";
 import type { OutputKind } from "../domain/wasm/call_output.ts";
 import { createRecentMap } from "../domain/recent_map.ts";
-import type { WasmOutcome } from "../domain/wasm/failure.ts";
+import type { WasmOutcome, WasmStop } from "../domain/wasm/failure.ts";
 import {
   openDispatcher,
   type PoolMeasure,
@@ -76,6 +76,12 @@ export interface WasmPoolSettings {
 }
 
 const WAITING_PER_TENANT_MAX = 256;
+/**
+ * States, events and inputs of all jobs that run or wait. One tenant has a quarter, or a single job
+ * with more.
+ */
+const HELD_BYTES_MAX = 256 * 1024 * 1024;
+const HELD_PARTS = 4;
 const SUSPECTS_MAX = 1_000;
 const RETRY_MS_MIN = 1_000;
 const WAIT_MS_MAX = 2_000;
@@ -87,6 +93,7 @@ const HEAP_MEGABYTES = 160;
 export function openWasmPool(settings: WasmPoolSettings): WasmPool {
   /** Lanes, by tenant, whose last call did not end in time. */
   const suspects = createRecentMap<string, true>(SUSPECTS_MAX);
+  const held = openHeldBytes();
   const { submit, measure, close } = openDispatcher<Job, RunnerRequest, RunnerAnswer>({
     command: settings.command ?? runnerCommand(settings.stackKilobytes),
     limits: {
@@ -115,23 +122,77 @@ export function openWasmPool(settings: WasmPoolSettings): WasmPool {
   return {
     checkModule: (tenant, file) =>
       new Promise((settle, reject) => submit(checkJob({ tenant, settle, reject }, file))),
-    foldEvents: (tenant, stateJson, events) =>
-      new Promise((settle, reject) =>
-        submit(
-          foldJob(
-            { tenant, settle, reject },
-            stateJson,
-            events,
-            (lane) => suspects.has(`${tenant} ${lane}`),
-          ),
-        )
-      ),
+    foldEvents(tenant, stateJson, events) {
+      // Who asks has the text of the state, and the job has its bytes.
+      const texts = events.reduce((sum, { eventJson }) => sum + eventJson.length, 0);
+      return held.within(tenant, 2 * stateJson.length + texts, (hold, settle, reject) => {
+        const isSuspect = (lane: string) => suspects.has(`${tenant} ${lane}`);
+        submit(foldJob({ tenant, settle, reject, hold }, stateJson, events, isSuspect));
+      });
+    },
     call: (tenant, target, output, inputJson) =>
-      new Promise((settle, reject) =>
-        submit(callJob({ tenant, settle, reject }, target, output, inputJson))
+      held.within(
+        tenant,
+        inputJson.length,
+        (_, settle, reject) =>
+          submit(callJob({ tenant, settle, reject }, target, output, inputJson)),
       ),
     measure,
     close,
+  };
+}
+
+interface HeldBytes {
+  /**
+   * Runs a job that holds so many bytes, and more by calls of `hold`, until it is answered. Without
+   * room for them it is not run, or has to end.
+   */
+  within(
+    tenant: string,
+    bytes: number,
+    run: (
+      hold: (bytes: number) => WasmStop | undefined,
+      settle: (outcome: WasmOutcome<string>) => void,
+      reject: (error: unknown) => void,
+    ) => void,
+  ): Promise<WasmOutcome<string>>;
+}
+
+function openHeldBytes(): HeldBytes {
+  const byTenant = new Map<string, number>();
+  let total = 0;
+
+  function add(tenant: string, bytes: number): void {
+    total += bytes;
+    const ofTenant = (byTenant.get(tenant) ?? 0) + bytes;
+    if (ofTenant === 0) byTenant.delete(tenant);
+    else byTenant.set(tenant, ofTenant);
+  }
+
+  /** `own`: what the job holds already. */
+  function fits(tenant: string, own: number, bytes: number): boolean {
+    const ofTenant = byTenant.get(tenant) ?? 0;
+    if (total > own && total + bytes > HELD_BYTES_MAX) return false;
+    return ofTenant === own || ofTenant + bytes <= HELD_BYTES_MAX / HELD_PARTS;
+  }
+
+  return {
+    async within(tenant, first, run) {
+      let own = 0;
+      function hold(bytes: number): WasmStop | undefined {
+        if (bytes > 0 && !fits(tenant, own, bytes)) return NO_ROOM;
+        own += bytes;
+        add(tenant, bytes);
+        return undefined;
+      }
+      const stop = hold(first);
+      if (stop !== undefined) return { ok: false, stop };
+      try {
+        return await new Promise((settle, reject) => run(hold, settle, reject));
+      } finally {
+        add(tenant, -own);
+      }
+    },
   };
 }
 
@@ -173,6 +234,12 @@ function tellPause(job: Job, { timeoutsInARow, leftMs }: Pause): void {
 }
 
 type Runner = RunnerProcess<RunnerRequest, RunnerAnswer>;
+
+const NO_ROOM: WasmStop = {
+  kind: "unavailable",
+  message: "The WebAssembly calls of this instance hold too much memory",
+  retryAfterMs: RETRY_MS_MIN,
+};
 
 /** Compiling a module of the largest size takes a tenth of this. */
 const LOAD_MS_MAX = 5_000;

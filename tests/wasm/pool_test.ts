@@ -5,6 +5,8 @@
 
 import assert from "node:assert/strict";
 import type { RunnerCommand } from "../../src/runners/runner_process.ts";
+import type { WasmOutcome } from "../../src/domain/wasm/failure.ts";
+import { foldJob } from "../../src/wasm/job.ts";
 import type { WasmPool } from "../../src/wasm/pool.ts";
 import { assemble, framed, handler, moduleFile, returning } from "../support/wasm/build_module.ts";
 import {
@@ -392,6 +394,56 @@ Deno.test("a tenant with too many calls waiting is refused more, and others are 
     await pool.close();
     await Promise.all(calls);
   });
+});
+
+Deno.test("a tenant whose calls hold too many bytes is refused more, one alone may hold them", async () => {
+  await withPool(async (pool) => {
+    const endless = await upload(pool, await framed(ENDLESS), { timeoutMs: 5_000 });
+    const fine = await upload(pool, await framed(FINE));
+    const large = JSON.stringify({ text: "x".repeat(10_000_000) });
+    const kinds: string[] = [];
+    const calls = Array.from(
+      { length: 20 },
+      () =>
+        pool.foldEvents("bad", large, [{ target: endless, eventJson: "{}" }])
+          .then((outcome) => kinds.push(`${kindOf(outcome)} ${messageOf(outcome)}`)),
+    );
+    // Three states, as text and as bytes, are 60 MB.
+    await until(() => kinds.length === 17);
+    const message = "The WebAssembly calls of this instance hold too much memory";
+    assert.deepEqual(new Set(kinds), new Set([`unavailable ${message}`]));
+    assert.equal(kindOf(await callOnce(pool, fine)), "ok");
+    const most = JSON.stringify({ text: "x".repeat(33_000_000) });
+    const event = { target: fine, eventJson: "{}" };
+    for (const about of ["it is tried", "what it held is given back"]) {
+      const outcome = await pool.foldEvents("other", most, [event]);
+      assert.equal(kindOf(outcome), "wasm_memory", about);
+    }
+    await pool.close();
+    await Promise.all(calls);
+  });
+});
+
+Deno.test("a fold whose state grows counts what it has grown by, and ends without room for it", () => {
+  const asked: number[] = [];
+  const outcomes: WasmOutcome<string>[] = [];
+  const stop = { kind: "unavailable", message: "no room", retryAfterMs: 1 } as const;
+  const asker = {
+    tenant: TENANT,
+    settle: (outcome: WasmOutcome<string>) => void outcomes.push(outcome),
+    reject() {},
+    hold: (bytes: number) => (asked.push(bytes), bytes > 500 ? stop : undefined),
+  };
+  const events = Array.from({ length: 4 }, () => ({ target: unchecked(), eventJson: "{}" }));
+  const job = foldJob(asker, "{}", events, () => false);
+  const answer = (bytes: number) => ({
+    message: { kind: "value", done: 1, tookMs: 0, pauses: false } as const,
+    body: new Uint8Array(bytes),
+  });
+  assert.equal(job.take(answer(402)), false);
+  assert.equal(job.take(answer(302)), false);
+  assert.equal(job.take(answer(1_302)), true);
+  assert.deepEqual([asked, outcomes], [[400, -100, 1_000], [{ ok: false, stop }]]);
 });
 
 Deno.test("close() answers what runs and what waits, and leaves no process behind", async () => {

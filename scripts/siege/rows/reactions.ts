@@ -1,6 +1,6 @@
 /** Events that set off events: loops, storms, timers, sagas, and the work that is left of them. */
 
-import type { Attack, AttackGroup, Json } from "../attack.ts";
+import type { Attack, AttackGroup, HostileRequest, Json } from "../attack.ts";
 import {
   eventType,
   fields,
@@ -44,6 +44,15 @@ function reaction(
     ...rest,
   };
 }
+
+/** Two equal lists that take long to compare, and a condition that compares them often. */
+const HALVES = { a: repeat(12_000, () => ({})), b: repeat(12_000, () => ({})) };
+const COMPARED = { and: repeat(40, () => ({ eq: ["$.data.a", "$.data.b"] })) };
+const DISCARD: HostileRequest = {
+  path: "/_admin/reactions?environment=test&instance_id={instance}",
+  body: JSON.stringify({ action: "discard", filter: { kind: "saga" } }),
+  as: "operator",
+};
 
 function timerOf(delay: string): Json {
   return {
@@ -426,5 +435,70 @@ export const REACTIONS: AttackGroup = {
     listenerRow("heads", "100 listeners that answer with early heads without end"),
     listenerRow("chunks", "100 listeners that answer in 65,532 chunks of one byte"),
     listenerRow("silence", "100 listeners that send the head of an answer and nothing more"),
+    {
+      name: "conditions of 200 sagas",
+      does: "one event of 72 KB for 200 sagas, each of which compares its halves 40 times",
+      needs: "spec + write key",
+      spec: () => {
+        const trigger = { aggregate_type: "work", event_type: "was_begun", condition: COMPARED };
+        return workSpec(fields(200, () => ({ trigger, steps: [step("s", "was_done")] })));
+      },
+      waves: [{ request: write("work", ID, "was_begun", HALVES), clients: 1, pauseMs: 500 }],
+      seconds: 10,
+    },
+    {
+      name: "50 conditions of one saga",
+      does: "one event of 72 KB for a saga of 50 steps that compare its halves and are skipped",
+      needs: "spec + write key",
+      spec: () => {
+        const skipped = repeat(50, (i) => ({
+          ...step(`s${i}`, "was_done"),
+          condition: { not: COMPARED },
+          else: "skip",
+        }));
+        return workSpec({ skips: sagaOf(skipped) });
+      },
+      waves: [{ request: write("work", ID, "was_begun", HALVES), clients: 1, pauseMs: 500 }],
+      seconds: 10,
+    },
+    {
+      name: "sagas of 50,000 singletons",
+      does: "200 sagas for one event, under a spec that has very many singletons",
+      needs: "spec + write key",
+      spec: () => ({
+        ...workSpec(fields(200, () => sagaOf([step("s", "was_done")]))) as object,
+        singletons: repeat(50_000, (i) => `s${i}`),
+      }),
+      waves: [{ request: write("work", ID, "was_begun", {}), clients: 2 }],
+      seconds: 10,
+    },
+    {
+      name: "discard of large sagas",
+      does: "sagas of a definition of nearly a megabyte are begun and discarded",
+      needs: "spec, write key + token limited to one instance",
+      spec: () => {
+        const large = repeat(17, (i) => ({
+          name: `s${i}`,
+          emit: {
+            aggregate_type: "work",
+            id: "$.id",
+            event_type: "was_done",
+            data: { $literal: { a: repeat(9_000, () => ["a"]) } },
+          },
+        }));
+        const waiting = {
+          ...step("wait", "was_done"),
+          await: { aggregate_type: "work", id: "global", event_types: ["was_undone"] },
+          timeout_ms: 2_592_000_000,
+        };
+        return workSpec({ large: sagaOf([waiting, ...large]) });
+      },
+      prepare: () => [writeMany("work", ID, times(300, "was_begun"))],
+      waves: [
+        { request: writeMany("work", ID, times(100, "was_begun")), clients: 1, pauseMs: 500 },
+        { request: DISCARD, clients: 1, pauseMs: 1_000 },
+      ],
+      seconds: 10,
+    },
   ],
 };

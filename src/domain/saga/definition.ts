@@ -7,6 +7,7 @@
  * Bounded: `limits.sagaStepsMax` steps of one saga and the event types that each step awaits.
  */
 
+import type { Budget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import type { Emission } from "../reaction/action.ts";
@@ -35,8 +36,8 @@ export interface CompiledSaga {
 export interface SagaTrigger {
   readonly aggregateType: string;
   readonly eventType: string;
-  /** Whether an event of that type starts a saga. */
-  readonly holds: (event: StoredEvent) => boolean;
+  /** Whether an event of that type starts a saga; the conditions of one event share `budget`. */
+  readonly holds: (event: StoredEvent, budget?: Budget) => boolean;
 }
 
 /** What the templates of a step can read. */
@@ -47,6 +48,8 @@ export interface SagaSight {
   readonly prev: StoredEvent | undefined;
   /** `$steps`: the events that completed the earlier steps, by step name. */
   readonly steps: ReadonlyMap<string, StoredEvent>;
+  /** What the conditions of one transition share; absent: a condition has its own. */
+  readonly budget?: Budget;
 }
 
 /** The value of a template, or why it has none. */

@@ -12,6 +12,7 @@
  *   try the saga has failed, and steps that are not compensated stay so.
  */
 
+import { type Budget, newBudget } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import { limits } from "../limits.ts";
 import type { Steps } from "../fairness/pieces.ts";
@@ -51,6 +52,8 @@ interface Course {
   readonly nowMs: number;
   readonly effects: SagaEffect[];
   readonly history: SagaHistoryEntry[];
+  /** For all conditions of the transition. */
+  readonly budget: Budget;
   completed: CompletedStep[];
   state: SagaState;
   waiting: SagaWaiting | undefined;
@@ -140,12 +143,7 @@ function* accepts(course: Course, news: SagaNews): Steps<boolean> {
       return true;
     case "postponed":
       if (waiting.kind !== "write") return false;
-      pause(course, {
-        step: waiting.step,
-        phase: waiting.phase,
-        tries: waiting.tries,
-        dueMs: course.nowMs,
-      });
+      pause(course, { ...waiting, dueMs: course.nowMs });
       return true;
     case "event":
       return waiting.kind === "event" && (yield* onEvent(course, waiting, news.arrived));
@@ -336,6 +334,7 @@ function open(saga: CompiledSaga, instance: SagaInstance, nowMs: number): Course
     nowMs,
     effects: [],
     history: [...instance.history],
+    budget: newBudget(limits.eventReactionWorkBytesMax),
     completed: [...instance.completed],
     state: instance.state,
     waiting: instance.waiting,
@@ -360,7 +359,7 @@ function close(course: Course): SagaTransition {
 }
 
 /** What the templates of step `step` see. Its emission and its compensation see the same. */
-function sightOf({ saga, before, completed }: Course, step: number): SagaSight {
+function sightOf({ saga, before, completed, budget }: Course, step: number): SagaSight {
   const steps = new Map<string, StoredEvent>();
   let prev: StoredEvent | undefined;
   // Bounded: `limits.sagaStepsMax`.
@@ -369,7 +368,7 @@ function sightOf({ saga, before, completed }: Course, step: number): SagaSight {
     steps.set(saga.steps[index]!.name, event);
     if (index < step) prev = event;
   }
-  return { trigger: before.triggerEvent!, prev, steps };
+  return { trigger: before.triggerEvent!, prev, steps, budget };
 }
 
 function stepAt({ saga }: Course, step: number): CompiledSagaStep {

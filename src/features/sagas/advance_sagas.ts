@@ -8,6 +8,8 @@
  */
 
 import { count, countErrors, type Counters, newCounters } from "../../domain/measures/counters.ts";
+import { newBudget } from "../../domain/budget.ts";
+import type { ErrorRecord } from "../../domain/error_record.ts";
 import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
 import {
@@ -54,6 +56,8 @@ import {
 const SAGAS_MAX = 200;
 /** After this many events, a transaction takes up no further saga. It yields between sagas. */
 const EVENTS_MAX = 200;
+/** After this time, too; a transaction of the distributed engine has five seconds. */
+const WORK_MS_MAX = 1_500;
 /** Attempts while the spec keeps being replaced: beyond this, each one met another deploy. */
 const SPEC_TRIES_MAX = 3;
 
@@ -210,7 +214,8 @@ async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<A
 }
 
 /** Half of the bytes are reserved for what a single saga may still need. */
-function isFull({ bytes, sagas, events }: SagaWork): boolean {
+function isFull({ bytes, sagas, events, turns, startedMs }: SagaWork): boolean {
+  if (sagas > 0 && turns.monotonicMs() - startedMs > WORK_MS_MAX) return true;
   return sagas >= SAGAS_MAX || events >= EVENTS_MAX || bytes > SAGA_BYTES_MAX / 2;
 }
 
@@ -282,11 +287,12 @@ async function startTriggered(
 ): Promise<boolean> {
   const { requestId } = entry;
   const { type } = splitStreamKey(place.stream);
+  const budget = newBudget(limits.eventReactionWorkBytesMax);
   for (const saga of work.spec.sagas.values()) {
     const { aggregateType, eventType, holds } = saga.trigger;
     if (aggregateType !== type || eventType !== event.type) continue;
     await work.pieces.rest();
-    if (!holds(event)) continue;
+    if (!holds(event, budget)) continue;
     const id = sagaIdOf(saga.name, place, event);
     if (await isSagaStarted(work.tx, work.tenant, id)) continue;
     if (isFull(work)) return false;
@@ -298,23 +304,37 @@ async function startTriggered(
     const trigger = { event, streamId: eventId(place.index) };
     await beginSaga(work, saga, { id, trigger, requestId, root: entryRoot(place, entry) });
   }
+  if (budget.left < 0) reportWork(work, event, requestId);
   return true;
 }
 
 function reportDepth(work: SagaWork, saga: string, event: StoredEvent, requestId: string): void {
   const { implicationDepthMax: depth } = limits;
-  const error = makeErrorRecord(work.tools.host, {
+  report(work, event, requestId, {
     error_type: "implication_depth_exceeded",
     message: `Events can set off other events to depth ${depth}; saga '${saga}' is not started`,
-    context: {
-      operation: "start_saga",
-      event_key: event.key,
-      event_type: event.type,
-      saga,
-      depth,
-    },
-    request_id: requestId,
+    context: { saga, depth },
   });
+}
+
+/** The conditions that came too late for the budget of their event do not hold. */
+function reportWork(work: SagaWork, event: StoredEvent, requestId: string): void {
+  report(work, event, requestId, {
+    error_type: "implication_failed",
+    message: "The conditions of the sagas that this event may start take too much work together; " +
+      "those judged last do not hold. Compare less, or declare fewer sagas with such conditions",
+    context: {},
+  });
+}
+
+function report(
+  work: SagaWork,
+  { key: event_key, type: event_type }: StoredEvent,
+  requestId: string,
+  fault: Pick<ErrorRecord, "error_type" | "message" | "context">,
+): void {
+  const context = { operation: "start_saga", event_key, event_type, ...fault.context };
+  const error = makeErrorRecord(work.tools.host, { ...fault, context, request_id: requestId });
   storeErrorRecord(work.tx, work.tenant, error);
   work.errors.push(error);
 }

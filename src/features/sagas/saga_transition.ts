@@ -127,6 +127,7 @@ export interface SagaWork {
   readonly turns: Turns;
   /** Yields now and then, because one event may concern hundreds of sagas. */
   readonly pieces: Pieces;
+  readonly startedMs: number;
 }
 
 export interface SagaScene {
@@ -145,7 +146,8 @@ export function openSagaWork(
   const turns = withOwnLine(tools.host);
   const pieces = openPieces(turns);
   const left = { states: [], errors: [], outbox: [] };
-  return { tools, tx, tenant, spec, moment, answers, turns, pieces, ...sums, ...left };
+  const startedMs = turns.monotonicMs();
+  return { tools, tx, tenant, spec, moment, answers, turns, pieces, startedMs, ...sums, ...left };
 }
 
 export interface SagaBeginning {

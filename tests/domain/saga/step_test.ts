@@ -92,6 +92,25 @@ Deno.test("stepSaga(): fifty events of 20 KB, or eleven of 100 KB, are within th
   assert.deepEqual([runLarge(50, 20_000).completed, runLarge(11, 100_000).completed], [50, 11]);
 });
 
+for (const [heavy, outcome] of [[6, undefined], [9, "skipped"]] as const) {
+  Deno.test(`startSaga(): a condition after ${heavy} that take long is ${outcome ?? "judged"}`, () => {
+    const list = Array.from({ length: 12_000 }, () => ({}));
+    const long = { and: Array.from({ length: 60 }, () => ({ eq: ["$.data.a", "$.data.b"] })) };
+    const emit = { aggregate_type: "work", id: "$.id", event_type: "was_done" };
+    const steps = Array.from({ length: heavy + 1 }, (_, at) => ({
+      name: `s${at}`,
+      condition: at < heavy ? long : { exists: "$.data.a" },
+      else: "skip",
+      emit,
+    }));
+    const trigger = { aggregate_type: "order", event_type: "was_placed" };
+    const placedAt = placed("order:o1", "was_placed", { a: list, b: list.slice() });
+    const begun = startSaga(compileStory({ trigger, steps }), "s1", placedAt, START_MS);
+    const { instance: { history } } = runAtOnce(begun);
+    assert.equal(history[heavy]?.outcome, outcome);
+  });
+}
+
 /** Any saga of up to five steps; `$.data.flags` decides its conditions. */
 const anySaga: fc.Arbitrary<JsonObject> = fc.array(
   fc.record({

@@ -7,6 +7,7 @@ import {
   discardReactions,
   type ManageParts,
 } from "../../../src/features/reactions/manage_reactions.ts";
+import { listErrorRecords } from "../../../src/store/error_records.ts";
 import { type SagaShop, SHOP, TENANT, withShop } from "../../support/saga_fixtures.ts";
 import { valueOf } from "../../support/service_fixture.ts";
 
@@ -96,6 +97,30 @@ Deno.test("others have a turn before each condition of the steps that a saga ski
     assert.deepEqual((await shop.sagas()).map(({ state }) => state), ["completed"]);
   }, manySagas(1, { trigger: TRIGGER, steps }));
 });
+
+/** A condition that takes as much work as one may, and an event for it. */
+const HEAVY = { and: Array.from({ length: 60 }, () => ({ eq: ["$.data.a", "$.data.b"] })) };
+const EMPTY = Array.from({ length: 12_000 }, () => ({}));
+
+for (const [heavy, starts] of [[6, true], [9, false]] as const) {
+  Deno.test(`a saga with a condition after ${heavy} whose conditions take long ${starts ? "starts" : "is reported instead"}`, async () => {
+    const isHeavy = { ...waiting(1), trigger: { ...TRIGGER, condition: HEAVY } };
+    const { modules } = manySagas(heavy, isHeavy) as { modules: { sagas: JsonObject } };
+    const last = { ...waiting(1), trigger: { ...TRIGGER, condition: { exists: "$.data.a" } } };
+    const sagas = { ...modules.sagas, last, always: waiting(1) };
+    await withShop(async (shop) => {
+      await shop.write("order", "o1", "was_placed", { a: EMPTY, b: EMPTY });
+      await shop.showAll();
+      const names = (await shop.sagas()).map(({ name }) => name).sort();
+      assert.deepEqual(names, starts ? ["always", "last"] : ["always"]);
+      const errors = await shop.engine.snapshot((tx) =>
+        listErrorRecords(tx, TENANT.number, { limit: 10 })
+      );
+      const found = errors.map(({ error_type, context }) => [error_type, context.event_key]);
+      assert.deepEqual(found, starts ? [] : [["implication_failed", "order:o1"]]);
+    }, { ...SHOP, modules: { sagas } });
+  });
+}
 
 Deno.test("sagas of one definition are discarded one at a time, and it is read once", async () => {
   const characters = 300_000;

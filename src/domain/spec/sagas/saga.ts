@@ -220,8 +220,8 @@ function compileTrigger(
   return {
     aggregateType,
     eventType,
-    holds: (event) =>
-      condition === undefined || condition({ trigger: event, prev: undefined, steps: new Map() }),
+    holds: (trigger, budget) =>
+      condition === undefined || condition({ trigger, prev: undefined, steps: new Map(), budget }),
   };
 }
 

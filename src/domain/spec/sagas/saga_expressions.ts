@@ -5,7 +5,7 @@
  * `$prev` and `$steps`. See docs/reference/sagas.md.
  */
 
-import { BudgetSpent } from "../../budget.ts";
+import { BudgetSpent, newBudget } from "../../budget.ts";
 import type { StoredEvent } from "../../event.ts";
 import { compileDefinition, compilePredicate } from "../../handler/compile_handler.ts";
 import type { Evaluation, Scope, Site } from "../../handler/evaluation.ts";
@@ -14,6 +14,7 @@ import { limits } from "../../limits.ts";
 import type { Emission } from "../../reaction/action.ts";
 import { emitAt } from "../../reaction/emission.ts";
 import type { Resolved } from "../../reaction/resolved.ts";
+import { withinShare } from "../../reaction/share.ts";
 import { type NamedStream, streamAt } from "../../reaction/stream.ts";
 import { checkAggregateType, checkEventType, type Terms } from "../../reaction/terms.ts";
 import type { Violation } from "../../refusal.ts";
@@ -32,7 +33,10 @@ export interface SagaPlace extends StepNames {
 /** Budget for creating one event; well above the largest one. */
 const BUDGET_BYTES = limits.pieceReactionWorkBytesMax;
 
-/** Compiles a condition; if it cannot be evaluated within its budget, it does not hold. */
+/**
+ * Compiles a condition; if it cannot be evaluated within its budget, or within what those before
+ * have left of the one they share, it does not hold.
+ */
 export function compileCondition(
   value: JsonValue,
   path: string,
@@ -40,7 +44,10 @@ export function compileCondition(
 ): (sight: SagaSight) => boolean {
   checkSagaPaths(value, place, path, place.faults);
   const compiled = compilePredicate(value, path, scopeOf(place));
-  if (compiled.ok) return (sight) => attempt(() => compiled.predicate(evaluationOf(sight)), false);
+  if (compiled.ok) {
+    const holds = withinShare(compiled.predicate);
+    return (sight) => attempt(() => holds(evaluationOf(sight, sight.budget)), false);
+  }
   addNew(compiled.violations, place.faults);
   return () => false;
 }
@@ -145,11 +152,14 @@ function addNew(violations: readonly Violation[], faults: FaultList): void {
   faults.addAll(violations.filter(({ path }) => !known.has(path)));
 }
 
-function evaluationOf({ trigger, prev, steps }: SagaSight): Evaluation {
+function evaluationOf(
+  { trigger, prev, steps }: SagaSight,
+  budget = newBudget(BUDGET_BYTES),
+): Evaluation {
   const ended: JsonObject = {};
   for (const [name, event] of steps) ended[name] = viewOf(event);
   const bindings = [ended, prev && viewOf(prev)];
-  return { state: {}, event: trigger, bindings, budget: { left: BUDGET_BYTES } };
+  return { state: {}, event: trigger, bindings, budget };
 }
 
 /** An event as `$prev` and `$steps.<name>` show it: like `$`, with the id of its stream. */

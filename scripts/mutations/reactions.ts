@@ -302,15 +302,31 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/work/fire_schedule.ts", "tests/features/work/fire_together_test.ts", [
     [
       "scheduled events of any size fire at the same time",
-      "while (bytes > FIRING_BYTES_MAX && firing.size > 0) await Promise.race(firing);",
-      "",
+      "if (!isFree(timer) || !group.mayGoOn()) continue;",
+      "if (!group.mayGoOn()) continue;",
     ],
     [
-      "scheduled events begin to fire after an outage",
-      "at < timers.length && outage === undefined;",
-      "at < timers.length;",
+      "large records are decoded in one piece",
+      "        await pieces.rest();\n",
+      "",
     ],
   ]),
+  ...changesOf(
+    "src/features/reactions/held_works.ts",
+    "tests/features/work/fire_together_test.ts",
+    [
+      [
+        "scheduled events begin to fire after an outage",
+        "mayGoOn: () => outage === undefined && !wait.isOver(),",
+        "mayGoOn: () => !wait.isOver(),",
+      ],
+      [
+        "a round of timers waits for the slowest of them",
+        "await Promise.race([Promise.all(running), wait.over]);",
+        "await Promise.all(running);",
+      ],
+    ],
+  ),
   ...changesOf("src/features/reactions/reaction_lines.ts", LINE, [
     [
       "all entries in memory are processed at once",

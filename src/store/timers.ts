@@ -48,17 +48,25 @@ export async function listDueTimers(
   return pairs.map(({ key }) => decodeTimer(key));
 }
 
-/** The first timer of a shard, due or not. */
+/** The first timer of a shard, due or not; the first one behind `after`, if that is given. */
 export async function readFirstTimer(
   tx: Pick<ReadTransaction, "getRange">,
   shard: number,
+  after?: Timer,
 ): Promise<Timer | undefined> {
-  const [pair] = await tx.getRange(keys.timers(shard), { limit: 1 });
+  const { begin, end } = keys.timers(shard);
+  const range = { begin: after === undefined ? begin : keyAfter(timerKey(after)), end };
+  const [pair] = await tx.getRange(range, { limit: 1 });
   return pair && decodeTimer(pair.key);
 }
 
-function timerKey({ dueMs, tenant, kind, id }: Timer): Bytes {
-  return keys.timer(shardOf("timer", `${tenant}/${id}`), dueMs, tenant, kind, id);
+export function timerShard({ tenant, id }: Pick<Timer, "tenant" | "id">): number {
+  return shardOf("timer", `${tenant}/${id}`);
+}
+
+function timerKey(timer: Timer): Bytes {
+  const { dueMs, tenant, kind, id } = timer;
+  return keys.timer(timerShard(timer), dueMs, tenant, kind, id);
 }
 
 function decodeTimer(key: Bytes): Timer {

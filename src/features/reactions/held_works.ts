@@ -7,14 +7,32 @@ import { openShares } from "../../domain/fairness/shares.ts";
 import { limits } from "../../domain/limits.ts";
 import type { OutboxPlace, OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import type { Host } from "../../host.ts";
+import { type Timer, timerShard } from "../../store/timers.ts";
+
+/** A wait for something that goes on when the wait is over. */
+export interface ShortWait {
+  /** Resolves after 250 ms. */
+  readonly over: Promise<void>;
+  isOver(): boolean;
+  cancel(): void;
+}
+
+export function startWait(host: Host): ShortWait {
+  let isOver = false;
+  let cancel = () => {};
+  const over = new Promise<void>((resolve) => {
+    cancel = host.startTimer(limits.drainBeforeReplyMsMax, () => {
+      isOver = true;
+      resolve();
+    });
+  });
+  return { over, isOver: () => isOver, cancel: () => cancel() };
+}
 
 /** Waits until `run` is over, but 250 ms at the latest. Rejects with it if it does in that time. */
 export async function waitShortly(host: Host, run: Promise<unknown>): Promise<void> {
-  let cancel = () => {};
-  const over = new Promise<void>((resolve) => {
-    cancel = host.startTimer(limits.drainBeforeReplyMsMax, resolve);
-  });
-  await Promise.race([run, over]).finally(cancel);
+  const wait = startWait(host);
+  await Promise.race([run, wait.over]).finally(wait.cancel);
 }
 
 /**
@@ -73,4 +91,90 @@ export function openHeldWorks(): HeldWorks {
 
 function nameOf({ tenant, stream, index, number }: OutboxPlace): string {
   return `${tenant}/${stream}/${index}/${number}`;
+}
+
+/**
+ * The timers that are being fired. A round of the workers does not wait for all of them, so the
+ * next one has to leave them out. Environments share their number and the bytes of their records.
+ */
+export interface FiringTimers {
+  /** Of one shard. */
+  count(shard: number): number;
+  has(timer: Timer): boolean;
+  /** Whether as many of an environment are being fired as may be. */
+  isFull(tenant: number): boolean;
+  openGroup(wait: ShortWait): TimerGroup;
+  /** Resolves when the next one of them is over. */
+  nextEnd(): Promise<void>;
+  /** Resolves when none is being fired. */
+  settle(): Promise<void>;
+}
+
+/** Timers that one call fires together. */
+interface TimerGroup {
+  /** Whether more of them may begin: there was no outage, and the wait is not over. */
+  mayGoOn(): boolean;
+  /** `work` throws only outages. */
+  begin(timer: Timer, bytes: number, work: Promise<void>): void;
+  /** Resolves when all of them or the wait are over. Throws the first outage so far. */
+  end(): Promise<void>;
+}
+
+/** Timers that are fired at a time; one environment alone may have half of them. */
+const TIMERS_MAX = 1_000;
+/**
+ * Stored bytes of their records; one environment alone may have half of them. As objects they take
+ * up to twenty times as much.
+ */
+const FIRING_BYTES_MAX = 4 * 1024 * 1024;
+
+export function openFiringTimers(): FiringTimers {
+  const numbers = openShares(TIMERS_MAX);
+  const bytes = openShares(FIRING_BYTES_MAX);
+  const byShard = new Map<number, Set<string>>();
+  let end = Promise.withResolvers<void>();
+
+  function add(timer: Timer, count: 1 | -1, size: number): void {
+    numbers.add(timer.tenant, count);
+    bytes.add(timer.tenant, count * size);
+    const shard = timerShard(timer);
+    const names = byShard.get(shard) ?? new Set();
+    byShard.set(shard, names);
+    if (count > 0) names.add(timerName(timer));
+    else names.delete(timerName(timer));
+  }
+
+  return {
+    count: (shard) => byShard.get(shard)?.size ?? 0,
+    has: (timer) => byShard.get(timerShard(timer))?.has(timerName(timer)) ?? false,
+    isFull: (tenant) => numbers.isFull(tenant) || bytes.isFull(tenant),
+    openGroup(wait) {
+      const running: Promise<void>[] = [];
+      let outage: { readonly error: unknown } | undefined;
+      return {
+        mayGoOn: () => outage === undefined && !wait.isOver(),
+        begin(timer, size, work) {
+          add(timer, 1, size);
+          const run = work.catch((error) => void (outage ??= { error })).then(() => {
+            add(timer, -1, size);
+            end.resolve();
+            end = Promise.withResolvers();
+          });
+          running.push(run);
+        },
+        async end() {
+          await Promise.race([Promise.all(running), wait.over]);
+          if (outage !== undefined) throw outage.error;
+        },
+      };
+    },
+    nextEnd: () => end.promise,
+    async settle() {
+      while ([...byShard.values()].some(({ size }) => size > 0)) await end.promise;
+    },
+  };
+}
+
+function timerName({ tenant, kind, id }: Timer): string {
+  return `${tenant}/${kind}/${id}`;
 }

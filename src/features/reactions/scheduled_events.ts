@@ -10,7 +10,9 @@ import type { ScheduledPage, ScheduledView } from "../../domain/reaction/schedul
 import { openPieces, type Pieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
+import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { makeErrorRecord } from "../base/record_error.ts";
 import {
   cancelledFor,
   isCancelled,
@@ -145,5 +147,26 @@ export async function cancelSchedule(
     if (record === undefined) return refuseSchedule();
     removeSchedule(tx, tenant.number, record, cancelledFor("request", nowMs));
     return ACCEPTED;
+  });
+}
+
+const MESSAGE_CHARACTERS_MAX = 500;
+
+/** The record of an error that has kept a scheduled event from being written. */
+export function scheduleError(host: Host, record: ScheduleRecord, message: string) {
+  const { id, emission: { key, eventType }, by, requestId } = record;
+  return makeErrorRecord(host, {
+    error_type: "implication_failed",
+    message: message.slice(0, MESSAGE_CHARACTERS_MAX),
+    context: {
+      operation: "fire_scheduled",
+      scheduled_id: id,
+      event_key: by.key,
+      event_type: by.eventType,
+      stream_id: by.streamId,
+      implied_key: key,
+      implied_event_type: eventType,
+    },
+    request_id: requestId,
   });
 }

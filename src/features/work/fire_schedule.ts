@@ -14,18 +14,19 @@ import type { CancelRule } from "../../domain/reaction/action.ts";
 import { retryPauseMs } from "../../domain/reaction/outbox_entry.ts";
 import { hourOf, momentOfNextHour, type Root, rootOf } from "../../domain/reaction/root.ts";
 import type { Host } from "../../host.ts";
-import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Bytes, Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import type { PausedReactions } from "../reactions/follow_pauses.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import {
   cancelledBy,
   cancelledFor,
+  decodeSchedule,
   findCancelling,
   isCancelled,
   parkSchedule,
   readSchedule,
-  readSizedSchedule,
+  readStoredSchedule,
   removeSchedule,
   replaceSchedule,
   ruleName,
@@ -35,25 +36,25 @@ import { countRecurring, readRecurring } from "../../store/reactions/roots.ts";
 import { isCurrentSpec } from "../../store/specs.ts";
 import { clearTimer, listDueTimers, readFirstTimer, type Timer } from "../../store/timers.ts";
 import type { SagaAdvancer } from "../sagas/advance_sagas.ts";
-import type { OwnLanes } from "../writes/append_deliveries.ts";
+import { fireDeliveryTimers, type OwnLanes } from "../writes/append_deliveries.ts";
 import { scheduleSubject } from "../writes/append_reactions.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Combiner } from "../writes/combine.ts";
 import type { Emitter } from "../writes/write_emission.ts";
 import type { Cause } from "../writes/prepared_write.ts";
-import { makeErrorRecord } from "../base/record_error.ts";
+import { scheduleError } from "../reactions/scheduled_events.ts";
 import type { OutboxRunner } from "../reactions/run_outbox.ts";
+import { openFiringTimers, type ShortWait, startWait } from "../reactions/held_works.ts";
 import { putTimersAside, returnTimers } from "../reactions/manage_reactions.ts";
 import { fireErasureTimers } from "../erasure/erase_due.ts";
 import type { WorkShare } from "../base/share_work.ts";
-import { laneOfTimer, markLane, signalLanes } from "../../store/listeners/deliveries.ts";
 import { openSagaTimers } from "../reactions/reaction_lines.ts";
 
 export interface TimerRunner {
   /**
    * Processes up to about `limit` due timers of this process's share, the oldest first. If
    * there are more, it also takes up to as many again of other tenants. Returns how many it
-   * tried.
+   * tried, after 250 ms at the latest: the rest goes on, and later calls leave it out.
    */
   drain(limit: number, isStopping?: () => boolean): Promise<number>;
   /**
@@ -61,6 +62,8 @@ export interface TimerRunner {
    * processes are not missed.
    */
   pauseMs(): number;
+  /** Resolves when none is being fired. */
+  settle(): Promise<void>;
 }
 
 export interface TimerParts {
@@ -80,32 +83,20 @@ const SCHEDULER = { type: "system_agent", id: "event_scheduler" } as const;
 /** Every timer is set at least a second ahead, so polling twice a second misses none. */
 const PAUSE_MS_MAX = 500;
 const PAUSE_MS_MIN = 5;
-const MESSAGE_CHARACTERS_MAX = 500;
+/** While due timers wait for others of their tenant that are being fired. */
+const PAUSE_MS_FULL = 50;
 /** Records read at a time: few while they are so large together, otherwise many. */
 const READ_TOGETHER_MIN = 8;
 const READ_TOGETHER_MAX = 64;
 const READ_BYTES = 64 * 1024;
-/** Stored bytes of records that fire at a time. As objects they take up to twenty times as much. */
-const FIRING_BYTES_MAX = 2 * 1024 * 1024;
-
-/** A record whose timer is due. */
-interface Due {
-  readonly record: ScheduleRecord;
-  readonly bytes: number;
-  /** What has cancelled it. */
-  readonly rule: CancelRule | undefined;
-  /** Whether it has to wait for the next hour. */
-  readonly isEarly: boolean;
-}
 
 export function createTimerRunner(parts: TimerParts): TimerRunner {
   const { engine, host, specs, combiner, share, outbox, emitter, paused } = parts;
   const fireSagas = openSagaTimers(host, parts.sagas, outbox.sagas);
   let nextMs: number | undefined;
-  /**
-   * By shard with more timers than one round takes: up to where other tenants' timers were
-   * searched.
-   */
+  const firing = openFiringTimers();
+  let isFull = false;
+  /** By shard with more timers than a round takes: up to where those of others were searched. */
   const looked = new Map<number, Timer>();
 
   async function drain(limit: number, isStopping = () => false): Promise<number> {
@@ -115,31 +106,65 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const nowMs = host.nowMs();
     const limitEach = Math.ceil(limit / Math.max(1, leases.length));
     const found = await engine.snapshot((tx) =>
-      Promise.all(leases.map(async ({ shard }) => {
-        const due = await listDueTimers(tx, shard, { nowMs, limit: limitEach });
-        return { shard, due, first: due[0] ?? await readFirstTimer(tx, shard) };
-      }))
+      Promise.all(leases.map(({ shard }) => listShard(tx, shard, nowMs, limitEach)))
     );
     const others: Timer[] = [];
-    for (const { shard, due } of found) {
-      if (due.length < limitEach) looked.delete(shard);
-      else others.push(...await findOthers(shard, nowMs, due));
+    for (const { shard, due, isCut } of found) {
+      if (isCut) others.push(...await findOthers(shard, nowMs, due));
+      else looked.delete(shard);
     }
     const firsts = found.flatMap(({ first }) => first === undefined ? [] : [first.dueMs]);
     nextMs = firsts.length === 0 ? undefined : firsts.reduce((a, b) => Math.min(a, b));
-    const all = [...found.flatMap(({ due }) => due), ...others];
+    const all = [...found.flatMap(({ free }) => free), ...others];
     const aside = await putTimersAside(engine, paused, all);
     const due = all.filter((timer) => !aside.has(timer));
+    isFull = due.length === 0 && found.some(({ due }) => due.length > 0);
     if (due.length === 0 || isStopping()) return returned + aside.size;
-    const told = fireSagas(due.filter(({ kind }) => kind === "saga"));
-    const scheduled = due.filter(({ kind }) => kind === "scheduled");
-    const fired = fireAll(scheduled);
-    const deliveries = due.filter(({ kind }) => kind === "delivery");
-    const marked = fireDeliveryTimers(engine, parts.lanes, deliveries);
-    const erasures = fireErasureTimers(engine, due.filter(({ kind }) => kind === "erasure"));
-    const results = await Promise.allSettled([told, marked, erasures, fired]);
-    for (const result of results) if (result.status === "rejected") throw result.reason;
-    return returned + aside.size + scheduled.length + await told + await marked + await erasures;
+    return returned + aside.size + await fireDue(due);
+  }
+
+  /** The first due timers of a shard, and those of them that may be fired now. */
+  async function listShard(tx: ReadTransaction, shard: number, nowMs: number, limitEach: number) {
+    const limit = limitEach + firing.count(shard);
+    const due = await listDueTimers(tx, shard, { nowMs, limit });
+    const free = due.filter(isFree);
+    const first = free[0] ?? await readFirstTimer(tx, shard, due.at(-1));
+    return { shard, due, free, first, isCut: due.length === limit };
+  }
+
+  function isFree(timer: Timer): boolean {
+    // Deliveries and erasures are only marked as due.
+    if (timer.kind === "delivery" || timer.kind === "erasure") return true;
+    return !firing.has(timer) && !firing.isFull(timer.tenant);
+  }
+
+  async function fireDue(due: readonly Timer[]): Promise<number> {
+    const wait = startWait(host);
+    try {
+      const told = tellSagas(due.filter(({ kind }) => kind === "saga"), wait);
+      const fired = fireAll(due.filter(({ kind }) => kind === "scheduled"), wait);
+      const deliveries = due.filter(({ kind }) => kind === "delivery");
+      const marked = fireDeliveryTimers(engine, parts.lanes, deliveries);
+      const erasures = fireErasureTimers(engine, due.filter(({ kind }) => kind === "erasure"));
+      const results = await Promise.allSettled([told, marked, erasures, fired]);
+      for (const result of results) if (result.status === "rejected") throw result.reason;
+      return await told + await marked + await erasures + await fired;
+    } finally {
+      wait.cancel();
+    }
+  }
+
+  /** Returns how many are done or postponed, or go on. Throws only outages. */
+  async function tellSagas(timers: readonly Timer[], wait: ShortWait): Promise<number> {
+    const group = firing.openGroup(wait);
+    let told = 0;
+    for (const timer of timers) {
+      if (!isFree(timer)) continue;
+      told++;
+      group.begin(timer, 0, fireSagas([timer]).then((done) => void (told += done - 1)));
+    }
+    await group.end();
+    return told;
   }
 
   /**
@@ -154,76 +179,90 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     const window = await engine.snapshot((tx) =>
       listDueTimers(tx, shard, { nowMs, limit: TIMER_WINDOW, after: looked.get(shard) })
     );
-    const { taken, last } = takeOthers(first, window, first.length);
+    const others = takeOthers(first, window.filter(isFree), first.length);
+    const last = others.taken.length < first.length ? window.at(-1) : others.last;
     const isRound = window.length < TIMER_WINDOW && last === window.at(-1);
     if (isRound || last === undefined) looked.delete(shard);
     else looked.set(shard, last);
     // A round scans up to 16 such windows, each a millisecond or two long.
     await host.yieldTurn();
-    return taken;
+    return others.taken;
   }
 
   function pauseMs(): number {
     if (nextMs === undefined) return PAUSE_MS_MAX;
-    return Math.max(PAUSE_MS_MIN, Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX));
+    return Math.max(
+      isFull ? PAUSE_MS_FULL : PAUSE_MS_MIN,
+      Math.min(nextMs - host.nowMs(), PAUSE_MS_MAX),
+    );
   }
 
   /**
-   * Reads a few records at a time, in time slices, and fires them. Waits with the next ones while
-   * so many bytes of records are firing. Throws only outages, when nothing of it is running.
+   * Reads a few records at a time and fires them, in time slices. Those of a tenant that fires as
+   * many as it may wait for room, until the wait is over. Returns how many it has begun. Throws
+   * only outages.
    */
-  async function fireAll(timers: readonly Timer[]): Promise<void> {
+  async function fireAll(timers: readonly Timer[], wait: ShortWait): Promise<number> {
     const pieces = openPieces(host);
-    const firing = new Set<Promise<void>>();
-    let bytes = 0;
-    let outage: { readonly error: unknown } | undefined;
+    const group = firing.openGroup(wait);
+    let begun = 0;
     let count = READ_TOGETHER_MIN;
-    for (let at = 0; at < timers.length && outage === undefined;) {
-      const some = timers.slice(at, at + count);
-      at += count;
-      const found = await Promise.all(some.map(find)).catch((error) => void (outage = { error }));
-      let read = 0;
-      for (const [index, due] of (found ?? []).entries()) {
-        const own = due?.bytes ?? 0;
-        read += own;
-        const one = fire(some[index]!, due)
-          .catch((error) => void (outage ??= { error }))
-          .finally(() => {
-            bytes -= own;
-            firing.delete(one);
-          });
-        firing.add(one);
+    for (let left = [...timers]; left.length > 0 && group.mayGoOn();) {
+      const some = left.filter(({ tenant }) => !firing.isFull(tenant)).slice(0, count);
+      if (some.length === 0) {
+        await Promise.race([firing.nextEnd(), wait.over]);
+        continue;
       }
-      bytes += read;
+      const found = await Promise.all(some.map(readStored)).catch((error) => error);
+      if (!Array.isArray(found)) {
+        await group.end();
+        throw found;
+      }
+      const over = new Set<Timer>();
+      let read = 0;
+      for (const [index, timer] of some.entries()) {
+        const bytes = found[index]?.length ?? 0;
+        read += bytes;
+        if (firing.has(timer)) over.add(timer);
+        if (!isFree(timer) || !group.mayGoOn()) continue;
+        over.add(timer);
+        begun++;
+        group.begin(timer, bytes, fire(timer, found[index]));
+        await pieces.rest();
+      }
+      left = left.filter((timer) => !over.has(timer));
       // What comes next is probably of the same size.
       count = read > READ_BYTES ? READ_TOGETHER_MIN : READ_TOGETHER_MAX;
-      while (bytes > FIRING_BYTES_MAX && firing.size > 0) await Promise.race(firing);
-      const rest = pieces.rest();
-      if (rest !== undefined) await rest;
     }
-    await Promise.all(firing);
-    if (outage !== undefined) throw outage.error;
+    await group.end();
+    return begun;
   }
 
-  function find({ tenant, id }: Timer): Promise<Due | undefined> {
+  function readStored({ tenant, id }: Timer): Promise<Bytes | undefined> {
+    return engine.snapshot((tx) => readStoredSchedule(tx, tenant, id));
+  }
+
+  /** What has cancelled a record, and whether it has to wait for the next hour. */
+  function judge(tenant: number, record: ScheduleRecord) {
+    const { cancelOn, root } = record;
+    if (cancelOn.length === 0 && !root?.isRecurring) return { rule: undefined, isEarly: false };
     return engine.snapshot(async (tx) => {
-      const found = await readSizedSchedule(tx, tenant, id);
-      if (found === undefined) return undefined;
-      const rule = await findCancelling(tx, tenant, found.record);
-      return { ...found, rule, isEarly: await isHourSpent(tx, tenant, found.record) };
+      const rule = await findCancelling(tx, tenant, record);
+      return { rule, isEarly: await isHourSpent(tx, tenant, record) };
     });
   }
 
   /** Throws only outages. */
-  async function fire(timer: Timer, found: Due | undefined): Promise<void> {
+  async function fire(timer: Timer, value: Bytes | undefined): Promise<void> {
     const { tenant } = timer;
-    if (found === undefined || found.record.timerMs !== timer.dueMs) {
+    const record = value && decodeSchedule(value);
+    if (record === undefined || record.timerMs !== timer.dueMs) {
       // The record was removed or its timer moved after the list was read, or the tenant is
       // gone.
       return await clearStale(timer);
     }
-    const { record, rule, isEarly } = found;
     try {
+      const { rule, isEarly } = await judge(tenant, record);
       if (rule !== undefined) await endCancelled(tenant, record, rule);
       else if (isEarly) await waitForNextHour(tenant, record);
       else await append(tenant, record);
@@ -277,7 +316,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
 
   /** Gives up an event that does not fit the current spec. */
   async function drop(tenant: number, record: ScheduleRecord, message: string, hash: string) {
-    const error = errorOf(host, record, message);
+    const error = scheduleError(host, record, message);
     const isSettled = await settle(tenant, record, async (tx) => {
       // This process may not know yet of the deploy under which the event was made.
       if (!await isCurrentSpec(tx, tenant, hash)) return false;
@@ -298,7 +337,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     host.log(isLast ? "error" : "warn", "A scheduled event could not be written", fields);
     const pauseMs = retryPauseMs(tries, host.randomBytes(1)[0]! / 256);
     const after = { ...record, tries, timerMs: host.nowMs() + pauseMs };
-    const parked = errorOf(host, record, `It failed ${tries} times and is not tried again`);
+    const parked = scheduleError(host, record, `It failed ${tries} times and is not tried again`);
     const isSettled = await settle(tenant, record, (tx) => {
       if (isLast) {
         parkSchedule(tx, tenant, record);
@@ -325,7 +364,7 @@ export function createTimerRunner(parts: TimerParts): TimerRunner {
     });
   }
 
-  return { drain, pauseMs };
+  return { drain, pauseMs, settle: firing.settle };
 }
 
 /** The event fires only while its record is unchanged and no cancel mark has cancelled it. */
@@ -354,43 +393,4 @@ export function scheduleCause(tenant: number, record: ScheduleRecord, nowMs: num
 
 function scheduleRoot({ root, by }: ScheduleRecord): Root {
   return rootOf(root, by.key, by.streamId);
-}
-
-function errorOf(host: Host, record: ScheduleRecord, message: string) {
-  const { id, emission: { key, eventType }, by, requestId } = record;
-  return makeErrorRecord(host, {
-    error_type: "implication_failed",
-    message: message.slice(0, MESSAGE_CHARACTERS_MAX),
-    context: {
-      operation: "fire_scheduled",
-      scheduled_id: id,
-      event_key: by.key,
-      event_type: by.eventType,
-      stream_id: by.streamId,
-      implied_key: key,
-      implied_event_type: eventType,
-    },
-    request_id: requestId,
-  });
-}
-
-/**
- * Marks the lanes of deliveries whose retry pause is over; returns the number of timers. Whoever
- * works a lane notices a mark that is no longer needed.
- */
-async function fireDeliveryTimers(
-  engine: Engine,
-  lanes: OwnLanes,
-  timers: readonly Timer[],
-): Promise<number> {
-  if (timers.length === 0) return 0;
-  const marked = timers.map(laneOfTimer);
-  await engine.transact((tx) => {
-    for (const timer of timers) clearTimer(tx, timer);
-    for (const lane of marked) markLane(tx, lane);
-    if (!marked.every(lanes.isOwn)) signalLanes(tx);
-    return Promise.resolve();
-  });
-  lanes.offer(marked);
-  return timers.length;
 }

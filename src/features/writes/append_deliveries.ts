@@ -6,8 +6,14 @@
 
 import type { Steps } from "../../domain/fairness/pieces.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
-import type { Transaction } from "../../kv/engine.ts";
-import { markLane, putDelivery, signalLanes } from "../../store/listeners/deliveries.ts";
+import type { Engine, Transaction } from "../../kv/engine.ts";
+import {
+  laneOfTimer,
+  markLane,
+  putDelivery,
+  signalLanes,
+} from "../../store/listeners/deliveries.ts";
+import { clearTimer, type Timer } from "../../store/timers.ts";
 import type { PreparedTarget } from "./prepared_write.ts";
 
 /** The lanes that this process works on. */
@@ -60,4 +66,25 @@ export function offerDeliveries(
 ): void {
   const listeners = new Set(deliveries!.map(({ listener }) => listener));
   lanes.offer([...listeners].map((listener) => ({ tenant, listener, stream })));
+}
+
+/**
+ * Marks the lanes of deliveries whose retry pause is over; returns the number of timers. Whoever
+ * works a lane notices a mark that is no longer needed.
+ */
+export async function fireDeliveryTimers(
+  engine: Engine,
+  lanes: OwnLanes,
+  timers: readonly Timer[],
+): Promise<number> {
+  if (timers.length === 0) return 0;
+  const marked = timers.map(laneOfTimer);
+  await engine.transact((tx) => {
+    for (const timer of timers) clearTimer(tx, timer);
+    for (const lane of marked) markLane(tx, lane);
+    if (!marked.every(lanes.isOwn)) signalLanes(tx);
+    return Promise.resolve();
+  });
+  lanes.offer(marked);
+  return timers.length;
 }

@@ -139,19 +139,23 @@ export async function readSchedule(
   tenant: number,
   id: string,
 ): Promise<ScheduleRecord | undefined> {
-  return (await readSizedSchedule(tx, tenant, id))?.record;
+  const value = await readStoredSchedule(tx, tenant, id);
+  return value && decodeRecord(value);
 }
 
-/** The record and its stored bytes. */
-export async function readSizedSchedule(
+/** The bytes of a record, which may be large: {@link decodeSchedule} makes the record of them. */
+export async function readStoredSchedule(
   tx: Reads,
   tenant: number,
   id: string,
-): Promise<{ readonly record: ScheduleRecord; readonly bytes: number } | undefined> {
+): Promise<Bytes | undefined> {
   const key = keys.schedule(tenant, id);
   const value = await tx.get(key);
-  if (value === undefined) return undefined;
-  return { record: await decode(tx, tenant, key, value), bytes: wholeBytes(value) };
+  return value && await wholeValue(tx, tenant, key, value);
+}
+
+export function decodeSchedule(value: Bytes): ScheduleRecord {
+  return decodeRecord(value);
 }
 
 export interface SchedulePage {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
+import type { Tenant } from "../../../src/domain/tenant.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import { createTimerRunner, type TimerParts } from "../../../src/features/work/fire_schedule.ts";
@@ -38,17 +39,35 @@ interface Firing {
   readonly done: Promise<number>;
 }
 
-/** Stores records that are due, and fires them; nothing is written before the test says so. */
-async function fireAll(fixture: ServiceFixture, count: number, bytes: number): Promise<Firing> {
-  const { engine, host, tenants: { test } } = fixture;
+/** Stores records that are due. */
+async function store(
+  { engine }: ServiceFixture,
+  tenant: Tenant,
+  count: number,
+  bytes: number | ((number: number) => number),
+): Promise<void> {
   for (let at = 0; at < count; at += 50) {
     await engine.transact((tx) => {
       for (let number = at; number < Math.min(at + 50, count); number++) {
-        storeSchedule(tx, test.number, recordOf(number, bytes));
+        const size = typeof bytes === "number" ? bytes : bytes(number);
+        storeSchedule(tx, tenant.number, recordOf(number, size));
       }
       return Promise.resolve();
     });
   }
+}
+
+/** Stores records that are due, and fires them; nothing is written before the test says so. */
+async function fireAll(fixture: ServiceFixture, count: number, bytes: number): Promise<Firing> {
+  await store(fixture, fixture.tenants.test, count, bytes);
+  const { writing, runner } = openRunner(fixture);
+  const done = runner.drain(count * QUEUE_SHARDS.timer);
+  done.catch(() => {});
+  return { writing, done };
+}
+
+/** A runner that writes nothing before the test says so. */
+function openRunner({ engine, host }: ServiceFixture, change: Partial<TimerParts> = {}) {
   const writing = new Map<string, PromiseWithResolvers<void>>();
   const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => ({ shard }));
   const parts = {
@@ -70,15 +89,13 @@ async function fireAll(fixture: ServiceFixture, count: number, bytes: number): P
       },
     },
     paused: { tenants: new Set(), ready: () => Promise.resolve(), resuming: () => [] },
+    ...change,
   };
-  const runner = createTimerRunner(parts as unknown as TimerParts);
-  const done = runner.drain(count * QUEUE_SHARDS.timer);
-  done.catch(() => {});
-  return { writing, done };
+  return { writing, runner: createTimerRunner(parts as unknown as TimerParts) };
 }
 
 /** Waits until no more events begin to be written. */
-async function settled({ writing }: Firing): Promise<number> {
+async function settled({ writing }: Pick<Firing, "writing">): Promise<number> {
   for (let before = -1, quiet = 0; quiet < 10; before = writing.size) {
     await new Promise((resolve) => setTimeout(resolve, 2));
     quiet = writing.size === before ? quiet + 1 : 0;
@@ -128,5 +145,69 @@ Deno.test("after an outage no further event begins to fire, and it is reported a
     for (const { resolve } of others) resolve();
     await assert.rejects(firing.done, /away/);
     assert.ok(firing.writing.size <= 1 && together <= 32, "no other has begun");
+  }, { spec: reactiveSpec });
+});
+
+/** Lets a round run until nothing more begins, and then its time run out. */
+async function runShortly(fixture: ServiceFixture, firing: Firing): Promise<number> {
+  await settled(firing);
+  fixture.host.timeMs += 250;
+  return await firing.done;
+}
+
+Deno.test("a round ends although events take long to write, and the next one fires another environment's", async () => {
+  await withService(async (fixture) => {
+    const { tenants: { test, staging } } = fixture;
+    await store(fixture, test, 2_000, 10);
+    const { writing, runner } = openRunner(fixture);
+    let begun = 0;
+    for (let round = 0; round < 20; round++) {
+      begun += await runShortly(fixture, { writing, done: runner.drain(100) });
+      assert.equal(writing.size, begun, "none begins twice");
+    }
+    assert.equal(begun, 500, "half of what may be fired at a time");
+    assert.ok(runner.pauseMs() >= 50, "it does not look all the time for what may not begin");
+    await fixture.engine.transact((tx) => {
+      storeSchedule(tx, staging.number, recordOf(2_000, 10));
+      return Promise.resolve();
+    });
+    await runShortly(fixture, { writing, done: runner.drain(100) });
+    assert.equal(writing.size, 501);
+    assert.ok(writing.has(streamKey("order", uuid(2_000))));
+    for (const { resolve } of writing.values()) resolve();
+  }, { spec: reactiveSpec });
+});
+
+Deno.test("each large record is decoded after a rest, however small those before it were", async () => {
+  await withService(async (fixture) => {
+    const { host, tenants: { test } } = fixture;
+    await store(fixture, test, 72, (number) => number < 8 ? 10 : 25_000);
+    let [ms, rests, decoded, most] = [0, 0, 0, 0];
+    const slow = {
+      ...host,
+      nowMs: () => host.timeMs,
+      monotonicMs: () => ms += 5,
+      yieldTurn: () => {
+        rests++;
+        decoded = 0;
+        return host.yieldTurn();
+      },
+    };
+    const { parse } = JSON;
+    const { writing, runner } = openRunner(fixture, { host: slow });
+    JSON.parse = (text, reviver) => {
+      if (text.length > 20_000) most = Math.max(most, ++decoded);
+      return parse(text, reviver);
+    };
+    try {
+      const done = runner.drain(72 * QUEUE_SHARDS.timer);
+      assert.equal(await settled({ writing }), 72);
+      for (const { resolve } of writing.values()) resolve();
+      assert.equal(await done, 72);
+    } finally {
+      JSON.parse = parse;
+    }
+    assert.equal(most, 1);
+    assert.ok(rests >= 72);
   }, { spec: reactiveSpec });
 });

@@ -31,11 +31,6 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "if (fold === undefined) throw new StatesNeeded([{ key, type }]);",
     ],
     [
-      "guards look at states of any length",
-      "outer.value.stateJson.length > charactersMax",
-      "outer.value.stateJson.length > 100 * charactersMax",
-    ],
-    [
       "later events of a batch are judged on the state before it",
       ": place.event;",
       ": 0;",
@@ -44,6 +39,13 @@ export const GUARD_MUTATIONS: readonly Mutation[] = [
       "targets are judged on what later targets will leave",
       "target === undefined || at > place.target",
       "target === undefined",
+    ],
+  ]),
+  ...changesOf("src/features/writes/outside_states.ts", GUARDS, [
+    [
+      "guards look at states of any length",
+      "stateJson.length > limits.guardStateCharactersMax",
+      "stateJson.length > 100 * limits.guardStateCharactersMax",
     ],
   ]),
   ...changesOf("src/features/writes/judge_guards.ts", GUARDS, [

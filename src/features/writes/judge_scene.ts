@@ -55,6 +55,8 @@ export interface Scene {
   judge(write: PreparedWrite): Promise<Verdict>;
   /** Remembers the states after a write, once it was written. */
   keep(verdict: Extract<Verdict, { readonly kind: "taken" }>): void;
+  /** The states that it and its verdicts hold. */
+  characters(): number;
 }
 
 /** Matches no stream: if the transaction has no other answer for the write, it is judged again. */
@@ -74,6 +76,7 @@ function asksModules({ judgedAs, events }: PreparedTarget): boolean {
 
 export function openScene(parts: SceneParts, tenant: number): Scene {
   const streams = new Map<StreamKey, StreamState>();
+  let characters = 0;
 
   async function judge(write: PreparedWrite): Promise<Verdict> {
     if (!needsVerdict(write)) return { kind: "unjudged", write };
@@ -88,10 +91,13 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
     if (await isInLedger(parts.engine, tenant, write)) return unjudged(write, () => NEVER);
     const judged = write.targets.filter(asksModules);
     const before = new Map<PreparedTarget, StreamState>();
+    let together = 0;
     for (const target of judged) {
       const found = await find(target);
       if (!found.ok) return { kind: "refused", ...found };
       before.set(target, found.value);
+      together += found.value.stateJson.length;
+      if (together > limits.stateBytesMax) return { kind: "refused", ...refuseTogether() };
     }
     const isConflict = [...before].some(([{ expected }, { length }]) =>
       !meetsExpectedLength(length, expected)
@@ -110,7 +116,10 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
       if (!state.ok) return { kind: "refused", ...state };
       after.push({ target, before: before.get(target)!, state: state.value });
     }
-    for (const { target, state } of after) streams.set(target.key, state);
+    for (const { target, state } of after) {
+      streams.set(target.key, state);
+      characters += state.stateJson.length + (texts.get(target)?.characters() ?? 0);
+    }
     const taken = guard(write, (target) => before.get(target));
     const targets = taken.targets.map((target, index) => {
       const judgedStates = texts.get(write.targets[index]!)?.texts;
@@ -123,7 +132,9 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
     const known = streams.get(key);
     if (known !== undefined) return accept(known);
     const found = await readStreamState(parts.reader, tenant, key, judgedAs!);
-    if (found.ok) streams.set(key, found.value);
+    if (!found.ok) return found;
+    streams.set(key, found.value);
+    characters += found.value.stateJson.length;
     return found;
   }
 
@@ -133,7 +144,7 @@ export function openScene(parts: SceneParts, tenant: number): Scene {
     }
   }
 
-  return { judge, keep };
+  return { judge, keep, characters: () => characters };
 }
 
 /** A stream as it is in the store now. */
@@ -163,6 +174,7 @@ interface StateTexts {
   readonly texts: Map<number, string>;
   /** False if they are too long together. */
   note(offset: number, stateJson: Outcome<string>): boolean;
+  characters(): number;
 }
 
 function openStateTexts(
@@ -180,12 +192,19 @@ function openStateTexts(
       texts.set(offset, stateJson.value);
       return characters <= limits.stateBytesMax;
     },
+    characters: () => characters,
   };
 }
 
 function refuseTexts() {
   const limit = limits.stateBytesMax;
   const message = "The states between the events of the write are too long for their guards";
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: limit, limit });
+}
+
+function refuseTogether() {
+  const limit = limits.stateBytesMax;
+  const message = "The states that modules judge this write on are too long together";
   return refuse({ kind: "fold_budget_exceeded", message, bytes: limit, limit });
 }
 

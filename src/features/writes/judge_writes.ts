@@ -9,9 +9,17 @@
  * of them. Writes to types without modules do not come here.
  */
 
+import { openWaitingRoom } from "../../domain/fairness/shares.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Written } from "../../domain/write/write.ts";
-import { needsVerdict, openScene, type SceneParts, type Verdict } from "./judge_scene.ts";
+import {
+  needsVerdict,
+  openScene,
+  type Scene,
+  type SceneParts,
+  type Verdict,
+} from "./judge_scene.ts";
 import {
   NOTHING_WRITTEN,
   type PreparedTarget,
@@ -22,6 +30,14 @@ import {
 
 /** Writes to one stream that are judged before the first of them is written. */
 const GROUP_MAX = 200;
+/** The characters of states that a group holds before it is written, and of the last one more. */
+const GROUP_CHARACTERS_MAX = 2 * 1024 * 1024;
+/** The same for all groups that are judged at a time; an environment holds a part of it. */
+const JUDGED_CHARACTERS_MAX = 64 * 1024 * 1024;
+/** What a group counts for before its like has been judged. */
+const GUESSED_CHARACTERS = 2 * 1024 * 1024;
+/** How many kinds of groups are remembered with what they held. */
+const HELD_MAX = 1_000;
 /** Attempts to judge a write while another node keeps writing to its stream. */
 const TRIES_MAX = 20;
 const RETRY_AFTER_MS = 1_000;
@@ -37,6 +53,9 @@ interface Waiting {
 export function createJudge(parts: SceneParts, submit: Submit): Submit {
   const lanes = new Map<string, Waiting[]>();
   const turns = openStreamTurns();
+  const room = openWaitingRoom(JUDGED_CHARACTERS_MAX);
+  /** What the last group of a kind has held. */
+  const held = createRecentMap<string, number>(HELD_MAX);
 
   function judge(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     return new Promise((resolve, reject) => {
@@ -74,19 +93,43 @@ export function createJudge(parts: SceneParts, submit: Submit): Submit {
     });
   }
 
-  /** Returns the writes that have to be judged again. Never throws. */
+  /** Returns the writes that have to be judged yet, or again. Never throws. */
   async function settle(tenant: number, group: readonly Waiting[]): Promise<Waiting[]> {
+    const kinds = kindsOf(tenant, group[0]!.write);
+    let count = 0;
+    for (const kind of kinds) count += held.get(kind) ?? GUESSED_CHARACTERS;
+    const leave = kinds.length === 0 ? undefined : await room.enter(tenant, count);
     const scene = openScene(parts, tenant);
+    try {
+      return await settleIn(scene, tenant, group);
+    } finally {
+      leave?.();
+      const each = Math.ceil(scene.characters() / Math.max(1, kinds.length));
+      // Forgotten little by little: others of the kind may hold more than this one.
+      for (const kind of kinds) {
+        held.set(kind, Math.max(each, Math.ceil((held.get(kind) ?? 0) / 2)));
+      }
+    }
+  }
+
+  async function settleIn(
+    scene: Scene,
+    tenant: number,
+    group: readonly Waiting[],
+  ): Promise<Waiting[]> {
     const verdicts: Verdict[] = [];
-    for (const { write } of group) verdicts.push(await scene.judge(write));
+    for (const { write } of group) {
+      if (verdicts.length > 0 && scene.characters() > GROUP_CHARACTERS_MAX) break;
+      verdicts.push(await scene.judge(write));
+    }
     const results = await Promise.allSettled(
       verdicts.map((verdict) => submitJudged(tenant, verdict)),
     );
     const again: Waiting[] = [];
     // A verdict that follows a write that was not written after all is void.
     let isTrue = true;
-    for (const [index, waiting] of group.entries()) {
-      const verdict = verdicts[index]!;
+    for (const [index, verdict] of verdicts.entries()) {
+      const waiting = group[index]!;
       const result = results[index]!;
       const isOwn = verdict.kind === "refused" || verdict.kind === "thrown";
       if (isOwn && !isTrue) again.push(waiting);
@@ -97,7 +140,7 @@ export function createJudge(parts: SceneParts, submit: Submit): Submit {
       if (hasLanded(result)) scene.keep(verdict);
       else isTrue = false;
     }
-    return again.filter(mayTryAgain);
+    return [...again.filter(mayTryAgain), ...group.slice(verdicts.length)];
   }
 
   async function submitJudged(tenant: number, verdict: Verdict): Promise<Outcome<Written>> {
@@ -122,6 +165,13 @@ function takeGroup(lane: Waiting[]): Waiting[] {
 /** Writes that no module judges are of one kind, and so are writes judged by the same modules. */
 function kindOf(write: PreparedWrite): string {
   return needsVerdict(write) ? write.targets[0]!.judgedAs!.foldHash : "";
+}
+
+/** The types whose modules judge the write, one for each of those targets. */
+function kindsOf(tenant: number, write: PreparedWrite): string[] {
+  if (!needsVerdict(write)) return [];
+  return write.targets.filter(({ judgedAs }) => judgedAs !== undefined)
+    .map(({ judgedAs }) => `${tenant}/${judgedAs!.foldHash}`);
 }
 
 function hasLanded(result: PromiseSettledResult<Outcome<Written>>): boolean {

@@ -31,7 +31,6 @@ import {
   nameOf,
   type OutsideStates,
   parseState,
-  refuseState,
   StatesNeeded,
 } from "./outside_states.ts";
 import type { PreparedTarget, PreparedWrite } from "./prepared_write.ts";
@@ -171,9 +170,6 @@ export function openLiveStates(
     const outer = outside.size === 0 ? undefined : outside.get(nameOf(key, type));
     if (outer !== undefined && !outer.ok) return outer;
     const charactersMax = limits.guardStateCharactersMax;
-    if (outer !== undefined && outer.value.stateJson.length > charactersMax) {
-      return refuseState(outer.value.stateJson.length);
-    }
     // The head is guarded, and events do not change.
     const at = { head, known: outer?.value, charactersMax };
     const request = { stream: key, type, remembers };

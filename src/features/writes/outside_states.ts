@@ -9,10 +9,14 @@ import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import { readSnapshotHeader } from "../../store/streams/snapshots.ts";
+import { readHead } from "../../store/streams/streams.ts";
 import type { FoldedState } from "../states/fold_stream.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 
 export interface ConditionTools {
+  readonly engine: Pick<Engine, "snapshot">;
   readonly reader: Pick<AggregateReader, "readSmallAt" | "readFolded" | "keepState">;
   readonly host: Host;
 }
@@ -38,23 +42,54 @@ export function nameOf(key: StreamKey, { foldHash }: CompiledAggregateType): str
   return `${key} ${foldHash}`;
 }
 
-/** Folds states that a transaction needs; after too many runs, refuses them. */
+/**
+ * Folds states that a transaction needs, one after the other; after too many runs, refuses them. Of
+ * a state that is too long, only the refusal is kept.
+ */
 export async function foldOutside(
-  { reader }: ConditionTools,
+  tools: ConditionTools,
   tenant: number,
   { needed }: StatesNeeded,
   mayRunAgain: boolean,
   outside: OutsideStates,
 ): Promise<void> {
+  for (const looked of needed) {
+    const folded = mayRunAgain ? await foldOne(tools, tenant, looked) : refuse(TOO_FAST);
+    outside.set(nameOf(looked.key, looked.type), folded);
+  }
+}
+
+async function foldOne(
+  { engine, reader }: ConditionTools,
+  tenant: number,
+  { key, type }: Looked,
+): Promise<Outcome<FoldedState>> {
+  const bytes = type.cached ? await storedBytes(engine, tenant, key, type) : 0;
+  const bytesMax = limits.guardStateCharactersMax * UTF8_BYTES_MAX;
+  if (bytes > bytesMax) return refuseState(bytes, "bytes");
   const options = { synchronous: false, bytesMax: limits.foldBytesMax };
-  await Promise.all(needed.map(async ({ key, type }) => {
-    const folded = mayRunAgain
-      ? await reader.readFolded(tenant, key, type, options)
-      : refuse(TOO_FAST);
-    if (!folded.ok) return void outside.set(nameOf(key, type), folded);
-    const { head: { length, bytes, generation }, stateJson } = folded.value;
-    outside.set(nameOf(key, type), accept({ length, bytes, generation, stateJson }));
-  }));
+  const folded = await reader.readFolded(tenant, key, type, options);
+  if (!folded.ok) return folded;
+  const { head: { length, bytes: headBytes, generation }, stateJson } = folded.value;
+  if (stateJson.length > limits.guardStateCharactersMax) return refuseState(stateJson.length);
+  return accept({ length, bytes: headBytes, generation, stateJson });
+}
+
+/** What a character of a state takes in a snapshot at most. */
+const UTF8_BYTES_MAX = 3;
+
+/** The bytes of the state in the store; 0 if it has no snapshot, or one of before. */
+async function storedBytes(
+  engine: ConditionTools["engine"],
+  tenant: number,
+  key: StreamKey,
+  { foldHash }: CompiledAggregateType,
+): Promise<number> {
+  const [head, header] = await engine.snapshot((tx) =>
+    Promise.all([readHead(tx, tenant, key), readSnapshotHeader(tx, tenant, key, foldHash)])
+  );
+  if (header?.length !== head.length || header.generation !== head.generation) return 0;
+  return header.stateBytes;
 }
 
 const TOO_FAST = {
@@ -69,9 +104,9 @@ export function parseState(text: string): Outcome<JsonObject> {
   return isShort ? accept(JSON.parse(text)) : refuseState(text.length);
 }
 
-export function refuseState(characters: number) {
+export function refuseState(size: number, unit = "characters") {
   const limit = limits.guardStateCharactersMax;
-  const message = `A state has ${characters} characters of JSON, more than the ${limit} that ` +
+  const message = `A state has ${size} ${unit} of JSON, more than the ${limit} characters that ` +
     "guards and preconditions may look at";
-  return refuse({ kind: "fold_budget_exceeded", message, bytes: characters, limit });
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: size, limit });
 }

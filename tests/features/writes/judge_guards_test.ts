@@ -10,6 +10,16 @@ import type { WriteRequest } from "../../../src/domain/write/write.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { describeRefusal } from "../../../src/http/reply.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
+import {
+  type ConditionTools,
+  foldOutside,
+  type OutsideStates,
+  StatesNeeded,
+} from "../../../src/features/writes/outside_states.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
+import { accept } from "../../../src/domain/refusal.ts";
+import { saveSnapshot } from "../../../src/store/streams/snapshots.ts";
+import { readHead } from "../../../src/store/streams/streams.ts";
 import { isDue, type Judging, stateAt } from "../../../src/features/writes/live_states.ts";
 import { readGolden } from "../../support/golden_cases.ts";
 import { DOCTOR, guardedSpec } from "../../support/guarded_spec.ts";
@@ -458,4 +468,40 @@ Deno.test("a state from a module is charged when it is parsed, and then the cloc
     }
   }
   assert.equal(limits.guardUnitsMax - budget.left, targets.length * text.length);
+});
+
+Deno.test("long states are folded one after the other, and only their refusals are kept", async () => {
+  const compiled = compileSpec(longSpec(false));
+  assert.ok(compiled.ok);
+  const type = compiled.spec.aggregateTypes.get("list")!;
+  const ids = Array.from({ length: 10 }, (_, number) => uuid(number));
+  await withService(async ({ service: { data }, engine, tenants: { test } }) => {
+    for (const id of ids) valueOf(await data.writeEvents(test, requestOf([filled(id, 10)], {})));
+    // Of the last one, the store has the state as it is.
+    const stream = `list:${ids.at(-1)!}` as never;
+    const { length, bytes, generation } = await engine.snapshot((tx) =>
+      readHead(tx, test.number, stream)
+    );
+    const stored = { length, bytes, generation, stateJson: `"${"x".repeat(2_000_000)}"` };
+    const place = { tenant: test.number, stream, foldHash: type.foldHash };
+    assert.ok(await saveSnapshot(engine, place, stored));
+    let [reads, underWay, most] = [0, 0, 0];
+    const stateJson = "x".repeat(limits.guardStateCharactersMax + 1);
+    const reader = {
+      async readFolded() {
+        reads++;
+        most = Math.max(most, ++underWay);
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        underWay--;
+        return accept({ head: { length, bytes, generation }, stateJson });
+      },
+    };
+    const tools = { engine, reader } as unknown as ConditionTools;
+    const needed = ids.map((id) => ({ key: `list:${id}` as never, type }));
+    const outside: OutsideStates = new Map();
+    await foldOutside(tools, test.number, new StatesNeeded(needed), true, outside);
+    for (const each of outside.values()) assert.equal(refusalOf(each).kind, "fold_budget_exceeded");
+    // The one in the store is refused by its length alone.
+    assert.deepEqual([outside.size, most, reads], [10, 1, 9]);
+  }, { spec: longSpec(false) });
 });

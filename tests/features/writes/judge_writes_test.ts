@@ -21,7 +21,11 @@ import {
   withModules,
 } from "../../support/wasm/module_world.ts";
 import fc from "fast-check";
-import { openStreamTurns } from "../../../src/features/writes/judge_writes.ts";
+import { createJudge, openStreamTurns } from "../../../src/features/writes/judge_writes.ts";
+import { accept, type Outcome } from "../../../src/domain/refusal.ts";
+import type { Written } from "../../../src/domain/write/write.ts";
+import type { SceneParts } from "../../../src/features/writes/judge_scene.ts";
+import type { PreparedWrite } from "../../../src/features/writes/prepared_write.ts";
 
 const SEATS = { was_booked: { wasm: "seats" } };
 const SOLD_OUT = {
@@ -277,4 +281,84 @@ Deno.test("whatever turns are asked for, none overlaps on a name, and all come",
       );
     }),
   );
+});
+
+/** Judges writes by a module that returns states of so many characters. */
+function judgeLong(characters: number) {
+  const state = "x".repeat(characters);
+  const counts = { reads: 0, held: 0, heldMost: 0, submitted: 0, submittedMost: 0 };
+  const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
+  const head = { length: 1, bytes: 1, generation: 0, tip: undefined };
+  const parts = {
+    host: { monotonicMs: () => 0 },
+    reader: {
+      readFolded: () => (counts.reads++, Promise.resolve(accept({ head, stateJson: state }))),
+      keepState() {},
+    },
+    modules: {
+      async fold() {
+        counts.heldMost = Math.max(counts.heldMost, ++counts.held);
+        await turn();
+        return accept(state);
+      },
+    },
+  };
+  async function submit(_tenant: number, { targets }: PreparedWrite): Promise<Outcome<Written>> {
+    counts.submittedMost = Math.max(counts.submittedMost, ++counts.submitted);
+    await turn();
+    counts.submitted--;
+    counts.held -= targets.length;
+    return accept({ targets: [], replayed: false } as never);
+  }
+  const judge = createJudge(parts as unknown as SceneParts, submit as never);
+  const judgedAs = {
+    foldHash: "one",
+    wasmHandlers: new Map([["was_done", {}]]),
+    handlers: new Map(),
+  };
+  const raw = '{"key":"show:a","type":"was_done","data":{},"metadata":{"timestamp":1}}';
+  const events = [{ type: "was_done", raw, bytes: raw.length }];
+  const write = (ids: readonly string[]) => {
+    const targets = ids.map((id) => ({ key: `show:${id}`, judgedAs, events, expected: "any" }));
+    return judge(1, { form: "single", targets } as never);
+  };
+  return { counts, write };
+}
+
+const MI = 1024 * 1024;
+
+Deno.test("few writes to one aggregate are judged before they are written if its states are long", async () => {
+  for (const [characters, most] of [[MI, 3], [8, 20]] as const) {
+    const { counts, write } = judgeLong(characters);
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => write(["a"])));
+    for (const outcome of outcomes) valueOf(outcome);
+    assert.ok(counts.submittedMost <= most, `${counts.submittedMost} at once`);
+    assert.ok(counts.submittedMost > 1 || characters === MI, "short ones are written together");
+  }
+});
+
+Deno.test("writes to aggregates with long states wait for the room that their states take", async () => {
+  const { counts, write } = judgeLong(8 * MI);
+  const ids = Array.from({ length: 40 }, (_, number) => `${number}`);
+  const first = ids.slice(0, 8).map((id) => write([id]));
+  for (const outcome of await Promise.all(first)) valueOf(outcome);
+  counts.heldMost = 0;
+  for (const outcome of await Promise.all(ids.map((id) => write([id])))) valueOf(outcome);
+  assert.equal(counts.heldMost, 1, "a quarter of the room is for one at a time");
+});
+
+Deno.test("before anything is known of its states, eight groups of an environment are judged at once", async () => {
+  const { counts, write } = judgeLong(8 * MI);
+  const ids = Array.from({ length: 40 }, (_, number) => `${number}`);
+  for (const outcome of await Promise.all(ids.map((id) => write([id])))) valueOf(outcome);
+  assert.ok(counts.heldMost <= 8, `${counts.heldMost} at once`);
+});
+
+Deno.test("a write to many aggregates whose states are too long together is refused", async () => {
+  const { counts, write } = judgeLong(8 * MI);
+  const ids = Array.from({ length: 16 }, (_, number) => `${number}`);
+  valueOf(await write(ids.slice(0, 4)));
+  counts.reads = 0;
+  assert.equal(refusalOf(await write(ids)).kind, "fold_budget_exceeded");
+  assert.equal(counts.reads, 5);
 });

@@ -123,6 +123,16 @@ async function sayAll(connection: Deno.Conn): Promise<void> {
   await new Blob([SAYINGS[kind]]).stream().pipeTo(connection.writable, { preventClose: true });
 }
 
+/** 100 listeners where nobody listens, with long addresses. */
+function deafListeners(): Json {
+  const url = `http://127.0.0.1:1/${"a".repeat(2_000)}`;
+  return {
+    modules: {
+      listeners: fields(100, () => ({ url, secret: "a secret of sixteen", events: ["*"] })),
+    },
+  };
+}
+
 function listenerRow(kind: keyof typeof SAYINGS, does: string): Attack {
   const listeners = () =>
     fields(100, (i) => ({
@@ -431,6 +441,32 @@ export const REACTIONS: AttackGroup = {
       prepare: () => repeat(50, (i) => writeMany("work", idOf(i), times(100, "was_begun"))),
       waves: [{ request: write("work", "global", "was_undone", {}), clients: 2 }],
       seconds: 10,
+    },
+    {
+      ...reaction(
+        "effects of large events that wait",
+        "what an event has set off: 70 events of 100 KB that wait in a paused environment",
+        () => [{
+          map: { in: "$.data.ids", ...emit("end", "was_met", "$item", { t: "$.data.t" }) },
+        }],
+      ),
+      prepare: () => [
+        {
+          path: "/_admin/reactions?environment=test&instance_id={instance}",
+          body: JSON.stringify({ action: "pause" }),
+          as: "operator" as const,
+        },
+        write("loop", ID, "was_looped", { ids: repeat(70, idOf), t: "a".repeat(99_900) }),
+      ],
+      waves: [{ request: read(`/loop/${ID}/events/0/effects`), clients: 8 }],
+    },
+    {
+      name: "lists of listeners with many deliveries",
+      does: "pages of 100 listeners, each with 300 deliveries that wait",
+      needs: "spec + read key",
+      spec: () => specOf({ thing: { was_seen: eventType() } }, deafListeners()),
+      prepare: () => repeat(10, (i) => writeMany("thing", idOf(i), times(30, "was_seen"))),
+      waves: [{ request: read("/_listeners?limit=200"), clients: 16 }],
     },
     listenerRow("heads", "100 listeners that answer with early heads without end"),
     listenerRow("chunks", "100 listeners that answer in 65,532 chunks of one byte"),

@@ -29,7 +29,8 @@ import {
   readScheduleEffects,
   type ScheduleReference,
 } from "../../store/effects.ts";
-import { listStreamEntries, type StreamEntries } from "../../store/reactions/outbox.ts";
+import { openEntry } from "../../store/reactions/entry_bytes.ts";
+import { listStreamEntries, type StreamEntries, wholeEntry } from "../../store/reactions/outbox.ts";
 import {
   cancelledBy,
   cancelledFor,
@@ -293,10 +294,10 @@ function viewEvent({ stream: key, index }: EventPlace, { type }: StoredEvent): I
 /** Implied events that are not written yet. Each may be large, so one is read at a time. */
 async function addPending(draft: Draft, { found, isCut }: StreamEntries, list: ImpliedView[]) {
   if (isCut) draft.isTruncated = true;
-  for (const { bytes, read } of found) {
+  for (const each of found) {
     if (isSpent(draft)) return;
-    draft.bytesLeft -= bytes;
-    const { entry } = await read();
+    draft.bytesLeft -= each.bytes;
+    const { entry } = openEntry(each.place, await wholeEntry(draft.tx, each));
     if (entry.kind === "emit") {
       const { key, eventType: event_type } = entry.emission;
       add(draft, list, { key, event_type, pending: true });

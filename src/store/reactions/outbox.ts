@@ -149,16 +149,9 @@ export async function wholeEntry(
   return isInPieces(value) ? await wholeValue(tx, place.tenant, outboxKey(place), value) : value;
 }
 
-/** An entry that has been found, and is read when it is asked for. */
-export interface FoundEntry {
-  /** Of the whole entry. */
-  readonly bytes: number;
-  read(): Promise<OutboxWork>;
-}
-
 /** Entries that one event has set off and that are not done. */
 export interface StreamEntries {
-  readonly found: readonly FoundEntry[];
+  readonly found: readonly UnreadEntry[];
   /** Whether there may be more. */
   readonly isCut: boolean;
 }
@@ -177,18 +170,9 @@ export async function listStreamEntries(
   let bytes = 0;
   for (const { key, value } of pairs) bytes += key.length + value.length;
   const found = pairs.map(({ key, value }) => {
-    return { bytes: wholeBytes(value), read: () => readWork(tx, key, value) };
+    return { place: placeOf(key), bytes: wholeBytes(value), value };
   });
   return { found, isCut: pairs.length === limit || bytes >= PAGE_BYTES_MAX };
-}
-
-async function readWork(
-  tx: Pick<ReadTransaction, "getRange">,
-  key: Bytes,
-  value: Bytes,
-): Promise<OutboxWork> {
-  const place = placeOf(key);
-  return openEntry(place, await wholeEntry(tx, { place, bytes: wholeBytes(value), value }));
 }
 
 function placeOf(key: Bytes): OutboxPlace {

@@ -32,6 +32,8 @@ export interface ProjectionLag {
  */
 const LOOK_MS_MIN = 5;
 const LOOK_MS_MAX = 100;
+/** Whoever looks again within this part of its interval goes by what another has seen. */
+const SHARED_PART = 4;
 /** A longer lag is reported as this number. */
 const COUNT_MAX = 1_000;
 
@@ -54,26 +56,77 @@ export async function waitForProjections(
   const startedMs = host.monotonicMs();
   const deadlineMs = startedMs + waitMs;
   const wanted = names && new Set(names);
+  const looks = looksOf(engine);
+  let lookMs = LOOK_MS_MIN;
   let known: KnownProjections | undefined;
-  for (;;) {
-    const look = await engine.snapshot(async (tx) => {
-      if (await isBehind(tx, tenant, end)) return { isDone: false, known };
+
+  async function isDone(): Promise<boolean> {
+    const sinceMs = host.monotonicMs() - lookMs / SHARED_PART;
+    const others = looks.get(tenant);
+    // The next look is noted before anything is waited for: those who look at once share it.
+    if (tellsOf(others, end, sinceMs) && await others.isLate) return false;
+    const look = engine.snapshot(async (tx) => {
+      if (await isBehind(tx, tenant, end)) return { isLate: true, isDone: false, known };
       const now = await lookAtProjections(tx, tenant, known, () => ({
         names: wanted,
         pieces: openPieces(withOwnLine(host)),
       }));
-      return { isDone: !await isRefreshing(tx, now.projections), known: now };
+      return { isLate: false, isDone: !await isRefreshing(tx, now.projections), known: now };
     });
-    known = look.known;
-    if (look.isDone) return { commits: 0 };
+    if (end !== undefined) {
+      const isLate = look.then((seen) => seen.isLate, () => false);
+      noteLook(looks, tenant, { end, atMs: host.monotonicMs(), isLate });
+    }
+    const seen = await look;
+    known = seen.known;
+    return seen.isDone;
+  }
+
+  for (;;) {
+    if (await isDone()) return { commits: 0 };
     const nowMs = host.monotonicMs();
     if (nowMs >= deadlineMs) break;
-    const lookMs = Math.min(Math.max(LOOK_MS_MIN, (nowMs - startedMs) / 4), LOOK_MS_MAX);
+    lookMs = Math.min(Math.max(LOOK_MS_MIN, (nowMs - startedMs) / 4), LOOK_MS_MAX);
     await new Promise<void>((resolve) => host.startTimer(lookMs, resolve));
   }
   const commits = await engine.snapshot((tx) => countLag(tx, tenant, COUNT_MAX));
   // Rows that are refreshed step by step are behind even if no commit waits.
   return { commits: Math.max(1, commits) };
+}
+
+/** A look at whether the projections of an environment lack something of the log up to `end`. */
+interface LagLook {
+  readonly end: LogPlace;
+  readonly atMs: number;
+  readonly isLate: Promise<boolean>;
+}
+
+/** The last look at each environment, by its number. */
+type LagLooks = Map<number, LagLook>;
+
+const LAG_LOOKS_MAX = 1_000;
+const looksByEngine = new WeakMap<Engine, LagLooks>();
+
+function looksOf(engine: Engine): LagLooks {
+  const known = looksByEngine.get(engine);
+  if (known !== undefined) return known;
+  const opened: LagLooks = new Map();
+  looksByEngine.set(engine, opened);
+  return opened;
+}
+
+function noteLook(looks: LagLooks, tenant: number, look: LagLook): void {
+  if (looks.size >= LAG_LOOKS_MAX) looks.clear();
+  looks.set(tenant, look);
+}
+
+/** What lacks something up to a place lacks it up to any later place. */
+function tellsOf(
+  look: LagLook | undefined,
+  end: LogPlace | undefined,
+  sinceMs: number,
+): look is LagLook {
+  return look !== undefined && end !== undefined && look.atMs >= sinceMs && look.end <= end;
 }
 
 /** The newest place in the log; undefined if the projections show everything there. */

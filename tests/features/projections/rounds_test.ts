@@ -320,3 +320,37 @@ Deno.test("the check before a switch goes on in the next round, and compares eac
     assert.ok(checking >= 4, `${checking} rounds`);
   });
 });
+
+Deno.test("those who wait for the projections of one environment share their looks at them", async () => {
+  await withWatch(async ({ service, engine, host, tenants: { test }, place }) => {
+    let snapshots = 0;
+    const snapshot: Engine["snapshot"] = (body, options) => {
+      snapshots++;
+      return engine.snapshot(body, options);
+    };
+    const counted = withMethods(engine, { snapshot });
+    async function looksOf(waiters: number): Promise<number> {
+      snapshots = 0;
+      const wait = { tenant: test.number, waitMs: 1_000 };
+      const waiting = Array.from(
+        { length: waiters },
+        () => waitForProjections(counted, host, wait),
+      );
+      for (let turn = 0; turn < 400; turn++) {
+        await host.yieldTurn();
+        host.timeMs += 3;
+      }
+      for (const { commits } of await Promise.all(waiting)) assert.equal(commits, 1);
+      // Each reads the end of the log, and at last the lag.
+      return snapshots - 2 * waiters;
+    }
+    await place("test", 1);
+    const alone = await looksOf(1);
+    const together = await looksOf(50);
+    assert.ok(alone > 10, `${alone} looks`);
+    assert.ok(together < 4 * alone, `${together} looks of 50, ${alone} of one`);
+    await settleProjections(service);
+    const last = await waitForProjections(counted, host, { tenant: test.number, waitMs: 1_000 });
+    assert.equal(last.commits, 0);
+  });
+});

@@ -376,11 +376,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "computes what the upkeep writes",
   },
   {
-    place: "src/features/projections/projection_sets.ts",
-    test: "tests/features/projections/keep_projections_test.ts",
-    reason: "tells the upkeep what there is to keep",
-  },
-  {
     place: "src/features/projections/wait_for_projections.ts",
     test: "tests/features/projections/keep_projections_test.ts",
     reason: "asked there before and after each step of the upkeep",

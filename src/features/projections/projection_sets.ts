@@ -15,7 +15,7 @@ import { basisSteps } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentMapBySize } from "../../domain/recent_map.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import {
@@ -65,8 +65,17 @@ export interface ProjectionSets {
   forget(tenant: number): void;
 }
 
-/** How many environments have their projections cached. */
-const SETS_MAX = 256;
+/** Approximate memory of all sets, and the size counted for the smallest one. */
+const SETS_BYTES_MAX = 96 * 1024 * 1024;
+const SET_BYTES_MIN = SETS_BYTES_MAX / 256;
+/** Approximate memory of a version: what it is compiled to, and each character of its document. */
+const VERSION_BYTES = 2_000;
+const CHARACTER_BYTES = 8;
+
+interface KnownSet {
+  readonly set: ProjectionSet;
+  readonly bytes: number;
+}
 
 /** A set that is being made, for all who ask for it meanwhile. */
 interface SetInTheMaking {
@@ -80,12 +89,12 @@ export function openProjectionSets(
   specs: SpecCache,
   turns: Turns,
 ): ProjectionSets {
-  const known = createRecentMap<number, ProjectionSet>(SETS_MAX);
+  const known = createRecentMapBySize<number, KnownSet>(SETS_BYTES_MAX, ({ bytes }) => bytes);
   const making = new Map<number, SetInTheMaking>();
 
   async function current(tenant: number): Promise<ProjectionSet> {
     const spec = await specs.current(tenant);
-    const before = known.get(tenant);
+    const before = known.get(tenant)?.set;
     const changes = await engine.snapshot((tx) => readProjectionChanges(tx, tenant));
     if (before?.changes === changes && before.spec === spec) return before;
     const pending = making.get(tenant);
@@ -105,7 +114,8 @@ export function openProjectionSets(
       records: await listProjections(tx, tenant, openPieces(withOwnLine(turns))),
     }));
     const set = await runInPieces(makeSet(tenant, spec, read.changes, read.records), turns);
-    known.set(tenant, set);
+    const bytes = await runInPieces(sizeSteps(read.records), turns);
+    known.set(tenant, { set, bytes });
     return set;
   }
 
@@ -119,6 +129,18 @@ export function openProjectionSets(
       specs.forget(tenant);
     },
   };
+}
+
+function* sizeSteps(records: readonly ProjectionRecord[]): Steps<number> {
+  let bytes = 0;
+  for (const { ready, building } of records) {
+    for (const version of [ready, building]) {
+      if (version === undefined) continue;
+      yield;
+      bytes += VERSION_BYTES + CHARACTER_BYTES * JSON.stringify(version.document).length;
+    }
+  }
+  return Math.max(SET_BYTES_MIN, bytes);
 }
 
 function* makeSet(

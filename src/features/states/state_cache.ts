@@ -15,13 +15,16 @@ import type { FoldedState } from "./fold_stream.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import type { Mark } from "./log_marks.ts";
 
-/** The characters of state text kept in memory, in total and for one entry. */
-const CACHE_CHARACTERS_MAX = 48 * 1024 * 1024;
-const ENTRY_CHARACTERS_MAX = CACHE_CHARACTERS_MAX / 8;
-/** The cost of an entry beside its state. */
-const ENTRY_CHARACTERS = 320;
+/** The bytes that states take in memory, in total and for one entry. */
+const CACHE_BYTES_MAX = 48 * 1024 * 1024;
+const ENTRY_BYTES_MAX = CACHE_BYTES_MAX / 8;
+/** The memory of an entry beside the text of its state. */
+const ENTRY_BYTES = 700;
 /** By how much the text of a state may differ from what its entry counts for. */
-const SLACK_CHARACTERS = 64;
+const SLACK_BYTES = 64;
+/** A text with such a character takes two bytes for each. */
+// deno-lint-ignore no-control-regex -- the range of Latin-1
+const BEYOND_LATIN = /[^\x00-\xff]/;
 
 /** How many refused folds are remembered. */
 const REFUSALS_MAX = 1_000;
@@ -55,8 +58,8 @@ interface Slot {
   readonly tenant: number;
   readonly stream: StreamKey;
   state: CachedState | undefined;
-  /** What it counts for: about the length of the state's text. */
-  readonly characters: number;
+  /** What it counts for: about the bytes of the state's text. */
+  readonly bytes: number;
   isKept: boolean;
 }
 
@@ -82,7 +85,7 @@ export function openStateCache(): StateCache {
   /** By tenant, so that a stream's key is looked up as it is. */
   const slots = new Map<number, Map<StreamKey, Slot>>();
   const kept = new LRUCache<Slot, Slot>({
-    maxSize: CACHE_CHARACTERS_MAX,
+    maxSize: CACHE_BYTES_MAX,
     sizeCalculation: sizeOf,
     dispose: (slot) => {
       slot.isKept = false;
@@ -100,16 +103,18 @@ export function openStateCache(): StateCache {
       const slot = slots.get(tenant)?.get(stream);
       if (slot?.state?.foldHash !== foldHash) return undefined;
       // Recency matters only when room gets scarce, so it is not updated before.
-      if (kept.calculatedSize >= CACHE_CHARACTERS_MAX / 2) kept.get(slot);
+      if (kept.calculatedSize >= CACHE_BYTES_MAX / 2) kept.get(slot);
       return slot.state;
     },
     clear: () => kept.clear(),
     set(tenant, stream, foldHash, state) {
       const before = slots.get(tenant)?.get(stream);
       if (before !== undefined) kept.delete(before);
-      const characters = state.stateJson.length;
-      const slot: Slot = { tenant, stream, state: undefined, characters, isKept: true };
-      if (sizeOf(slot) > ENTRY_CHARACTERS_MAX) return;
+      // A longer text is not kept, whatever its characters take.
+      if (state.stateJson.length > ENTRY_BYTES_MAX) return;
+      const bytes = bytesOf(state.stateJson);
+      const slot: Slot = { tenant, stream, state: undefined, bytes, isKept: true };
+      if (sizeOf(slot) > ENTRY_BYTES_MAX) return;
       slot.state = cachedState(state, foldHash, slot);
       const ofTenant = slots.get(tenant);
       if (ofTenant === undefined) slots.set(tenant, new Map([[stream, slot]]));
@@ -119,15 +124,20 @@ export function openStateCache(): StateCache {
     follow(before, state) {
       const { slot, foldHash } = (before ?? {}) as Partial<CachedState>;
       if (slot === undefined || slot.state !== before || !slot.isKept) return false;
-      if (Math.abs(state.stateJson.length - slot.characters) > SLACK_CHARACTERS) return false;
+      if (Math.abs(bytesOf(state.stateJson) - slot.bytes) > SLACK_BYTES) return false;
       slot.state = cachedState(state, foldHash!, slot);
       return true;
     },
   };
 }
 
-function sizeOf({ characters }: Slot): number {
-  return ENTRY_CHARACTERS + characters;
+function sizeOf({ bytes }: Slot): number {
+  return ENTRY_BYTES + bytes;
+}
+
+/** For a text of Latin-1, which the engine keeps as bytes, the search ends at once. */
+function bytesOf(text: string): number {
+  return BEYOND_LATIN.test(text) ? 2 * text.length : text.length;
 }
 
 function cachedState(

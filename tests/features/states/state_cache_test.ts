@@ -94,7 +94,7 @@ Deno.test("the states of streams of one name are apart, and the longest unused o
   }
   const left = Array.from({ length: 20 }, (_, number) => `order:${number}` as StreamKey)
     .filter((stream) => cache.get(3, stream, "f") !== undefined);
-  assert.equal(left.length, 11, "48 Mi characters hold eleven of four and a little");
+  assert.equal(left.length, 11, "48 MiB hold eleven of four and a little");
   assert.equal(left.at(-1), "order:19");
 });
 
@@ -103,4 +103,30 @@ Deno.test("a state that is longer than an eighth of the memory is not kept, nor 
   cache.set(1, STREAM, "f", state(1));
   cache.set(1, STREAM, "f", state(2, "x".repeat(6 * 1024 * 1024)));
   assert.equal(cache.get(1, STREAM, "f"), undefined);
+});
+
+/** Puts states of streams 0 to `count` and returns how many of them are left. */
+function leftOf(count: number, text: string): number {
+  const cache = openStateCache();
+  const streams = Array.from({ length: count }, (_, number) => `order:${number}` as StreamKey);
+  for (const stream of streams) cache.set(1, stream, "f", state(1, text));
+  return streams.filter((stream) => cache.get(1, stream, "f") !== undefined).length;
+}
+
+Deno.test("a text with a character beyond Latin-1 counts for two bytes each, so half as many stay", () => {
+  const text = "x".repeat(2 * 1024 * 1024);
+  assert.equal(leftOf(30, text), 23);
+  assert.equal(leftOf(30, `${text}\u20ac`), 11);
+});
+
+Deno.test("a small state counts for its entry, too: 48 MiB hold fewer than 72,000", () => {
+  const left = leftOf(80_000, "");
+  assert.ok(left < 72_000 && left > 60_000, `${left} are left`);
+});
+
+Deno.test("a state whose text comes to take two bytes for each character is counted anew", () => {
+  const cache = openStateCache();
+  cache.set(1, STREAM, "f", state(1, "x".repeat(1_000)));
+  const first = cache.get(1, STREAM, "f")!;
+  assert.equal(cache.follow(first, state(2, `${"x".repeat(999)}\u20ac`)), false);
 });

@@ -312,6 +312,26 @@ export const FOLDS: AttackGroup = {
           })),
       count: 10_000,
     }),
+    {
+      name: "list of small slow folds",
+      does: "a page of 200 states, each of one event that makes a list and takes it away",
+      needs: NEEDS,
+      spec: () =>
+        specOf({
+          thing: {
+            was_judged: eventType([
+              { set: { target: "t", value: "$.data.v" } },
+              { map: { target: "t", value: "$item" } },
+              { remove: { target: "t" } },
+            ]),
+          },
+        }),
+      *prepare(): Iterable<Step> {
+        const [data] = numbers(1);
+        for (let n = 0; n < 200; n++) yield write("thing", idOf(n), "was_judged", data);
+      },
+      waves: [{ request: read("/thing?resolve=true&limit=200&synchronous=true"), clients: 4 }],
+    },
     fold({
       name: "fold of deep states",
       does: "a state of 900 levels is compared and copied 10,000 times",

@@ -8,9 +8,13 @@ import {
   idOf,
   importEvents,
   query,
+  read,
   repeat,
   specOf,
+  times,
   untilReady,
+  write,
+  writeMany,
 } from "../documents.ts";
 
 const NEEDS = "read key";
@@ -63,6 +67,24 @@ function statement(row: Statement): Attack {
     waves: [{ request: () => made ??= query(row.sql(), params()), clients }],
   };
 }
+
+/** Ten lists in one aggregate: a row of nearly 1 MiB, of which each object takes 20 times its text. */
+function* rowOfObjects(): Iterable<Step> {
+  for (let n = 0; n < 10; n++) {
+    yield write("thing", idOf(1), "was_seen", { [`f${n}`]: repeat(33_000, () => ({})) });
+  }
+  const select = Object.fromEntries(repeat(10, (n) => [`f${n}`, `$.thing.f${n}`]));
+  yield deployProjection({ ...PROJECTION, select });
+  yield untilReady();
+}
+
+/** 60 streams of nine events of 60 KB each. */
+function* largeStreams(): Iterable<Step> {
+  const data = { t: "a".repeat(60_000) };
+  for (let n = 0; n < 60; n++) yield writeMany("thing", idOf(n), times(9, "was_seen", data));
+}
+
+const FEED = "/_feed?from=start&limit=";
 
 const ENDLESS =
   "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) as n from c, things";
@@ -228,6 +250,35 @@ export const QUERIES: AttackGroup = {
         manner: "never_read",
         clients: 24,
       }],
+    },
+    {
+      name: "rows of empty objects",
+      does: "64 connections ask for one row of 330,000 empty objects",
+      needs: NEEDS,
+      spec: plainSpec,
+      prepare: rowOfObjects,
+      waves: [{ request: read(`/_projections/things/${idOf(1)}`), clients: 64 }],
+    },
+    {
+      name: "feed of large streams",
+      does: "pages, live answers and long polls of 60 streams with nine events of 60 KB",
+      needs: NEEDS,
+      spec: () => specOf({ thing: { was_seen: eventType(), was_missed: eventType() } }),
+      prepare: largeStreams,
+      waves: [
+        { request: read(`${FEED}1000`), clients: 4 },
+        {
+          request: read("/_feed?live=sse&from=start"),
+          manner: "hang_up",
+          pauseMs: 200,
+          clients: 8,
+        },
+        {
+          request: (turn) =>
+            read(`${FEED}${1 + turn % 900}&live=long-poll&wait=5&types=thing.was_missed`),
+          clients: 200,
+        },
+      ],
     },
     {
       name: "csv that nobody reads",

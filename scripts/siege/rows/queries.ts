@@ -68,7 +68,7 @@ function statement(row: Statement): Attack {
   };
 }
 
-/** Ten lists in one aggregate: a row of nearly 1 MiB, of which each object takes 20 times its text. */
+/** Ten lists in one aggregate: a row of nearly 1 MiB, which takes 20 times as much once parsed. */
 function* rowOfObjects(): Iterable<Step> {
   for (let n = 0; n < 10; n++) {
     yield write("thing", idOf(1), "was_seen", { [`f${n}`]: repeat(33_000, () => ({})) });

@@ -96,22 +96,27 @@ async function answerPage(
   tenant: Tenant,
   { request, shown, waitSeconds }: PageCall,
 ): Promise<Response> {
-  async function make(): Promise<Outcome<{ page: FeedPage; parts: Part[] }>> {
-    const page = await edge.service.feed.readPage(tenant, request);
+  const { feed } = edge.service;
+  async function make(from: string): Promise<Outcome<{ page: FeedPage; parts: Part[] }>> {
+    const page = await feed.readPage(tenant, { ...request, from });
     if (!page.ok) return page;
     return accept({ page: page.value, parts: await feedPageBody(page.value, shown, edge.host) });
   }
-  const first = await longReadsOf(edge.service).run(call.owner, make, lengthOfMade);
+  const makeInTurn = (from: string) =>
+    longReadsOf(edge.service).run(call.owner, () => make(from), lengthOfMade);
+  const first = await makeInTurn(request.from);
   if (first === undefined) return answerRefused(edge, call, NO_TURN);
   if (!first.ok) return sendRefusal(call.requestId, first.refusal);
   if (waitSeconds === 0 || !isEmpty(first.value.page)) return send(call, first.value.parts);
-  const page = await waitForEntries(edge, call, tenant, {
-    request: { ...request, from: first.value.page.next },
-    waitSeconds,
-  });
-  return page.ok
-    ? send(call, await feedPageBody(page.value, shown, edge.host))
-    : answerRefused(edge, call, page.refusal);
+  const from = first.value.page.next;
+  const waited = { request: { ...request, from }, waitSeconds };
+  const found = await waitForEntries(edge, call, tenant, waited);
+  if (!found.ok) return answerRefused(edge, call, found.refusal);
+  const { page } = found.value;
+  if (page !== undefined) return send(call, await feedPageBody(page, shown, edge.host));
+  const long = await makeInTurn(found.value.from);
+  if (long === undefined) return answerRefused(edge, call, NO_TURN);
+  return long.ok ? send(call, long.value.parts) : answerRefused(edge, call, long.refusal);
 }
 
 function lengthOfMade(made: Outcome<{ readonly parts: readonly Part[] }>): number {
@@ -126,16 +131,25 @@ function send(call: Call, parts: readonly Part[]): Response {
   return sendParts(call.requestId, parts, NOT_KEPT);
 }
 
+interface Found {
+  /** Absent if it is long: it is then read again when there is a turn for it. */
+  readonly page?: FeedPage;
+  readonly from: string;
+}
+
+/** Longer pages take turns, because one commit may wake thousands that wait for it. */
+const LONG_PAGE_CHARACTERS = 128 * 1024;
+
 /** The first page that has something, or an empty one after the wait. */
-function waitForEntries(
+async function waitForEntries(
   edge: Edge,
   call: Call,
   tenant: Tenant,
   { request, waitSeconds }: Pick<PageCall, "request" | "waitSeconds">,
-): Promise<Outcome<FeedPage>> {
+): Promise<Outcome<Found>> {
   const { feed } = edge.service;
   let { from } = request;
-  return pollLong(edge, call, {
+  const page = await pollLong(edge, call, {
     waitSeconds,
     follow: () => feed.follow(tenant),
     read: () => feed.readShared(tenant, { ...request, from }),
@@ -146,6 +160,9 @@ function waitForEntries(
       return page.isUpToDate ? "wait" : "read";
     },
   });
+  if (!page.ok) return page;
+  const characters = page.value.entries.reduce((sum, { raw }) => sum + raw.length, 0);
+  return accept(characters > LONG_PAGE_CHARACTERS ? { from } : { page: page.value, from });
 }
 
 interface LiveCall {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
 import { makeInstance, makeKey, makeTenant } from "../../support/access_fixtures.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
-import { uuid } from "../../support/service_fixture.ts";
+import { orderWrite, uuid, valueOf } from "../../support/service_fixture.ts";
 import { type FeedServer, withFeedServer } from "./feed_server.ts";
 
 // deno-lint-ignore no-explicit-any -- a test says what it expects of the body
@@ -236,6 +236,33 @@ Deno.test("a long poll answers at once if something is there, or when it comes",
     assert.deepEqual(textsOf(await later), ["b"]);
     assert.ok(performance.now() - beganAt < 10_000);
     assert.equal(world.service.feed.countFollowers(), 0);
+  }));
+
+Deno.test("long polls that one commit wakes make their long answers in turns", () =>
+  withFeedServer(async (world) => {
+    const { service: { feed, data }, tenants: { test } } = world;
+    const { next } = await bodyOf(world, "?from=now");
+    const polls = Array.from(
+      { length: 20 },
+      (_, n) => bodyOf(world, `?live=long-poll&wait=30&from=${next}&limit=${n + 2}`),
+    );
+    await untilFollowed(world, 20);
+    const { readPage } = feed;
+    let [reads, running, most] = [0, 0, 0];
+    async function counted(...given: Parameters<typeof readPage>) {
+      reads++;
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return await readPage(...given).finally(() => running--);
+    }
+    Object.assign(feed, { readPage: counted });
+    const event = { type: "was_placed", data: { customer: "x".repeat(70_000) } };
+    valueOf(await data.writeEvents(test, orderWrite(uuid(1), [event, event])));
+    const pages = await Promise.all(polls);
+    Object.assign(feed, { readPage });
+    assert.deepEqual(new Set(pages.map((page) => page.data.length)), new Set([2]));
+    assert.equal(reads, 20, "each page is read when its turn has come");
+    assert.ok(most <= 4, `${most} at a time`);
   }));
 
 Deno.test("a long poll without anything wanted ends after its wait, further on", () =>

@@ -61,6 +61,8 @@ export const NO_REACTIONS: AppendedReactions = {
 
 /** Events, entries or schedules of one step. */
 const ADDED_PER_STEP = 64;
+/** Bytes of schedules that are encoded in one step, and what the last of them is above that. */
+const STEP_BYTES_MAX = 32 * 1024;
 
 /** Whether the events of a write may set something off, or cancel what waits. */
 export function setsOff({ targets }: PreparedWrite, { watched }: ReactionState): boolean {
@@ -81,7 +83,7 @@ export function* appendReactionSteps(
   direct: DirectStreams,
 ): Steps<AppendedReactions> {
   const works: OutboxWork[] = [];
-  let [directCount, scheduled, isRootSpent] = [0, 0, false];
+  let [directCount, scheduled, bytes, isRootSpent] = [0, 0, 0, false];
   for (const [at, { key: stream, aggregateType, events, reactions }] of write.targets.entries()) {
     for (const [offset, { type }] of events.entries()) {
       const { watched } = state;
@@ -118,7 +120,10 @@ export function* appendReactionSteps(
       }
       for (const schedule of own?.schedules ?? []) {
         addSchedule(tx, state, schedule, place, type);
-        if (isStepOver(++scheduled)) yield;
+        bytes += schedule.bytes;
+        if (!isStepOver(++scheduled) && bytes < STEP_BYTES_MAX) continue;
+        bytes = 0;
+        yield;
       }
       if (isStepOver(offset + 1)) yield;
     }
@@ -203,7 +208,7 @@ function cancelPending(
 function addSchedule(
   tx: Transaction,
   state: ReactionState,
-  schedule: PreparedSchedule,
+  { bytes: _, ...schedule }: PreparedSchedule,
   { stream, index }: OutboxPlace,
   eventType: string,
 ): void {

@@ -29,7 +29,7 @@ import type { Host } from "../../host.ts";
 import type { ValidEvent } from "../../domain/write/validate_write.ts";
 import { pointBytes } from "../../store/streams/geo_index.ts";
 import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepared_write.ts";
-import { prepareSchedule, scheduleBytes } from "./prepare_schedule.ts";
+import { prepareSchedule } from "./prepare_schedule.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import { encodeEntry, leanEntry } from "../../store/reactions/entry_bytes.ts";
 
@@ -224,7 +224,7 @@ function* prepareActions(
       const schedule = prepareSchedule(plan, action, kept);
       if (isSpent && !schedule.root!.isRecurring) continue;
       schedules.push(schedule);
-      plan.bytes += scheduleBytes(schedule);
+      plan.bytes += schedule.bytes;
     } else if (isSpent) {
       continue;
     } else if (plan.depth < limits.implicationDepthMax) {

@@ -1,7 +1,8 @@
 /** Prepares one scheduled event: its id, its record, and how many bytes it will store. */
 
 import { Buffer } from "node:buffer";
-import type { Action } from "../../domain/reaction/action.ts";
+import type { Action, Emission } from "../../domain/reaction/action.ts";
+import type { JsonObject } from "../../domain/json.ts";
 import { keptTimerRoot, type StoredRoot } from "../../domain/reaction/root.ts";
 import { formatUuid } from "../../domain/uuid.ts";
 import type { Host } from "../../host.ts";
@@ -23,6 +24,9 @@ const UUID_PREFIX_BYTES = 7;
 const SCHEDULE_BYTES = 1_100;
 const RULE_BYTES = 400;
 
+/** Up to so many characters, a record keeps its data as an object. */
+const OBJECT_LENGTH_MAX = 256;
+
 /** The record of a scheduled event whose delay begins now. */
 export function prepareSchedule(
   source: ScheduleSource,
@@ -32,9 +36,13 @@ export function prepareSchedule(
   const { nowMs, requestId } = source;
   const id = scheduleId(source);
   const fireAtMs = nowMs + delayMs;
+  const dataJson = JSON.stringify(emission.data);
+  const rules = cancelOn.reduce((sum, { key }) => sum + 3 * key.length + RULE_BYTES, 0);
+  const plain = JSON.stringify({ ...emission, data: null });
+  const eventBytes = Buffer.byteLength(plain) + Buffer.byteLength(dataJson);
   return {
     id,
-    emission,
+    emission: leanEmission(emission, dataJson),
     cancelOn,
     createdMs: nowMs,
     fireAtMs,
@@ -42,6 +50,25 @@ export function prepareSchedule(
     tries: 0,
     timerMs: fireAtMs,
     root: keptTimerRoot(kept, `${emission.aggregateType}.${emission.eventType}`),
+    bytes: SCHEDULE_BYTES + eventBytes + rules,
+  };
+}
+
+/**
+ * The same event with its data as text, from which it is made anew on each access. As an object it
+ * takes up to thirty times the memory.
+ */
+function leanEmission(emission: Emission, dataJson: string): Emission {
+  if (dataJson.length <= OBJECT_LENGTH_MAX) return emission;
+  const { key, aggregateType, id, eventType } = emission;
+  return {
+    key,
+    aggregateType,
+    id,
+    eventType,
+    get data() {
+      return JSON.parse(dataJson) as JsonObject;
+    },
   };
 }
 
@@ -52,10 +79,4 @@ function scheduleId(source: ScheduleSource): string {
   bytes.set(source.scheduleIdPrefix);
   bytes.set(source.host.randomBytes(UUID_BYTES - UUID_PREFIX_BYTES), UUID_PREFIX_BYTES);
   return formatUuid(bytes);
-}
-
-/** At least what the record stores, with its key, its timer and its rules. */
-export function scheduleBytes({ emission, cancelOn }: PreparedSchedule): number {
-  const rules = cancelOn.reduce((sum, { key }) => sum + 3 * key.length + RULE_BYTES, 0);
-  return SCHEDULE_BYTES + Buffer.byteLength(JSON.stringify(emission)) + rules;
 }

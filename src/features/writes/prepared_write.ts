@@ -110,7 +110,11 @@ export interface PreparedEntry extends WaitingEntry {
 /** A scheduled event without what only the transaction knows. */
 export type PreparedSchedule =
   & Omit<ScheduleRecord, "by" | "cancelOn">
-  & { readonly cancelOn: readonly CancelRule[] };
+  & {
+    readonly cancelOn: readonly CancelRule[];
+    /** At least what the record stores, with its key, its timer and its rules. */
+    readonly bytes: number;
+  };
 
 /** Why the service itself writes something, and what is settled in the same transaction. */
 export interface Cause {

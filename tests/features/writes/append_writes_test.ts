@@ -267,6 +267,10 @@ const LONG_WRITES = [
   { what: "many implied events", writes: () => [withReactions({ entries: 2_000 })] },
   { what: "many scheduled events", writes: () => [withReactions({ schedules: 2_000 })] },
   {
+    what: "large scheduled events",
+    writes: () => [withReactions({ schedules: 40, bytes: 60_000 })],
+  },
+  {
     what: "implied and scheduled events behind another",
     writes: () => [cancelling(), withReactions({ entries: 700, schedules: 700 })],
   },
@@ -274,11 +278,11 @@ const LONG_WRITES = [
 
 /** A write of one event that schedules others. */
 function withSchedules(schedules: readonly ScheduleRecord[]): PreparedWrite {
-  return withOwn({ entries: [], schedules });
+  return withOwn({ entries: [], schedules: schedules.map((each) => ({ ...each, bytes: 1_000 })) });
 }
 
 /** A write of one event that sets off so many others. */
-function withReactions({ entries = 0, schedules = 0 }): PreparedWrite {
+function withReactions({ entries = 0, schedules = 0, bytes = 1_000 }): PreparedWrite {
   const own: PreparedReactions = {
     entries: Array.from({ length: entries }, (_, n) => {
       const emission = emissionOf(uuid(n), "was_paid");
@@ -286,7 +290,7 @@ function withReactions({ entries = 0, schedules = 0 }): PreparedWrite {
       const by = { actor, eventType: "was_paid", depth: 1, requestId: "r" };
       return { entry: { kind: "emit", emission, ...by }, sinceMs: 0, waitMs: 0, tries: 0 };
     }),
-    schedules: Array.from({ length: schedules }, (_, n) => recordOf(n)),
+    schedules: Array.from({ length: schedules }, (_, n) => ({ ...recordOf(n), bytes })),
   };
   return withOwn(own);
 }

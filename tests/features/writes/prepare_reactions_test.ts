@@ -14,6 +14,7 @@ import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { prepareWriteSteps } from "../../../src/features/writes/prepare_write.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { keepEncoded } from "../../../src/features/writes/prepare_reactions.ts";
+import { prepareSchedule } from "../../../src/features/writes/prepare_schedule.ts";
 import type { EmitEntry } from "../../../src/domain/reaction/outbox_entry.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
 
@@ -199,12 +200,26 @@ for (const length of [1, 1_000, 2_000, 90_000]) {
   });
 }
 
-Deno.test("what is large has no object in memory", () => {
+Deno.test("an entry keeps no data as an object, only its bytes", () => {
   const { emission } = keepEncoded({
-    entry: entryOf("a".repeat(3_000)),
+    entry: entryOf("a".repeat(200)),
     sinceMs: 1,
     waitMs: 2,
     tries: 0,
   }).entry;
   assert.notEqual(emission.data, emission.data, "it is made anew each time");
 });
+
+for (const length of [1, 300, 90_000]) {
+  Deno.test(`a scheduled event with ${length} characters of data is as it was, and counts what it stores`, () => {
+    const { emission } = entryOf("é".repeat(length));
+    const source = { host: fakeHost(), nowMs: 1, requestId: "r", scheduleIdPrefix: undefined };
+    const action = { kind: "schedule", delayMs: 1_000, emission, cancelOn: [] } as const;
+    const schedule = prepareSchedule(source, action, undefined);
+    assert.equal(JSON.stringify(schedule.emission), JSON.stringify(emission));
+    const stored = 1_100 + new TextEncoder().encode(JSON.stringify(emission)).length;
+    assert.ok(schedule.bytes >= stored && schedule.bytes < stored + 10);
+    const { data } = schedule.emission;
+    assert.equal(data === schedule.emission.data, length === 1, "if large it is made anew");
+  });
+}

@@ -371,11 +371,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "deployed and deleted there, beside what follows from it",
   },
   {
-    place: "src/features/projections/compute_rows.ts",
-    test: "tests/features/projections/keep_projections_test.ts",
-    reason: "computes what the upkeep writes",
-  },
-  {
     place: "src/features/projections/wait_for_projections.ts",
     test: "tests/features/projections/keep_projections_test.ts",
     reason: "asked there before and after each step of the upkeep",

@@ -17,6 +17,7 @@ import { accept, type Outcome, type Refusal } from "../../domain/refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
+import { readHead } from "../../store/streams/streams.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import {
   type EncodedRow,
@@ -51,6 +52,8 @@ export interface RowBatch {
 export interface SmallRowBatch {
   /** Undefined if a state would take long; the row then needs a {@link RowBatch}. */
   compute(projection: CompiledProjection, key: string): Promise<RowOutcome | undefined>;
+  /** Whether its states take so much memory that further rows belong in another batch. */
+  isFull(): boolean;
 }
 
 export interface RowBatchOptions {
@@ -72,10 +75,19 @@ interface SourceState {
 
 /** The total size of the states of a row that is computed in this process. */
 const ROW_CHARACTERS_HERE_MAX = 256 * 1024;
-/** Sources of a row that are read together; a networked store answers them in one round trip. */
-const SOURCES_TOGETHER = 128;
+/** Small sources of a row that are read together; a networked store answers in one round trip. */
+const SMALL_SOURCES_TOGETHER = 16;
+/** The same for sources whose states may have tens of megabytes, all of which are then held. */
+const SOURCES_TOGETHER = 8;
+/** Stored bytes of a stream from which on reading its small state takes a part of a slice. */
+const LONG_BYTES_MIN = 4 * 1024;
+/** A batch of small rows ends with this many characters of parsed states, and is never beyond. */
+const SMALL_BATCH_CHARACTERS = 8 * 1024 * 1024;
+const SMALL_BATCH_CHARACTERS_MAX = 12 * 1024 * 1024;
 /** The size up to which a state is shared by the rows of a batch. */
 const SHARED_CHARACTERS_MAX = 64 * 1024;
+/** States read after this many characters are not shared. */
+const SHARED_CHARACTERS_MAX_OF_BATCH = 16 * 1024 * 1024;
 
 /** For rows that are computed together. */
 export function openRowBatch(
@@ -83,22 +95,26 @@ export function openRowBatch(
   options: RowBatchOptions,
 ): RowBatch {
   const { tenant, spec, synchronous, pieces } = options;
-  const reads = once(async (stream): Promise<Outcome<SourceState>> => {
+  let shared = 0;
+  const reads = once(async (stream): Promise<() => Outcome<SourceState>> => {
     const type = typeOf(spec, stream);
     const bytesMax = limits.foldBytesMax;
     const folded = await reader.readFolded(tenant, stream, type, { synchronous, bytesMax });
-    if (!folded.ok) return folded;
+    if (!folded.ok) return () => folded;
     const { head, stateJson } = folded.value;
-    if (head.length === 0) return accept({ head, state: null });
-    if (stateJson.length > SHARED_CHARACTERS_MAX) reads.forget(stream);
-    return accept({ head, text: stateJson });
+    if (head.length === 0) return () => accept({ head, state: null });
+    shared += stateJson.length;
+    const isLarge = stateJson.length > SHARED_CHARACTERS_MAX;
+    if (isLarge || shared > SHARED_CHARACTERS_MAX_OF_BATCH) reads.forget(stream);
+    return () => accept({ head, text: stateJson });
   });
   return {
     async compute(projection, key) {
       const advance: Advance = async (found) =>
         advanceHere(projection, key, found) ??
           await advanceElsewhere(reader.compute, { tenant, projection, key, found });
-      const row = await computeRow({ projection, key, pieces }, reads.read, advance);
+      const asked = { projection, key, pieces, together: SOURCES_TOGETHER };
+      const row = await computeRow(asked, reads.read, advance);
       assert(row !== undefined, "a state that may take its time is read");
       return row;
     },
@@ -116,29 +132,46 @@ export function openSmallRowBatch(
   tx: ReadTransaction,
   { tenant, spec, remembersOwn, pieces }: SmallRowBatchOptions,
 ): SmallRowBatch {
-  const reads = once(async (stream, isOwn): Promise<Outcome<SourceState> | undefined> => {
-    const remembers = remembersOwn || !isOwn;
-    const found = await reader.readSmall(tx, tenant, {
-      stream,
-      type: typeOf(spec, stream),
-      remembers,
+  let characters = 0;
+  const reads = once(async (stream, isOwn) => {
+    const head = await readHead(tx, tenant, stream);
+    if (head.length === 0) return () => accept<SourceState>({ head, state: null });
+    const rest = head.bytes < LONG_BYTES_MIN ? undefined : pieces.rest();
+    if (rest !== undefined) await rest;
+    const request = { stream, type: typeOf(spec, stream), remembers: remembersOwn || !isOwn };
+    const fold = await reader.readSmallAt(tx, tenant, request, { head });
+    return makeOnce((): Outcome<SourceState> | undefined => {
+      const made = characters > SMALL_BATCH_CHARACTERS_MAX ? undefined : fold?.();
+      if (made === undefined) return undefined;
+      characters += made.characters;
+      return accept({ head, state: made.state });
     });
-    return found && accept(found);
   });
   return {
     compute(projection, key) {
       const advance: Advance = (found) => advanceHere(projection, key, found);
-      return computeRow({ projection, key, pieces }, reads.read, advance);
+      const asked = { projection, key, pieces, together: SMALL_SOURCES_TOGETHER };
+      return computeRow(asked, reads.read, advance);
     },
+    isFull: () => characters > SMALL_BATCH_CHARACTERS,
   };
 }
 
-/** `isOwn`: whether the stream is the row's own. */
-type ReadSource<T> = (stream: StreamKey, isOwn: boolean) => Promise<T>;
+/** Calls `make` the first time, and returns the same from then on. */
+function makeOnce<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: make() }).value;
+}
+
+/**
+ * Reads what a state is made from; the result makes it, which takes up to a slice. `isOwn`: whether
+ * the stream is the row's own.
+ */
+type ReadSource<T> = (stream: StreamKey, isOwn: boolean) => Promise<() => T>;
 
 /** Reads each stream once. */
 function once<T>(readNow: ReadSource<T>) {
-  const reads = new Map<StreamKey, Promise<T>>();
+  const reads = new Map<StreamKey, ReturnType<ReadSource<T>>>();
   const read: ReadSource<T> = (stream, isOwn) => {
     const known = reads.get(stream);
     if (known !== undefined) return known;
@@ -187,11 +220,6 @@ async function advanceElsewhere(
   compute: ComputeRunner,
   { tenant, projection, key, found }: RowToAdvance,
 ): Promise<Outcome<RowStep>> {
-  const { rowSourcesBytesMax: limit } = limits;
-  if (charactersOf(found) > limit) {
-    const message = `The row would read states of more than ${limit} characters`;
-    return { ok: false, refusal: refuseRow(message) };
-  }
   const states = new Map<StreamKey, string | null>();
   for (const [stream, { head, text }] of found) {
     states.set(stream, head.length === 0 ? null : text!);
@@ -213,17 +241,21 @@ interface RowToCompute {
   readonly projection: CompiledProjection;
   readonly key: string;
   readonly pieces: Pieces;
+  /** Sources that are read together. */
+  readonly together: number;
 }
 
 /** Undefined if a needed state was not read, or if computing the row exceeds a slice. */
 async function computeRow(
-  { projection, key, pieces }: RowToCompute,
+  { projection, key, pieces, together }: RowToCompute,
   read: ReadSource<Outcome<SourceState> | undefined>,
   advance: Advance,
 ): Promise<RowOutcome | undefined> {
   const own = streamKey(projection.forEach, key);
   const found = new Map<StreamKey, SourceState>();
   const asked = new Set<StreamKey>();
+  const { rowSourcesBytesMax: limit } = limits;
+  let characters = 0;
   for (;;) {
     const rest = pieces.rest();
     if (rest !== undefined) await rest;
@@ -233,15 +265,23 @@ async function computeRow(
     if (step.value.kind === "data") return finish(projection, key, found, step.value.data);
     const missing = step.value.streams.filter((stream) => !found.has(stream));
     for (const stream of missing) asked.add(stream);
-    for (let from = 0; from < missing.length; from += SOURCES_TOGETHER) {
+    for (let from = 0; from < missing.length; from += together) {
       const rest = pieces.rest();
       if (rest !== undefined) await rest;
-      const some = missing.slice(from, from + SOURCES_TOGETHER);
-      const outcomes = await Promise.all(some.map((stream) => read(stream, stream === own)));
-      for (const [at, outcome] of outcomes.entries()) {
+      const some = missing.slice(from, from + together);
+      const made = await Promise.all(some.map((stream) => read(stream, stream === own)));
+      for (const [at, make] of made.entries()) {
+        const rest = pieces.rest();
+        if (rest !== undefined) await rest;
+        const outcome = make();
         if (outcome === undefined) return undefined;
         if (!outcome.ok) return fail({ key, own, asked, projection }, outcome.refusal);
         found.set(some[at]!, outcome.value);
+        characters += outcome.value.text?.length ?? 0;
+      }
+      if (characters > limit) {
+        const message = `The row would read states of more than ${limit} characters`;
+        return fail({ key, own, asked, projection }, refuseRow(message));
       }
     }
   }

@@ -159,7 +159,8 @@ async function computeQuickly(
         if (row === undefined) long++;
         else bytes += bytesOf(row);
       }
-      if (long > LONG_ROWS_MAX || bytes > BYTES_AT_A_TIME || host.monotonicMs() > endMs) break;
+      if (long > LONG_ROWS_MAX || bytes > BYTES_AT_A_TIME || batch.isFull()) break;
+      if (host.monotonicMs() > endMs) break;
     }
     return computed;
   });

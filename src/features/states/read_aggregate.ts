@@ -35,7 +35,7 @@ import {
 } from "./fold_stream.ts";
 import { type HandlerRunners, refuseSlowModules } from "./fold_steps.ts";
 import { openLogMarks } from "./log_marks.ts";
-import { openSmallReader, type SmallHeadReader, type SmallReader } from "./read_small.ts";
+import { openSmallReader, type SmallHeadReader } from "./read_small.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 import {
   type CachedState,
@@ -67,9 +67,7 @@ export interface AggregateReader {
     type: CompiledAggregateType,
     options: { readonly synchronous: boolean; readonly bytesMax: number },
   ): Promise<Outcome<FoldRead>>;
-  /** The same within the caller's transaction, if it takes little. */
-  readonly readSmall: SmallReader;
-  /** The same at a head that the caller has read. */
+  /** The same within the caller's transaction at a head that it has read, if it takes little. */
   readonly readSmallAt: SmallHeadReader;
   /**
    * Caches the state after a write, so that the next read begins with it. `before` is the state

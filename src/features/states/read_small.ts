@@ -14,16 +14,9 @@ import type { StreamKey } from "../../domain/identifier.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
-import { readHead } from "../../store/streams/streams.ts";
 import { foldAtOnce } from "./fold_steps.ts";
 import type { FoldedState } from "./fold_stream.ts";
 import { isUsable, type StateCache } from "./state_cache.ts";
-
-export interface SmallRead {
-  readonly head: StreamHead;
-  /** Null without events. The caller owns the object. */
-  readonly state: JsonObject | null;
-}
 
 export interface SmallReadRequest {
   readonly stream: StreamKey;
@@ -31,13 +24,6 @@ export interface SmallReadRequest {
   /** Whether to cache the folded state for the next read. */
   readonly remembers: boolean;
 }
-
-/** Undefined if the fold would take long or fail; `readFolded` deals with both. */
-export type SmallReader = (
-  tx: ReadTransaction,
-  tenant: number,
-  request: SmallReadRequest,
-) => Promise<SmallRead | undefined>;
 
 /** Where a state belongs, and what it may begin with. */
 export interface SmallHead {
@@ -78,21 +64,10 @@ const STATE_CHARACTERS_MAX = 64 * 1024;
 const READ_BYTES_MAX = 1024 * 1024;
 
 export interface SmallReaders {
-  readonly readSmall: SmallReader;
   readonly readSmallAt: SmallHeadReader;
 }
 
 export function openSmallReader(cache: StateCache, counters: Counters): SmallReaders {
-  async function readSmall(
-    ...[tx, tenant, request]: Parameters<SmallReader>
-  ): Promise<SmallRead | undefined> {
-    const head = await readHead(tx, tenant, request.stream);
-    if (head.length === 0) return { head, state: null };
-    const fold = await readSmallAt(tx, tenant, request, { head });
-    const made = fold?.();
-    return made && { head, state: made.state };
-  }
-
   function readSmallAt(
     tx: Parameters<SmallHeadReader>[0],
     tenant: number,
@@ -144,7 +119,7 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     return known !== undefined && isUsable(known, head) ? known : undefined;
   }
 
-  return { readSmall, readSmallAt };
+  return { readSmallAt };
 }
 
 function newerState(

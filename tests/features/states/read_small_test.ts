@@ -10,7 +10,8 @@ import {
   type AggregateReader,
   createAggregateReader,
 } from "../../../src/features/states/read_aggregate.ts";
-import type { SmallRead } from "../../../src/features/states/read_small.ts";
+import { readHead } from "../../../src/store/streams/streams.ts";
+import type { StreamHead } from "../../../src/store/streams/stream_head.ts";
 import { openStateCache } from "../../../src/features/states/state_cache.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
 import { noRunners } from "../../support/no_modules.ts";
@@ -21,6 +22,12 @@ import { shopSpec } from "../../support/projection_shop.ts";
 const ORDER = streamKey("order", uuid(1));
 /** More than is folded in one go. */
 const LONG = "x".repeat(70_000);
+
+interface SmallRead {
+  readonly head: StreamHead;
+  /** Null without events. */
+  readonly state: JsonObject | null;
+}
 
 interface Reading extends ServiceFixture {
   readonly reader: AggregateReader;
@@ -70,9 +77,14 @@ async function withReader(body: (reading: Reading) => Promise<void>): Promise<vo
       place: (lines) => write("was_placed", { lines: [...lines] }),
       add: (line) => write("had_line_added", { line }),
       small: (remembers = true) =>
-        engine.snapshot((tx) =>
-          reader.readSmall(tx, test.number, { stream: ORDER, type, remembers })
-        ),
+        engine.snapshot(async (tx) => {
+          const head = await readHead(tx, test.number, ORDER);
+          if (head.length === 0) return { head, state: null };
+          const request = { stream: ORDER, type, remembers };
+          const fold = await reader.readSmallAt(tx, test.number, request, { head });
+          const made = fold?.();
+          return made && { head, state: made.state };
+        }),
       async folded() {
         const options = { synchronous: true, bytesMax: Infinity };
         const read = await reader.readFolded(test.number, ORDER, type, options);
@@ -84,7 +96,7 @@ async function withReader(body: (reading: Reading) => Promise<void>): Promise<vo
   }, { spec: shopSpec() });
 }
 
-Deno.test("readSmall() gives the head and the state, from the events and then from memory", async () => {
+Deno.test("readSmallAt() gives the head and the state, from the events and then from memory", async () => {
   await withReader(async ({ small, place, add, folded, counts }) => {
     assert.deepEqual((await small())?.state, null);
     await place(["a"]);
@@ -101,7 +113,7 @@ Deno.test("readSmall() gives the head and the state, from the events and then fr
   });
 });
 
-Deno.test("readSmall() keeps nothing in memory where it is told so", async () => {
+Deno.test("readSmallAt() keeps nothing in memory where it is told so", async () => {
   await withReader(async ({ small, place, counts }) => {
     await place(["a"]);
     for (let read = 0; read < 2; read++) {
@@ -111,7 +123,7 @@ Deno.test("readSmall() keeps nothing in memory where it is told so", async () =>
   });
 });
 
-Deno.test("readSmall() leaves what takes long to others, and goes on from what they remember", async () => {
+Deno.test("readSmallAt() leaves what takes long to others, and goes on from what they remember", async () => {
   await withReader(async ({ small, place, add, reader, type, tenants: { test } }) => {
     await place(["a"]);
     await add(LONG);
@@ -130,7 +142,7 @@ Deno.test("readSmall() leaves what takes long to others, and goes on from what t
   });
 });
 
-Deno.test("readSmall() gives nothing of a stream as it was before it was rewritten", async () => {
+Deno.test("readSmallAt() gives nothing of a stream as it was before it was rewritten", async () => {
   await withReader(async (reading) => {
     const { small, place } = reading;
     await place(["a"]);

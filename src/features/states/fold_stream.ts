@@ -52,6 +52,8 @@ const JOB_CHUNK_BYTES = 192 * 1024;
 /** Modules get about as many events at a time as they fold in this time, and at most this many. */
 const SLICE_MS = 100;
 const SLICE_EVENTS_MAX = 512;
+/** A rebuild begins with one. An event may take five seconds, and others wait for a slice. */
+const REBUILD_SLICE_EVENTS_MAX = 32;
 
 /** How often a read restarts because its stream was rewritten meanwhile. */
 const RESTARTS_MAX = 5;
@@ -197,7 +199,7 @@ async function* foldWithModules(
     base: base?.stateJson,
     purpose,
   });
-  const size = openSliceSize(tools.host);
+  const size = openSliceSize(tools.host, purpose === "rebuild");
   const isWanted = filter();
   const reached = openCount(base);
   for await (const chunk of eventChunks(tools.engine, tools.host, work, CHUNK_BYTES)) {
@@ -250,15 +252,16 @@ interface SliceSize {
  * Adapts how many events modules get at a time, so that one call takes about a tenth of a
  * second.
  */
-function openSliceSize(host: Host): SliceSize {
-  let size = SLICE_EVENTS_MAX / 8;
+function openSliceSize(host: Host, isRebuild: boolean): SliceSize {
+  const sizeMax = isRebuild ? REBUILD_SLICE_EVENTS_MAX : SLICE_EVENTS_MAX;
+  let size = isRebuild ? 1 : sizeMax / 8;
   let beganMs: number | undefined;
   return {
     next() {
       const nowMs = host.monotonicMs();
       const tookMs = nowMs - (beganMs ?? nowMs - SLICE_MS);
       beganMs = nowMs;
-      if (tookMs < SLICE_MS) size = Math.min(SLICE_EVENTS_MAX, 2 * size);
+      if (tookMs < SLICE_MS) size = Math.min(sizeMax, 2 * size);
       else if (tookMs > 2 * SLICE_MS) size = Math.max(1, size >> 1);
       return size;
     },

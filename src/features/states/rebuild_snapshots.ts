@@ -32,6 +32,11 @@ import { openTenantTurns, type TenantTurns } from "../base/tenant_turns.ts";
 const SAVE_EVERY_BYTES = 16 * 1024 * 1024;
 /** Stored bytes that a compute process folds at a time; others of the instance run in between. */
 const STEP_BYTES = 4 * 1024 * 1024;
+/**
+ * A stream that takes longer is saved where it is, and goes on in a later turn, behind those of
+ * other environments.
+ */
+const TURN_MS_MAX = 1_000;
 /** A stream that grew by less since its snapshot needs no new one: folding the rest is as quick. */
 const STREAM_BYTES_MIN = 64 * 1024;
 /** Ids of a type that one step looks at. */
@@ -62,10 +67,15 @@ export function createRebuilder(
   async function rebuild(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("rebuild");
     const waiting = await turns.take(leases, limit);
+    /** Environments that have used up a turn: the rest of their streams wait for the next one. */
+    const slow = new Set<number>();
     for (const { lease, work } of waiting) {
       // Another process may have the lease by now, or soon.
       if (isStopping() || !share.isRunning(lease)) break;
+      if (slow.has(work.tenant)) continue;
+      const beganMs = host.monotonicMs();
       await rebuildOne(lease, work, isStopping);
+      if (host.monotonicMs() - beganMs > TURN_MS_MAX) slow.add(work.tenant);
     }
     if (waiting.length > 0) return waiting.length;
     const first = leases.find(({ shard }) => shard === TYPE_SHARD);
@@ -200,6 +210,7 @@ async function rebuildStream(
   const usable = base?.generation === head.generation ? base : undefined;
   if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;
   const work: FoldWork = { tenant, stream, type, head, base: usable };
+  let length = usable?.length ?? 0;
   for await (const folded of foldToSave(tools, work, isStopping)) {
     if (!folded.ok) return folded.refusal.kind === "modules_unavailable" ? undefined : head.bytes;
     await saveSnapshot(
@@ -208,11 +219,15 @@ async function rebuildStream(
       folded.value,
       (tx) => isCurrentFold(tx, tenant, spec),
     );
+    length = folded.value.length;
   }
-  return head.bytes;
+  return length < head.length ? undefined : head.bytes;
 }
 
-/** Yields the state after every {@link SAVE_EVERY_BYTES} and at the head. */
+/**
+ * Yields the state after every {@link SAVE_EVERY_BYTES} and at the head. Ends with the first one
+ * after {@link TURN_MS_MAX}.
+ */
 async function* foldToSave(
   tools: FoldTools,
   work: FoldWork,
@@ -220,15 +235,18 @@ async function* foldToSave(
 ): AsyncGenerator<Outcome<FoldedState>> {
   const { head, base } = work;
   let saved = base?.bytes ?? 0;
+  const endMs = tools.host.monotonicMs() + TURN_MS_MAX;
   const options = { purpose: "rebuild", stepBytes: STEP_BYTES } as const;
   for await (const step of foldInSteps(tools, work, options)) {
     if (!step.ok) return yield step;
     if (isStopping()) return;
     const { length, bytes, stateJson } = step.value;
-    if (length < head.length && bytes - saved < SAVE_EVERY_BYTES) continue;
+    const isOver = tools.host.monotonicMs() > endMs;
+    if (!isOver && length < head.length && bytes - saved < SAVE_EVERY_BYTES) continue;
     const json = stateJson();
     if (!json.ok) return yield json;
     yield accept({ length, bytes, generation: head.generation, stateJson: json.value });
+    if (isOver) return;
     saved = bytes;
   }
 }

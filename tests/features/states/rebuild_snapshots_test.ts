@@ -14,6 +14,11 @@ import {
   listStreamRebuilds,
   nextTypeRebuild,
 } from "../../../src/store/streams/rebuilds.ts";
+import { foldInSteps } from "../../../src/features/states/fold_stream.ts";
+import type { ModuleRunner } from "../../../src/features/modules/run_modules.ts";
+import type { CompiledAggregateType } from "../../../src/domain/spec/compiled.ts";
+import { readHead } from "../../../src/store/streams/streams.ts";
+import { noRunners } from "../../support/no_modules.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
 import { loadSnapshot } from "../../../src/store/streams/snapshots.ts";
@@ -158,6 +163,54 @@ Deno.test("a rebuild that is told to stop leaves its stream on the list", async 
     assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), []);
     await drain(service);
     assert.deepEqual(await snapshotLengths(engine, test, uuid(1)), [4_700]);
+  });
+});
+
+/** A clock of which each look takes so long. */
+function slowClock(msEach: number) {
+  let nowMs = 0;
+  return { monotonicMs: () => nowMs += msEach };
+}
+
+Deno.test("a stream that takes long is saved where it is, and goes on in a later turn", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    for (let write = 0; write < 2; write++) await writeNotes(service, test, uuid(1), 4_500);
+    await service.background.rebuildSnapshots(10);
+    const first = Math.max(...await snapshotLengths(engine, test, uuid(1)));
+    assert.ok(first > 0 && first < 9_000, `the first turn got to ${first}`);
+    assert.equal((await engine.snapshot((tx) => listRebuilds(tx))).length, 1);
+    await service.background.rebuildSnapshots(10);
+    const second = Math.max(...await snapshotLengths(engine, test, uuid(1)));
+    assert.ok(second > first, `the second turn got to ${second}`);
+    await drain(service);
+    assert.equal((await engine.snapshot((tx) => listRebuilds(tx))).length, 0);
+  }, { realHost: slowClock(1_100) });
+});
+
+Deno.test("a rebuild gives a module one event at first, and never more than 32", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    await writeNotes(service, test, uuid(1), 200);
+    const stream = streamKey("order", uuid(1));
+    const compiled = compileSpec(copyOfExampleSpec());
+    assert.ok(compiled.ok);
+    const call = { blob: { name: "notes" }, entrypoint: "handle", timeoutMs: 5_000 };
+    const type = {
+      ...compiled.spec.aggregateTypes.get("order")!,
+      wasmHandlers: new Map([["was_noted", call]]),
+    } as unknown as CompiledAggregateType;
+    const counts: number[] = [];
+    const modules = {
+      fold: (_tenant: number, { events }: { readonly events: readonly unknown[] }) => {
+        counts.push(events.length);
+        return Promise.resolve({ ok: true, value: "{}" });
+      },
+    } as unknown as ModuleRunner;
+    const head = await engine.snapshot((tx) => readHead(tx, test.number, stream));
+    const tools = { engine, host, modules, compute: noRunners.compute };
+    const work = { tenant: test.number, stream, type, head, base: undefined };
+    for await (const step of foldInSteps(tools, work, { purpose: "rebuild" })) assert.ok(step.ok);
+    assert.equal(counts[0], 1);
+    assert.equal(Math.max(...counts), 32);
   });
 });
 

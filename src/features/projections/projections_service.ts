@@ -12,7 +12,7 @@ import { createProjectionBuilder } from "./build_projections.ts";
 import { createProjectionKeeper } from "./keep_projections.ts";
 import type { Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
-import type { ProjectionStatus, RowPage, RowTextView } from "../../domain/projection/status.ts";
+import type { ProjectionStatus, RowPage, RowView } from "../../domain/projection/status.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -31,7 +31,7 @@ export interface ProjectionService {
   remove(tenant: Tenant, name: string): Promise<Outcome<void>>;
   /** `only`: the name of the one to list. */
   list(tenant: Tenant, only?: string): Promise<readonly ProjectionStatus[]>;
-  readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowTextView>>;
+  readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowView>>;
   /** `stale`: whether to return the last good rows if the projection is broken. */
   listRows(
     tenant: Tenant,

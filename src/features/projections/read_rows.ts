@@ -14,8 +14,8 @@ import {
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
 import { limits } from "../../domain/limits.ts";
-import type { RowPage, RowTextView, RowView, Staleness } from "../../domain/projection/status.ts";
-import type { ProjectionRow, ReadyProjection } from "../../domain/projection/ready_projection.ts";
+import type { RowPage, RowView, Staleness } from "../../domain/projection/status.ts";
+import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import { hasRow } from "../../domain/projection/row.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
@@ -25,8 +25,7 @@ import { readProjection, readReadyProjection } from "../../store/projections/pro
 import {
   decodeRowText,
   findProjectionRow,
-  readProjectionRows,
-  type StoredRow,
+  readProjectionRowTexts,
   type StoredRowText,
 } from "../../store/projections/projection_rows.ts";
 import { readMissed } from "../../store/projections/projection_work.ts";
@@ -67,7 +66,7 @@ export async function readRow(
   tools: ProjectionTools,
   { number: tenant }: Tenant,
   { name, key, synchronous, stale = false }: ReadRowRequest,
-): Promise<Outcome<RowTextView>> {
+): Promise<Outcome<RowView>> {
   const { engine, specs } = tools;
   const { singletons } = await specs.current(tenant);
   const identifier = parseIdentifier(key, singletons);
@@ -90,14 +89,14 @@ async function readStoredRow(
   { engine, host }: Pick<ProjectionTools, "engine" | "host">,
   projection: ReadyProjection,
   key: string,
-): Promise<RowTextView | undefined> {
+): Promise<RowView | undefined> {
   const readUpTo = (bytesMax: number) =>
     engine.snapshot(async (tx) => {
       const found = await findProjectionRow(tx, projection, key);
       if (found === undefined) return undefined;
       if (found.bytes > bytesMax) return "long";
       const row = decodeRowText(key, await found.whole());
-      return { ...rowTextView(row), ...await readStaleness(tx, projection) };
+      return { ...rowView(row), ...await readStaleness(tx, projection) };
     });
   const view = await readUpTo(LONG_ROW_BYTES);
   if (view !== "long") return view;
@@ -112,7 +111,7 @@ async function computeRow(
   tenant: number,
   name: string,
   key: string,
-): Promise<Outcome<RowTextView>> {
+): Promise<Outcome<RowView>> {
   const { projections, spec } = await sets.current(tenant);
   const named = projections.filter((kept) => kept.name === name);
   const kept = named.find(({ isReady }) => isReady) ?? named[0];
@@ -127,7 +126,7 @@ async function computeRow(
   if ("failure" in computed) return refuse(computed.failure);
   const { encoded } = computed;
   if (encoded === undefined) return refuseRow();
-  return accept(rowTextView(decodeRowText(key, encoded.value)));
+  return accept(rowView(decodeRowText(key, encoded.value)));
 }
 
 /**
@@ -170,22 +169,12 @@ function refuseRow() {
   return refuse({ kind: "not_found", message: "There is no row with this key" });
 }
 
-function rowView({ data, ...row }: ProjectionRow): RowView {
-  return { data, metadata: rowMetadata(row) };
-}
-
-function rowTextView({ dataJson, ...row }: StoredRowText): RowTextView {
-  return { dataJson, metadata: rowMetadata(row) };
-}
-
-function rowMetadata(
-  { key, updatedAt, position, error }: Omit<ProjectionRow, "data">,
-): RowView["metadata"] {
+function rowView({ key, dataJson, updatedAt, position, error }: StoredRowText): RowView {
   const { error_id, error_type, since } = error ?? {};
   const shown = error_id === undefined || error_type === undefined || since === undefined
     ? undefined
     : { error_id, error_type, since };
-  return { key, updated_at: updatedAt, position, error: shown };
+  return { dataJson, metadata: { key, updated_at: updatedAt, position, error: shown } };
 }
 
 export interface ListRowsRequest {
@@ -225,14 +214,14 @@ async function readPage(
   tx: ReadTransaction,
   projection: ReadyProjection,
   { start, limit, pieces }: RowsToRead,
-): Promise<{ readonly rows: readonly StoredRow[]; readonly truncated: boolean }> {
-  const rows: StoredRow[] = [];
+): Promise<{ readonly rows: readonly StoredRowText[]; readonly truncated: boolean }> {
+  const rows: StoredRowText[] = [];
   let bytes = 0;
   for (let after = start;; after = rows.at(-1)!.key) {
     const rest = pieces.rest();
     if (rest !== undefined) await rest;
     // Reading on past the page shows whether anything follows.
-    const some = await readProjectionRows(tx, projection, { after, ...AT_A_TIME });
+    const some = await readProjectionRowTexts(tx, projection, { after, ...AT_A_TIME });
     for (const row of some) {
       if (rows.length === limit || (rows.length > 0 && bytes > limits.pageBytesMax)) {
         return { rows, truncated: true };

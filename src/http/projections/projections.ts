@@ -8,7 +8,7 @@ import { openPlaces } from "../../domain/fairness/per_name.ts";
 import type { Turns } from "../../domain/fairness/pieces.ts";
 import { isJsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
-import type { RowPage, RowTextView } from "../../domain/projection/status.ts";
+import type { RowPage, RowView } from "../../domain/projection/status.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CsvExport } from "../../features/projections/export_projection.ts";
 import { sendOk, sendParts, sendText } from "../answer.ts";
@@ -159,14 +159,14 @@ export const readRow = read({
   },
 });
 
-function lengthOfRow(row: Outcome<RowTextView>): number {
+function lengthOfRow(row: Outcome<RowView>): number {
   return row.ok ? row.value.dataJson.length : 0;
 }
 
 /** Sends a row, with the lag in a header. */
-function sendRow(edge: Edge, requestId: string, { lag = 0, dataJson, ...fields }: RowTextView) {
-  const text = `{"ok":true,"data":${dataJson},${JSON.stringify(fields).slice(1)}`;
-  return sendText(requestId, 200, text, lagHeader(edge, lag, fields.stale));
+function sendRow(edge: Edge, requestId: string, { lag = 0, ...row }: RowView) {
+  const text = `{"ok":true,${rowText(row).slice(1)}`;
+  return sendText(requestId, 200, text, lagHeader(edge, lag, row.stale));
 }
 
 /** A page of rows as text. */
@@ -175,7 +175,11 @@ export function rowPageBody(
   turns: Turns,
 ): Promise<string[]> {
   const tail = JSON.stringify(fields).slice(1, -1);
-  return pageBody(data, (row) => JSON.stringify(row), tail, turns);
+  return pageBody(data, rowText, tail, turns);
+}
+
+function rowText({ dataJson, ...fields }: RowView): string {
+  return `{"data":${dataJson},${JSON.stringify(fields).slice(1)}`;
 }
 
 export const listRows = rowsRoute("listProjectionRows", "Rows of a projection by key");

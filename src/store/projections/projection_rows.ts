@@ -50,6 +50,8 @@ type Reads = Pick<ReadTransaction, "get" | "getRange">;
 /** A stored row whose data stay text. */
 export interface StoredRowText extends Omit<ProjectionRow, "data"> {
   readonly dataJson: string;
+  /** As in {@link StoredRow}. */
+  readonly bytes: number;
 }
 
 /** Undefined if there is none. */
@@ -93,22 +95,40 @@ export interface RowsPage extends KeysPage {
 }
 
 /** Rows in byte-wise order of their keys; none after the last one. */
-export async function readProjectionRows(
+export function readProjectionRows(
+  tx: Reads,
+  place: ProjectionPlace,
+  page: RowsPage,
+): Promise<StoredRow[]> {
+  return readEachRow(tx, place, page, decodeRow);
+}
+
+/** The same rows, without parsing their data. */
+export function readProjectionRowTexts(
+  tx: Reads,
+  place: ProjectionPlace,
+  page: RowsPage,
+): Promise<StoredRowText[]> {
+  return readEachRow(tx, place, page, decodeRowText);
+}
+
+async function readEachRow<T extends { readonly bytes: number }>(
   tx: Reads,
   { tenant, number, version }: ProjectionPlace,
   { after, limit, bytesMax }: RowsPage,
-): Promise<StoredRow[]> {
+  decode: (key: string, value: Bytes) => T,
+): Promise<T[]> {
   const range = keys.projectionRows(tenant, number, version);
   const begin = after === undefined
     ? range.begin
     : keyAfter(keys.projectionRow(tenant, number, version, after));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit, bytesMax });
-  const rows: StoredRow[] = [];
+  const rows: T[] = [];
   let bytes = 0;
   // One after the other: the range has counted the header of a large row, but not its pieces.
   for (const { key, value } of pairs) {
     const name = unpack(key).at(-1) as string;
-    const row = decodeRow(name, await wholeValue(tx, tenant, key, value));
+    const row = decode(name, await wholeValue(tx, tenant, key, value));
     rows.push(row);
     bytes += row.bytes;
     if (bytes >= bytesMax) break;
@@ -238,7 +258,8 @@ export function decodeRowText(key: string, value: Bytes): StoredRowText {
   // Data may have a member of this name, too.
   const end = text.includes(ERROR, begin) ? endOfData(text, begin) : text.length - 1;
   const rest: Pick<RowRecord, "error"> = JSON.parse(`{${text.slice(end + 1) || "}"}`);
-  return { key, position, updatedAt, error: rest.error, dataJson: text.slice(begin, end) };
+  const dataJson = text.slice(begin, end);
+  return { key, position, updatedAt, error: rest.error, dataJson, bytes: value.length };
 }
 
 /** Where the object or the null that begins at a place ends. */

@@ -1,7 +1,7 @@
 /** `GET /_projections/{name}/{key}`: the text of the answer, and turns of those that ask. */
 
 import assert from "node:assert/strict";
-import type { RowTextView } from "../../../src/domain/projection/status.ts";
+import type { RowView } from "../../../src/domain/projection/status.ts";
 import { accept } from "../../../src/domain/refusal.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { createApp } from "../../../src/http/app.ts";
@@ -29,7 +29,7 @@ function withRows(
   });
 }
 
-function viewOf(data: unknown): RowTextView {
+function viewOf(data: unknown): RowView {
   const metadata = { key: "a", updated_at: 5, position: 3, error: undefined };
   return { dataJson: JSON.stringify(data), metadata };
 }

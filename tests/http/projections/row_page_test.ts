@@ -7,7 +7,7 @@ import { fakeHost } from "../../support/fake_host.ts";
 
 function pageOf(rows: number, characters: number): RowPage {
   const data = Array.from({ length: rows }, (_, n) => ({
-    data: { text: "a".repeat(characters) },
+    dataJson: JSON.stringify({ text: "a".repeat(characters) }),
     metadata: { key: String(n), updated_at: null, position: n, error: undefined },
   }));
   return { data, limit: 50, truncated: true, next_start: "9", limit_clamped: undefined };
@@ -27,7 +27,11 @@ Deno.test("rowPageBody() yields between rows whose text is long", async () => {
   const page = pageOf(10, 70_000);
   const parts = await rowPageBody({ ...page, lag: 3 }, turns);
   assert.equal(yields, 10);
-  assert.equal(parts.join(""), JSON.stringify({ ok: true, ...page }));
+  const data = page.data.map(({ dataJson, metadata }) => ({
+    data: JSON.parse(dataJson),
+    metadata,
+  }));
+  assert.equal(parts.join(""), JSON.stringify({ ok: true, ...page, data }));
 });
 
 Deno.test("rowPageBody() of no rows is an empty list", async () => {

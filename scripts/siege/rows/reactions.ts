@@ -232,6 +232,27 @@ export const REACTIONS: AttackGroup = {
       },
     ),
     reaction(
+      "implied events of many small lists",
+      "a map over 500 ids in each of seven events, with data that takes thirty times its text",
+      () => [{
+        map: {
+          in: "$.data.ids",
+          emit: {
+            aggregate_type: "end",
+            id: "$item",
+            event_type: "was_met",
+            data: { x: repeat(110, () => ["$.type"]) },
+          },
+        },
+      }],
+      {
+        waves: [{
+          request: writeMany("loop", ID, times(7, "was_looped", { ids: repeat(500, idOf) })),
+          clients: 4,
+        }],
+      },
+    ),
+    reaction(
       "fan-out into one stream",
       "9,000 events into one stream, in each of many writes",
       () => [{

@@ -65,6 +65,7 @@ const STATED: Readonly<Record<string, string>> = {
     `${told(limits.nearbyRadiusMetresMax)} metres`,
   "events folded for one read": `${told(limits.foldBytesMax)} bytes, ` +
     "counted after the newest snapshot",
+  "states of all aggregates of a write": mebibytes(limits.stateBytesMax),
   state: `${mebibytes(limits.stateBytesMax)} of JSON, ${told(limits.stateDepthMax)} levels`,
   "WebAssembly module": `${told(limits.wasmModuleBytesMax)} bytes`,
   "import: one line, the whole file": `${told(limits.importLineBytesMax)} bytes, ` +

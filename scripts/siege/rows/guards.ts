@@ -2,7 +2,18 @@
 
 import { limits } from "../../../src/domain/limits.ts";
 import type { AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
-import { ACTOR, eventType, idOf, repeat, specOf, write, writeRepeated } from "../documents.ts";
+import {
+  ACTOR,
+  deploySpec,
+  eventType,
+  idOf,
+  repeat,
+  specOf,
+  times,
+  write,
+  writeMany,
+  writeRepeated,
+} from "../documents.ts";
 
 const NEEDS = "spec + write key, writes";
 const ID = idOf(1);
@@ -57,6 +68,63 @@ function withPreconditions(id: string): HostileRequest {
   }));
   const body = JSON.stringify({ data: {}, metadata: { actor: ACTOR }, preconditions });
   return { path: `/thing/${id}/had_grown`, body };
+}
+
+/** Twenty guards with ten others each, which they find by the event. */
+const MANY_OTHERS = repeat(limits.guardsMax, (guard) => ({
+  with: Object.fromEntries(repeat(limits.guardOthersMax, (number) => [
+    `n${number}`,
+    { type: "thing", id: MANY_IDS[(guard * limits.guardOthersMax + number) % 30]! },
+  ])),
+  require: { ne: ["$.with.n0.t0", -1] },
+  message: "No",
+}));
+const EMPTY_OBJECTS = repeat(30_000, () => ({}));
+
+function* growOthers(): Iterable<Step> {
+  for (const id of MANY_IDS.slice(0, 30)) {
+    for (let number = 0; number < 10; number++) {
+      yield write("thing", id, "had_grown", { [`t${number}`]: EMPTY_OBJECTS });
+    }
+  }
+  yield writeMany("thing", ID, times(400, "was_guarded"));
+}
+
+/** 25 scheduled events with 20 rules each, which name 500 types. */
+const RULED_TYPES = repeat(500, (number) => `was_${number}`);
+const RULED = specOf({
+  thing: Object.fromEntries(RULED_TYPES.map((type) => [type, eventType()])),
+  loop: {
+    was_late: eventType(),
+    was_looped: eventType([], {
+      implications: repeat(25, (schedule) => ({
+        schedule: {
+          delay: "1h",
+          emit: { aggregate_type: "loop", id: "$.id", event_type: "was_late" },
+          cancel_on: RULED_TYPES.slice(schedule * 20, schedule * 20 + 20).map((event_type) => (
+            { aggregate_type: "thing", id: "$.id", event_type }
+          )),
+        },
+      })),
+    }),
+  },
+});
+
+function* loopForEach(): Iterable<Step> {
+  for (const id of MANY_IDS.slice(0, 20)) yield write("loop", id, "was_looped", {});
+}
+
+/** Ten aggregates, and 500 events of different types for each. */
+function writeRuled(turn: number): HostileRequest {
+  const events = RULED_TYPES.map((type) => ({ type }));
+  const first = 10 * (turn % 4);
+  const targets = MANY_IDS.slice(first, first + 10).map((id) => ({
+    aggregate_type: "thing",
+    id,
+    events,
+  }));
+  const body = JSON.stringify({ targets, metadata: { actor: ACTOR } });
+  return { path: "/_atomic-write", body };
 }
 
 export const GUARDS: AttackGroup = {
@@ -124,6 +192,25 @@ export const GUARDS: AttackGroup = {
       spec: guarded([]),
       prepare: () => grow(LONG_IDS),
       waves: [{ request: (turn) => withPreconditions(MANY_IDS[turn % 200]!), clients: 32 }],
+    },
+    {
+      name: "stored events under guards that look at many",
+      does: "dry runs with check_data: 400 events, twenty guards with ten others of 1 MB each",
+      needs: "operator of one instance",
+      spec: guarded([]),
+      prepare: growOthers,
+      waves: [{
+        request: deploySpec(guarded(MANY_OTHERS)(), { dry_run: true, check_data: true }),
+        clients: 2,
+      }],
+    },
+    {
+      name: "events that many rules may cancel",
+      does: "atomic writes of ten times 500 event types, of which each has a rule",
+      needs: NEEDS,
+      spec: () => RULED,
+      prepare: loopForEach,
+      waves: [{ request: writeRuled, clients: 2 }],
     },
     {
       name: "batch of guarded events",

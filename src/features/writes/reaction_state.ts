@@ -196,16 +196,17 @@ async function readFew(
   long: RuleRead[],
 ): Promise<void> {
   const { cancelRoom: room, tenant, marks, pending } = state;
+  const most = Math.max(0, Math.min(FEW_RECORDS, room.records));
   const bytes = Math.floor(limits.cancelledOneByOneBytesMax / READS_PER_STEP);
-  const few: CancelRoom = { records: FEW_RECORDS, bytes };
+  const few: CancelRoom = { records: most, bytes };
   const [records, mark] = await Promise.all([
     findCancelled(tx, tenant, read.rule, few),
     readCancelMark(tx, tenant, read.rule),
   ]);
   marks.set(read.name, mark);
-  if (records === undefined) return void long.push(read);
   pending.set(read.name, records);
-  room.records -= FEW_RECORDS - few.records;
+  if (records === undefined) return void (most > 0 && long.push(read));
+  room.records -= most - few.records;
   room.bytes -= bytes - few.bytes;
 }
 

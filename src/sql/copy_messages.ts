@@ -66,7 +66,13 @@ export type CopyTask =
   | { readonly kind: "tidy" }
   | { readonly kind: "remove" };
 
-export type CopyAnswer = CopyResult & AnswerMessage;
+export type CopyAnswer = CopyStep & AnswerMessage;
+
+/**
+ * `more`: the request is carried out but for rows of tables that are gone. The next one drops no
+ * further names, and removes the next of these rows.
+ */
+export type CopyStep = CopyResult | { readonly kind: "more" };
 
 export type CopyResult =
   | { readonly kind: "opened"; readonly tables: readonly CopiedTable[] }

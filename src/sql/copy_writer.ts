@@ -4,13 +4,14 @@
  * The process starts when needed and ends when idle. If it ends during a request, the result is
  * `moved`, and the caller opens the copy again. Pages of tables that are being filled wait for
  * all other requests, which are small and which queries wait for. Every few requests a page
- * gets its turn nevertheless. Each copy has one request under way at a time.
+ * gets its turn nevertheless. Copies take turns, and a large table is dropped in many requests.
  */
 
+import { openFairLine } from "../domain/fairness/fair_line.ts";
 import { limits } from "../domain/limits.ts";
 import { denoCommand, type RunnerCommand, RunnerGoneError } from "../runners/runner_process.ts";
 import { runnerShelf } from "../runners/runner_shelf.ts";
-import type { CopyAnswer, CopyRequest, CopyResult } from "./copy_messages.ts";
+import type { CopyAnswer, CopyRequest, CopyResult, CopyStep } from "./copy_messages.ts";
 
 export interface CopyWriter {
   /**
@@ -51,8 +52,8 @@ const NOTHING = new Uint8Array(0);
 export function openCopyWriter(settings: CopyWriterSettings): CopyWriter {
   const command = settings.command ?? writerCommand(settings.folder);
   const shelf = runnerShelf<CopyRequest, CopyAnswer>(command, settings.onFault);
-  const fills: Asked[] = [];
-  const others: Asked[] = [];
+  /** By the paths of the copies. */
+  const [fills, others] = [openFairLine<string>(), openFairLine<string>()];
   /** Requests since the last page. */
   let sinceFill = 0;
   let isBusy = false;
@@ -60,31 +61,45 @@ export function openCopyWriter(settings: CopyWriterSettings): CopyWriter {
   function ask(request: CopyRequest, rows?: unknown): Promise<CopyResult> {
     const body = rows === undefined ? NOTHING : encoder.encode(JSON.stringify(rows));
     const { promise, resolve, reject } = Promise.withResolvers<CopyResult>();
-    const line = request.kind === "fill" ? fills : others;
-    line.push({ request, body, resolve, reject });
-    if (!isBusy) void work();
+    put({ request, body, resolve, reject });
+    if (!isBusy) goOn();
     return promise;
   }
 
-  async function work(): Promise<void> {
-    isBusy = true;
-    for (let next = nextAsked(); next !== undefined; next = nextAsked()) {
-      await askNow(next.request, next.body).then(next.resolve, next.reject);
-    }
-    isBusy = false;
+  function put(asked: Asked): void {
+    const line = asked.request.kind === "fill" ? fills : others;
+    line.push(asked.request.path, () => void work(asked));
   }
 
-  function nextAsked(): Asked | undefined {
-    const isFillDue = others.length === 0 || sinceFill >= REQUESTS_BEFORE_FILL;
-    const next = isFillDue ? fills.shift() ?? others.shift() : others.shift();
-    sinceFill = next?.request.kind === "fill" ? 0 : sinceFill + 1;
-    return next;
+  function goOn(): void {
+    const isFillDue = sinceFill >= REQUESTS_BEFORE_FILL;
+    const [preferred, other] = isFillDue ? [fills, others] : [others, fills];
+    const start = preferred.take(() => true) ?? other.take(() => true);
+    isBusy = start !== undefined;
+    start?.();
+  }
+
+  async function work(asked: Asked): Promise<void> {
+    const { request, body, resolve, reject } = asked;
+    sinceFill = request.kind === "fill" ? 0 : sinceFill + 1;
+    try {
+      const step = await askNow(request, body);
+      if (step.kind !== "more") resolve(step);
+      else {put({
+          ...asked,
+          request: { path: request.path, kind: "drop", names: [] },
+          body: NOTHING,
+        });}
+    } catch (error) {
+      reject(error);
+    }
+    goOn();
   }
 
   async function askNow(
     message: CopyRequest,
     body: Uint8Array<ArrayBuffer>,
-  ): Promise<CopyResult> {
+  ): Promise<CopyStep> {
     const runner = await shelf.take();
     if (runner === undefined) {
       return { kind: "failed", reason: "the process that writes copies cannot run now" };

@@ -18,12 +18,12 @@ import {
   removeCopy,
   reopenCopy,
 } from "./copy_file.ts";
-import type { CopiedChanges, CopyRequest, CopyResult, CopyRow } from "./copy_messages.ts";
+import type { CopiedChanges, CopyRequest, CopyResult, CopyRow, CopyStep } from "./copy_messages.ts";
 import { FAILURE, failureOf } from "./sqlite.ts";
 
 export interface CopyKeeper {
   /** Never throws because of a disk or a file. */
-  answer(request: Frame<CopyRequest>): CopyResult;
+  answer(request: Frame<CopyRequest>): CopyStep;
 }
 
 /** Maximum number of files that are open at once. */
@@ -31,12 +31,18 @@ const OPEN_FILES_MAX = 16;
 const DAMAGED: ReadonlySet<number> = new Set([FAILURE.corrupt, FAILURE.notADatabase]);
 const decoder = new TextDecoder();
 const DONE: CopyResult = { kind: "done" };
+const MORE: CopyStep = { kind: "more" };
+/** A process that starts drops such tables, as it does those that were not filled. */
+const HIDDEN = `${FILLING}_dropped`;
+/** Rows of a hidden table that one request removes. */
+const REMOVED_ROWS = 1_000;
+const TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table'";
 
 export function newCopyKeeper(): CopyKeeper {
   /** Ordered by use: the file used last is the last entry. */
   const open = new Map<string, CopyFile>();
 
-  function answer({ message, body }: Frame<CopyRequest>): CopyResult {
+  function answer({ message, body }: Frame<CopyRequest>): CopyStep {
     try {
       return perform(message, body);
     } catch (error) {
@@ -44,7 +50,7 @@ export function newCopyKeeper(): CopyKeeper {
     }
   }
 
-  function perform(message: CopyRequest, body: Uint8Array): CopyResult {
+  function perform(message: CopyRequest, body: Uint8Array): CopyStep {
     const { path } = message;
     if (message.kind === "open") return openFile(path, message.owner, message.isFirst);
     if (message.kind === "remove") {
@@ -72,8 +78,8 @@ export function newCopyKeeper(): CopyKeeper {
         return apply(file, message, body);
       case "drop":
         file.forget();
-        file.transact(() => message.names.forEach((name) => dropTable(file, name)));
-        return DONE;
+        file.transact(() => message.names.forEach((name) => hideTable(file, name)));
+        return removeHidden(file);
       case "tidy":
         if (!file.database.isTransaction) file.database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
         return DONE;
@@ -128,24 +134,50 @@ function fillingName({ token }: { readonly token: string }): string {
 function endFill(
   file: CopyFile,
   message: Extract<CopyRequest, { kind: "end_fill" }>,
-): CopyResult {
+): CopyStep {
   const { projection: { name, number, version }, stamp, rows } = message;
   const filling = fillingName(message);
   const found = file.database.prepare(`SELECT count(*) AS count FROM "${filling}"`).get()?.count;
   if (found !== rows) return moved(`the copy has ${found} of ${rows} rows`);
   file.forget();
   file.transact(() => {
-    dropTable(file, name);
+    hideTable(file, name);
     file.database.exec(`ALTER TABLE "${filling}" RENAME TO "${name}"`);
     const insert = "INSERT INTO _views (name, number, version, stamp) VALUES (?, ?, ?, ?)";
     file.prepare(insert).run(name, number, version, stamp);
   });
-  return DONE;
+  return removeHidden(file);
 }
 
-function dropTable(file: CopyFile, name: string): void {
-  file.database.exec(`DROP TABLE IF EXISTS "${name}"`);
+/**
+ * Takes a table away from queries. Its rows are removed a portion at a time, because every page is
+ * overwritten: that takes seconds for a large table, and copies of others wait.
+ */
+function hideTable(file: CopyFile, name: string): void {
   file.prepare("DELETE FROM _views WHERE name = ?").run(name);
+  if (file.prepare(`${TABLES} AND name = ?`).get(name) === undefined) return;
+  const hidden = new Set(hiddenTables(file));
+  let number = 0;
+  while (hidden.has(`${HIDDEN}_${number}`)) number++;
+  file.database.exec(`ALTER TABLE "${name}" RENAME TO "${HIDDEN}_${number}"`);
+}
+
+function hiddenTables(file: CopyFile): string[] {
+  const names = file.prepare(TABLES).all().map(({ name }) => String(name));
+  return names.filter((name) => name.startsWith(HIDDEN));
+}
+
+/** Removes the next rows of hidden tables; `more` if that was not all. */
+function removeHidden(file: CopyFile): CopyStep {
+  const [name, ...others] = hiddenTables(file);
+  if (name === undefined) return DONE;
+  const some = `DELETE FROM "${name}" WHERE "key" IN ` +
+    `(SELECT "key" FROM "${name}" LIMIT ${REMOVED_ROWS})`;
+  file.forget();
+  const { changes } = file.database.prepare(some).run();
+  if (changes === REMOVED_ROWS) return MORE;
+  file.database.exec(`DROP TABLE "${name}"`);
+  return others.length > 0 ? MORE : DONE;
 }
 
 function apply(

@@ -102,3 +102,33 @@ Deno.test("pages of a table that is filled let all else go first, and get on all
   const fills = done.filter((name) => name.startsWith("fill"));
   assert.deepEqual(fills, [0, 1, 2, 3, 4].map((n) => `fill ${n}`));
 });
+
+Deno.test("a large table that is dropped lets the requests of other copies through", async () => {
+  const folder = await Deno.makeTempDir();
+  const writer = openCopyWriter({ folder, onFault() {} });
+  const [large, other] = [`${folder}/1.db`, `${folder}/2.db`];
+  const done: string[] = [];
+  try {
+    for (const path of [large, other]) {
+      await writer.ask({ path, kind: "open", owner: path, isFirst: true });
+    }
+    const filling = { path: large, token: TOKEN, projection: PROJECTION };
+    await writer.ask({ ...filling, kind: "begin_fill" });
+    const rows = Array.from({ length: 5_000 }, (_, n) => [`k${n}`, {}]);
+    await writer.ask({ ...filling, kind: "fill" }, rows);
+    const tidy = async (path: string, name: string) => {
+      assert.equal((await writer.ask({ path, kind: "tidy" })).kind, "done");
+      done.push(name);
+    };
+    const drop = async () => {
+      const names = [`_filling_${TOKEN}`];
+      assert.equal((await writer.ask({ path: large, kind: "drop", names })).kind, "done");
+      done.push("drop");
+    };
+    await Promise.all([drop(), tidy(other, "a"), tidy(other, "b"), tidy(other, "c")]);
+    assert.deepEqual(done, ["a", "b", "c", "drop"]);
+  } finally {
+    await writer.close();
+    await Deno.remove(folder, { recursive: true });
+  }
+});

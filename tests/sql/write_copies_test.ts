@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
-import type { CopyResult, CopyTask } from "../../src/sql/copy_messages.ts";
+import type { CopyStep, CopyTask } from "../../src/sql/copy_messages.ts";
 import { newCopyKeeper } from "../../src/sql/write_copies.ts";
 
 const PROJECTION = {
@@ -15,7 +15,7 @@ const NEXT = { ...PROJECTION, version: 2 };
 
 interface Copy {
   readonly path: string;
-  ask(task: CopyTask, rows?: unknown): CopyResult;
+  ask(task: CopyTask, rows?: unknown): CopyStep;
   read(sql: string): unknown[];
   open(): unknown;
 }
@@ -50,7 +50,7 @@ function fill(
   { ask }: Copy,
   rows: unknown[],
   projection: typeof PROJECTION | typeof NEXT = PROJECTION,
-): CopyResult {
+): CopyStep {
   const token = `t${projection.version}`;
   ask({ kind: "begin_fill", token, projection });
   ask({ kind: "fill", token, projection }, rows);
@@ -167,5 +167,32 @@ Deno.test("a request that fails leaves the tables as they were", () => {
     assert.equal(result.kind, "failed");
     assert.deepEqual(copy.read("SELECT n FROM orders"), [[1]]);
     assert.equal(apply(copy, ["01", "02"], [["a", { n: 2 }]]), "done");
+  });
+});
+
+Deno.test("a table of 2,500 rows is gone at once, and its rows are removed 1,000 at a time", () => {
+  withCopy((copy) => {
+    copy.open();
+    const rows = Array.from({ length: 2_500 }, (_, n) => [`k${n}`, { n }]);
+    fill(copy, rows);
+    const dropping = copy.ask({ kind: "drop", names: ["orders"] });
+    assert.equal(dropping.kind, "more");
+    assert.deepEqual(copy.read("SELECT name FROM _views"), []);
+    assert.deepEqual(copy.read("SELECT count(*) FROM _filling_dropped_0"), [[1_500]]);
+    const further = [1, 2].map(() => copy.ask({ kind: "drop", names: [] }).kind);
+    assert.deepEqual(further, ["more", "done"]);
+    const left = copy.read("SELECT name FROM sqlite_schema WHERE name LIKE '_filling%'");
+    assert.deepEqual(left, []);
+  });
+});
+
+Deno.test("a table that takes the place of a large one has it removed a part at a time", () => {
+  withCopy((copy) => {
+    copy.open();
+    fill(copy, Array.from({ length: 1_000 }, (_, n) => [`k${n}`, { n }]));
+    assert.equal(fill(copy, [["a", { n: 1 }]], NEXT).kind, "more");
+    assert.deepEqual(copy.read("SELECT version FROM _views"), [[2]]);
+    assert.deepEqual(copy.read("SELECT count(*) FROM orders"), [[1]]);
+    assert.equal(copy.ask({ kind: "drop", names: [] }).kind, "done");
   });
 });

@@ -31,6 +31,7 @@ function plainSpec(): Json {
 interface View {
   readonly name: string;
   readonly does: string;
+  readonly spec?: () => Json;
   readonly fill: () => Iterable<Step>;
   readonly select: () => Json;
   readonly sources?: Json;
@@ -54,7 +55,7 @@ function view(row: View): Attack {
     name: row.name,
     does: row.does,
     needs: NEEDS,
-    spec: plainSpec,
+    spec: row.spec ?? plainSpec,
     *prepare(): Iterable<Step> {
       yield* row.fill();
       yield deployProjection(definition(row));
@@ -129,6 +130,20 @@ export const PROJECTIONS: AttackGroup = {
       fill: function* () {
         yield* many(900, (i) => ({ t: `${i}${"a".repeat(10_000)}` }), "part");
         yield* many(20, () => ({ parts: repeat(900, idOf) }));
+      },
+      sources: { parts: { type: "part", id: "$.thing.parts", mode: "array" } },
+      select: () => ({ count: { $count: "$.parts" }, n: { $sum: "$.parts[*].n" } }),
+      touch: (turn) => write("part", idOf(turn % 900), "was_seen", { n: turn }),
+    }),
+    view({
+      name: "view of parts that are not cached",
+      does: "each row shows 900 aggregates of 60 KB of empty objects, which are folded anew",
+      spec: () => ({ ...plainSpec(), modules: { never_cache: ["part"] } }),
+      fill: function* () {
+        for (let i = 0; i < 900; i++) {
+          yield write("part", idOf(i), "was_seen", { v: repeat(20_000, () => ({})) });
+        }
+        yield* many(4, () => ({ parts: repeat(900, idOf) }));
       },
       sources: { parts: { type: "part", id: "$.thing.parts", mode: "array" } },
       select: () => ({ count: { $count: "$.parts" }, n: { $sum: "$.parts[*].n" } }),

@@ -59,7 +59,7 @@ const ROWS_FOUND_TOGETHER = 64;
 /** Bytes of stored rows that are parsed and kept at the same time; a larger row is alone. */
 const BYTES_PARSED_TOGETHER = 64 * 1024;
 /** A transaction ends with the row with which the stored rows reach this many bytes. */
-const STORED_BYTES_MAX = 4 * 1024 * 1024;
+const STORED_BYTES_MAX = 512 * 1024;
 
 /** Writes the first rows, as many as one transaction takes. */
 export async function writeRows(

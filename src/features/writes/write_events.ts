@@ -32,6 +32,8 @@ const WAITING_HEAVY_MAX = 64;
 const SLOW_MS = 1;
 /** So many slow writes in a row are no accident. */
 const SLOW_IN_A_ROW = 3;
+/** How many writes of an environment may wait for their turns while it may be an accident. */
+const WAITING_UNSURE_MAX = 256;
 /** Thrown where one more would wait, and caught where the write began. */
 const NO_PLACE_TO_WAIT = new Error("Too many heavy writes of the instance wait");
 const TOO_MANY_HEAVY: Refusal = {
@@ -220,12 +222,11 @@ function openSlowWrites(host: Host) {
     async enter({ number, instanceId }: Tenant): Promise<boolean> {
       const before = waiting.get(number) ?? 0;
       const isSlow = (inARow.get(number) ?? 0) >= SLOW_IN_A_ROW;
-      if (isSlow && before >= WAITING_HEAVY_MAX) return false;
-      const isNoLoad = before < WAITING_HEAVY_MAX;
+      if (before >= (isSlow ? WAITING_HEAVY_MAX : WAITING_UNSURE_MAX)) return false;
       waiting.set(number, before + 1);
-      if (isNoLoad) waitingHeavy.count++;
+      waitingHeavy.count++;
       await waitForTurn(host, false, instanceId);
-      if (isNoLoad) waitingHeavy.count--;
+      waitingHeavy.count--;
       const left = waiting.get(number)! - 1;
       if (left > 0) waiting.set(number, left);
       else waiting.delete(number);

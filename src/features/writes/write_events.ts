@@ -30,6 +30,9 @@ const MS_PER_SECOND = 1000;
 const WAITING_HEAVY_MAX = 64;
 /** A write that takes longer than this in one piece is slow. */
 const SLOW_MS = 1;
+/** How long a refusal is held back, and how many may be at a time. */
+const HELD_MS = 1_000;
+const HELD_MAX = 1_000;
 /** So many slow writes in a row are no accident. */
 const SLOW_IN_A_ROW = 3;
 /** How many writes of an environment may wait for their turns while it may be an accident. */
@@ -86,6 +89,7 @@ export function createWriter(
 
   const heavy = openHeavyWrites();
   const slow = openSlowWrites(host);
+  let held = 0;
 
   function writeEvents(tenant: Tenant, request: WriteRequest): Promise<Outcome<Written>> {
     const { idempotency } = request;
@@ -115,7 +119,7 @@ export function createWriter(
     const { instanceId } = tenant;
     if (slow.has(tenant.number)) {
       const isIn = !heavy.isFull(instanceId) && await slow.enter(tenant);
-      if (!isIn || heavy.isFull(instanceId)) return refuse(TOO_MANY_HEAVY);
+      if (!isIn || heavy.isFull(instanceId)) return await refuseLater();
     }
     let leave: (() => void) | undefined;
     const enter = async () => {
@@ -138,7 +142,7 @@ export function createWriter(
       if (leave !== undefined) await waitForTurn(host, false, instanceId);
       outcome = await combiner.submit(tenant.number, prepared.value);
     } catch (error) {
-      if (error === NO_PLACE_TO_WAIT) return refuse(TOO_MANY_HEAVY);
+      if (error === NO_PLACE_TO_WAIT) return await refuseLater();
       throw error;
     } finally {
       leave?.();
@@ -147,6 +151,18 @@ export function createWriter(
       await outbox.drainBeforeReply(outcome.value.outbox);
     }
     return outcome;
+  }
+
+  /** Who is refused asks again at once, so the refusal comes late, and waits as the others do. */
+  async function refuseLater(): Promise<Outcome<never>> {
+    if (held < HELD_MAX) {
+      held++;
+      waitingHeavy.count++;
+      await new Promise<void>((resolve) => void host.startTimer(HELD_MS, resolve));
+      waitingHeavy.count--;
+      held--;
+    }
+    return refuse(TOO_MANY_HEAVY);
   }
 
   /** Checks a write and makes its bytes. */

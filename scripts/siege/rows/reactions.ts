@@ -519,7 +519,7 @@ export const REACTIONS: AttackGroup = {
       seconds: 10,
     },
     {
-      name: "sagas of 50,000 singletons",
+      name: "sagas of 50000 singletons",
       does: "200 sagas for one event, under a spec that has very many singletons",
       needs: "spec + write key",
       spec: () => ({

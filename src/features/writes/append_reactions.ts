@@ -29,7 +29,6 @@ import {
   type ScheduleRecord,
   storeSchedule,
 } from "../../store/reactions/schedules.ts";
-import { watchTypes } from "../../store/reactions/watched_types.ts";
 import { appendDirect, type DirectStreams } from "./direct_events.ts";
 import type {
   PreparedEntry,
@@ -63,13 +62,6 @@ export const NO_REACTIONS: AppendedReactions = {
 const ADDED_PER_STEP = 64;
 /** Bytes of schedules that are encoded in one step, and what the last of them is above that. */
 const STEP_BYTES_MAX = 32 * 1024;
-
-/** Whether the events of a write may set something off, or cancel what waits. */
-export function setsOff({ targets }: PreparedWrite, { watched }: ReactionState): boolean {
-  if (watched.cancels.size + watched.sagas.size > 0) return true;
-  for (const { reactions } of targets) if (reactions !== undefined) return true;
-  return false;
-}
 
 /**
  * Appends what the events of a write set off, step by step. `firsts` holds the index of the first
@@ -240,11 +232,3 @@ function watchCancel(state: ReactionState, name: string): void {
   state.grownCancels.add(name);
 }
 
-/** Stores the watched types that the transaction has added, all at once. Call it once. */
-export function flushWatched(
-  tx: Transaction,
-  { tenant, watchedBefore, grownCancels }: ReactionState,
-): void {
-  if (grownCancels === undefined) return;
-  watchTypes(tx, tenant, watchedBefore, { cancels: grownCancels });
-}

@@ -29,9 +29,7 @@ import { appendDeliverySteps, NO_OWN_LANES, type OwnLanes } from "./append_deliv
 import {
   type AppendedReactions,
   appendReactionSteps,
-  flushWatched,
   NO_REACTIONS,
-  setsOff,
 } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
 import {
@@ -42,7 +40,7 @@ import {
   STREAM_MOVED,
 } from "./prepared_write.ts";
 import type { OpenConditions } from "./judge_guards.ts";
-import { type ReactionState, readReactionState } from "./reaction_state.ts";
+import { flushWatched, type ReactionState, readReactionState, setsOff } from "./reaction_state.ts";
 import { flushRootClaims } from "./root_claims.ts";
 import { assert } from "../../domain/assert.ts";
 import type { PlanUsage } from "../../domain/limits/plan.ts";

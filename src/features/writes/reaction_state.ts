@@ -16,7 +16,11 @@ import {
   ruleName,
   type ScheduleRecord,
 } from "../../store/reactions/schedules.ts";
-import type { WatchedTypes, WatchedTypesReader } from "../../store/reactions/watched_types.ts";
+import {
+  type WatchedTypes,
+  type WatchedTypesReader,
+  watchTypes,
+} from "../../store/reactions/watched_types.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 import { readRootClaims, type RootClaims } from "./root_claims.ts";
 
@@ -26,7 +30,7 @@ export interface ReactionState {
   /** Including those that this transaction adds. */
   watched: WatchedTypes;
   readonly watchedBefore: WatchedTypes;
-  /** All types that cancel, once this transaction has added some. See `flushWatched`. */
+  /** All types that cancel, once this transaction has added some. See {@link flushWatched}. */
   grownCancels: Set<string> | undefined;
   /**
    * Pending scheduled events by the rule that cancels them; undefined if they are too many, or too
@@ -84,6 +88,22 @@ export async function readReactionState(
     await readRules(tx, state, writes, turns);
   }
   return state;
+}
+
+/** Whether the events of a write may set something off, or cancel what waits. */
+export function setsOff({ targets }: PreparedWrite, { watched }: ReactionState): boolean {
+  if (watched.cancels.size + watched.sagas.size > 0) return true;
+  for (const { reactions } of targets) if (reactions !== undefined) return true;
+  return false;
+}
+
+/** Stores the watched types that the transaction has added, all at once. Call it once. */
+export function flushWatched(
+  tx: Transaction,
+  { tenant, watchedBefore, grownCancels }: ReactionState,
+): void {
+  if (grownCancels === undefined) return;
+  watchTypes(tx, tenant, watchedBefore, { cancels: grownCancels });
 }
 
 function hasReactions(writes: readonly PreparedWrite[]): boolean {

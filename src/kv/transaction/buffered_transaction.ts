@@ -121,7 +121,7 @@ function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
 
 /** @throws {EngineLimitExceeded} for a key that cannot be written or read. */
 export function checkKey(key: Bytes): void {
-  checkKeyBytes(key.length);
+  if (key.length > kvLimits.keyBytesMax) checkKeyBytes(key.length);
   if (key[0] === RESERVED_FIRST_BYTE) {
     throw new EngineLimitExceeded("A key cannot begin with the byte 0xff: it is reserved");
   }

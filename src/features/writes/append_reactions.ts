@@ -231,4 +231,3 @@ function watchCancel(state: ReactionState, name: string): void {
   }
   state.grownCancels.add(name);
 }
-

@@ -26,11 +26,7 @@ import {
 import { openStreams, type StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypes, WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { appendDeliverySteps, NO_OWN_LANES, type OwnLanes } from "./append_deliveries.ts";
-import {
-  type AppendedReactions,
-  appendReactionSteps,
-  NO_REACTIONS,
-} from "./append_reactions.ts";
+import { type AppendedReactions, appendReactionSteps, NO_REACTIONS } from "./append_reactions.ts";
 import { type DirectStreams, NO_STREAMS } from "./direct_events.ts";
 import {
   type Cause,

@@ -14,13 +14,14 @@ import { logCommit, signalCommits } from "../feed/commit_log.ts";
 import { listProjections, projectionPlaceOf } from "./projections.ts";
 import { noteRowChange } from "./row_changes.ts";
 import {
+  decodeRowText,
   encodeRow,
+  findProjectionRow,
   listRowsOfSource,
-  readProjectionRow,
   readProjectionRowKeys,
   setProjectionRow,
   type SourceMark,
-  type StoredRow,
+  type StoredRowText,
 } from "./projection_rows.ts";
 import { addRetry } from "./projection_work.ts";
 import { openWatchedTypes } from "../reactions/watched_types.ts";
@@ -36,6 +37,8 @@ export interface RewrittenStream {
 }
 
 const PAGE_ROWS = 100;
+/** Stored bytes of rows after which a transaction looks at no more of them. */
+const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Call this in the transaction that sets the rewritten head. */
 export async function logRewrite(
@@ -67,11 +70,19 @@ export async function eraseFromProjections(
   if (next === undefined) return undefined;
   const isSame = next.place.number === number && next.place.version === version;
   const keys = await rowsOf(tx, next, erased.stream, isSame ? row : undefined);
-  for (const key of keys.all) await eraseRow(tx, next, key, erased);
+  let { last } = keys;
+  let bytes = 0;
+  if (keys.own !== undefined) await eraseRow(tx, next, keys.own, erased);
+  for (const key of keys.shown) {
+    bytes += await eraseRow(tx, next, key, erased);
+    if (bytes < PAGE_BYTES) continue;
+    last = key;
+    break;
+  }
   const { place } = next;
-  return keys.last === undefined
+  return last === undefined
     ? pack([place.number, place.version + 1])
-    : pack([place.number, place.version, keys.last]);
+    : pack([place.number, place.version, last]);
 }
 
 interface ErasedVersion {
@@ -99,6 +110,13 @@ async function versionsOf(
   ).sort((a, b) => a.place.number - b.place.number || a.place.version - b.place.version);
 }
 
+interface RowsToErase {
+  /** The stream's own row, at the beginning. */
+  readonly own: string | undefined;
+  readonly shown: readonly string[];
+  readonly last: string | undefined;
+}
+
 /**
  * The next rows that may show the stream, and the last one of a full page; no `last` at the end.
  */
@@ -107,34 +125,41 @@ async function rowsOf(
   { place, document }: ErasedVersion,
   stream: StreamKey,
   after: string | undefined,
-): Promise<{ readonly all: readonly string[]; readonly last: string | undefined }> {
+): Promise<RowsToErase> {
   const { type, id } = splitStreamKey(stream);
   const isIncluded = Object.values((document.include ?? {}) as JsonObject).includes(stream);
   const page = { after, limit: PAGE_ROWS };
   const shown = isIncluded
     ? await readProjectionRowKeys(tx.unguarded, place, page)
     : await listRowsOfSource(tx.unguarded, place, stream, page);
-  const own = after === undefined && document.for_each === type ? [id] : [];
-  return { all: [...own, ...shown], last: shown.length < PAGE_ROWS ? undefined : shown.at(-1) };
+  const own = after === undefined && document.for_each === type ? id : undefined;
+  return { own, shown, last: shown.length < PAGE_ROWS ? undefined : shown.at(-1) };
 }
 
-/** Keeps what the row is about and made from: the upkeep compares it when it refreshes the row. */
+/**
+ * Keeps what the row is about and made from: the upkeep compares it when it refreshes the row. The
+ * data are not parsed, which may take 50 ms. Returns the bytes that were stored.
+ */
 async function eraseRow(
   tx: Transaction,
   { place, isReady }: ErasedVersion,
   key: string,
   { stream, generation, erasedMs }: RewrittenStream,
-): Promise<void> {
-  const row = await readProjectionRow(tx, place, key);
-  if (row === undefined || row.data === null || !showsOlder(row, stream, generation)) return;
+): Promise<number> {
+  const found = await findProjectionRow(tx, place, key);
+  if (found === undefined) return 0;
+  const row = decodeRowText(key, await found.whole());
+  const isEmpty = row.dataJson === "null" && !row.error?.message;
+  if (isEmpty || !showsOlder(row, stream, generation)) return row.bytes;
   const error = row.error && { ...row.error, message: "" };
   setProjectionRow(tx, place, row, encodeRow({ ...row, data: null, error }));
   // The message is also kept there.
   if (error !== undefined) addRetry(tx, place, { dueMs: error.nextTryMs, row: key }, "");
   if (isReady) noteRowChange(tx, place, key, erasedMs);
+  return row.bytes;
 }
 
-function showsOlder(row: StoredRow, stream: StreamKey, generation: number): boolean {
+function showsOlder(row: StoredRowText, stream: StreamKey, generation: number): boolean {
   const marks: readonly SourceMark[] = [...row.sources, ...row.includes];
   const mark = marks.find(([each]) => each === stream);
   // A row that does not have the stream as a source is the stream's own.

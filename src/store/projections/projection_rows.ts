@@ -48,10 +48,8 @@ const decoder = new TextDecoder();
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
 /** A stored row whose data stay text. */
-export interface StoredRowText extends Omit<ProjectionRow, "data"> {
+export interface StoredRowText extends Omit<StoredRow, "data"> {
   readonly dataJson: string;
-  /** As in {@link StoredRow}. */
-  readonly bytes: number;
 }
 
 /** Undefined if there is none. */
@@ -187,7 +185,7 @@ export function isStoredAs(row: EncodedRow | undefined, stored: Bytes | undefine
 export function setProjectionRow(
   tx: Transaction,
   place: ProjectionPlace,
-  before: StoredRow | undefined,
+  before: Omit<StoredRow, "data"> | undefined,
   after: EncodedRow,
 ): void {
   const { tenant, number, version } = place;
@@ -253,13 +251,14 @@ const ERROR = ',"error":{';
 export function decodeRowText(key: string, value: Bytes): StoredRowText {
   const text = decoder.decode(value);
   const at = text.indexOf(DATA);
-  const { position, updated_at: updatedAt }: RowRecord = JSON.parse(`${text.slice(0, at)}}`);
+  const head: Omit<RowRecord, "data" | "error"> = JSON.parse(`${text.slice(0, at)}}`);
+  const { updated_at: updatedAt, ...about } = head;
   const begin = at + DATA.length;
   // Data may have a member of this name, too.
   const end = text.includes(ERROR, begin) ? endOfData(text, begin) : text.length - 1;
   const rest: Pick<RowRecord, "error"> = JSON.parse(`{${text.slice(end + 1) || "}"}`);
   const dataJson = text.slice(begin, end);
-  return { key, position, updatedAt, error: rest.error, dataJson, bytes: value.length };
+  return { key, ...about, updatedAt, error: rest.error, dataJson, bytes: value.length };
 }
 
 /** Where the object or the null that begins at a place ends. */

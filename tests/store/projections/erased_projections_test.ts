@@ -12,6 +12,7 @@ import {
 } from "../../../src/store/projections/erased_projections.ts";
 import {
   encodeRow,
+  findProjectionRow,
   readProjectionRow,
   setProjectionRow,
 } from "../../../src/store/projections/projection_rows.ts";
@@ -82,38 +83,78 @@ for (
   });
 }
 
-Deno.test("eraseFromProjections() empties what is kept of a failure, in the row and beside its retry", async () => {
+for (const isShown of [true, false]) {
+  const what = isShown ? "a row with data" : "a row without data";
+  Deno.test(`eraseFromProjections() empties what is kept of a failure, in ${what} and beside its retry`, async () => {
+    await withService(async ({ service, engine, host, tenants: { test } }) => {
+      valueOf(await service.projections.deploy(test, ORDERS_SEEN));
+      await writeShop(service, test, {
+        streams: new Map(),
+        stream: ["order", uuid(1)],
+        event: { type: "was_placed", data: { customer: uuid(11) } },
+        nowMs: host.timeMs,
+      });
+      await settleProjections(service);
+      const place = { tenant: test.number, number: 1, version: 1 };
+      const message = "Ada has no address";
+      const error = {
+        error_id: uuid(2),
+        error_type: "module_failed",
+        message,
+        since: 0,
+        tries: 1,
+        nextTryMs: 5,
+      };
+      await engine.transact(async (tx) => {
+        const row = (await readProjectionRow(tx, place, uuid(1)))!;
+        const data = isShown ? row.data : null;
+        setProjectionRow(tx, place, row, encodeRow({ ...row, data, error }));
+        addRetry(tx, place, { dueMs: 5, row: uuid(1) }, message);
+      });
+      const stream = streamKey("order", uuid(1));
+      const erased = { tenant: test.number, stream, generation: 1, erasedMs: host.timeMs };
+      await engine.transact((tx) => changeHead(tx, test.number, stream, { generation: 1 }));
+      await engine.transact((tx) => eraseFromProjections(tx, erased, undefined));
+      const row = await engine.snapshot((tx) => readProjectionRow(tx, place, uuid(1)));
+      assert.deepEqual([row?.data, row?.error?.message], [null, ""]);
+      const counted = await engine.snapshot((tx) => countRetries(tx, place, 9));
+      assert.deepEqual(counted, { count: 1, message: "" });
+    }, { spec: shopSpec() });
+  });
+}
+
+Deno.test("eraseFromProjections() ends a transaction with the row that reaches 4 MiB, and parses the data of none", async () => {
   await withService(async ({ service, engine, host, tenants: { test } }) => {
     valueOf(await service.projections.deploy(test, ORDERS_SEEN));
-    await writeShop(service, test, {
-      streams: new Map(),
-      stream: ["order", uuid(1)],
-      event: { type: "was_placed", data: { customer: uuid(11) } },
-      nowMs: host.timeMs,
-    });
-    await settleProjections(service);
     const place = { tenant: test.number, number: 1, version: 1 };
-    const message = "Ada has no address";
-    const error = {
-      error_id: uuid(2),
-      error_type: "module_failed",
-      message,
-      since: 0,
-      tries: 1,
-      nextTryMs: 5,
-    };
-    await engine.transact(async (tx) => {
-      const row = (await readProjectionRow(tx, place, uuid(1)))!;
-      setProjectionRow(tx, place, row, encodeRow({ ...row, error }));
-      addRetry(tx, place, { dueMs: 5, row: uuid(1) }, message);
-    });
-    const stream = streamKey("order", uuid(1));
+    const stream = streamKey("customer", uuid(11));
+    const rows = [1, 2, 3, 4, 5, 6].map((n) => uuid(1_000 + n));
+    const data = { list: new Array(400_000).fill({}) };
+    for (const key of rows) {
+      const about = { position: 1, generation: 0, updatedAt: 5, includes: [], error: undefined };
+      const row = encodeRow({ key, ...about, sources: [[stream, 0, 1]], data });
+      await engine.transact((tx) => Promise.resolve(setProjectionRow(tx, place, undefined, row)));
+    }
     const erased = { tenant: test.number, stream, generation: 1, erasedMs: host.timeMs };
-    await engine.transact((tx) => changeHead(tx, test.number, stream, { generation: 1 }));
-    await engine.transact((tx) => eraseFromProjections(tx, erased, undefined));
-    const row = await engine.snapshot((tx) => readProjectionRow(tx, place, uuid(1)));
-    assert.deepEqual([row?.data, row?.error?.message], [null, ""]);
-    const counted = await engine.snapshot((tx) => countRetries(tx, place, 9));
-    assert.deepEqual(counted, { count: 1, message: "" });
+    const parse = JSON.parse;
+    let longest = 0;
+    JSON.parse = (text, ...rest) => {
+      longest = Math.max(longest, text.length);
+      return parse(text, ...rest);
+    };
+    const empty: number[] = [];
+    try {
+      for (let after: Bytes | undefined, isFirst = true; isFirst || after; isFirst = false) {
+        after = await engine.transact((tx) => eraseFromProjections(tx, erased, after));
+        const found = await engine.snapshot((tx) =>
+          Promise.all(rows.map((key) => findProjectionRow(tx, place, key)))
+        );
+        empty.push(found.filter((row) => row!.bytes < 1_000).length);
+      }
+    } finally {
+      JSON.parse = parse;
+    }
+    assert.deepEqual(empty.slice(0, 2), [4, 6]);
+    assert.ok(longest < 10_000, `${longest} characters were parsed together`);
   }, { spec: shopSpec() });
 });

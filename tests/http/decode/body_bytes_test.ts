@@ -107,6 +107,25 @@ Deno.test("sixteen blocks of all bodies are read in one turn, however many have 
   for (const sender of senders) sender.body?.leave();
 });
 
+Deno.test("of bodies above 4 KiB that arrive together sixteen are handed on in a turn, and shorter ones at once", async () => {
+  const turns: (() => void)[] = [];
+  const host = { ...fakeHost(), yieldBriefly: () => new Promise<void>((go) => turns.push(go)) };
+  const arrived = { long: 0, short: 0 };
+  for (let times = 0; times < 40; times++) {
+    for (const [kind, length] of [["long", 4_097], ["short", 4_096]] as const) {
+      const request = post("x".repeat(length), { "content-length": String(length) });
+      const sink: Sink<void> = { add: () => ++arrived[kind] > 0, end: () => accept(undefined) };
+      void readBody({ request, owner: "a", host }, sink, 1_000_000);
+    }
+  }
+  const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
+  for (const long of [16, 32, 40]) {
+    await settle();
+    assert.deepEqual(arrived, { long, short: 40 });
+    turns.shift()!();
+  }
+});
+
 Deno.test("bodies that are refused at the same moment are refused in turns of their own", async () => {
   const turns: (() => void)[] = [];
   const host = { ...fakeHost(), yieldBriefly: () => new Promise<void>((go) => turns.push(go)) };

@@ -31,6 +31,7 @@ const STATED: Readonly<Record<string, string>> = {
   "answers above 64 KiB": `${mebibytes(limits.answersBytesMax)}, ` +
     `of one instance ${mebibytes(limits.answersBytesMax / 4)}`,
   "CSV exports of one instance under way": "8",
+  "writes of one instance that take long": "64",
   "pause of a client in reading": `${limits.answerStallSecondsMax} s`,
   "`data` of one event": `${told(limits.eventDataBytesMax)} bytes of JSON`,
   "what one write stores": `${told(limits.writeStoredBytesMax)} bytes`,

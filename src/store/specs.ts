@@ -11,6 +11,12 @@ export interface StoredSpec extends SpecVersion {
   readonly spec: JsonObject;
 }
 
+/** As it was read. */
+export interface ReadSpec extends StoredSpec {
+  /** Of the document as it is stored. */
+  readonly characters: number;
+}
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -51,13 +57,14 @@ export async function readCurrentSpecVersion(
   return decodeVersion(header);
 }
 
-export async function readCurrentSpec(tx: Reads, tenant: number): Promise<StoredSpec | undefined> {
+export async function readCurrentSpec(tx: Reads, tenant: number): Promise<ReadSpec | undefined> {
   const version = await readCurrentVersion(tx, tenant);
   if (version === undefined) return undefined;
   const header = await tx.get(keys.spec(tenant, version));
   assert(header !== undefined, "the current spec is kept");
   const text = await readSpecText(tx, tenant, version);
-  return { ...decodeVersion(header), spec: JSON.parse(text) as JsonObject };
+  const spec: JsonObject = JSON.parse(text);
+  return { ...decodeVersion(header), spec, characters: text.length };
 }
 
 /** The document of one version, as it is stored. */

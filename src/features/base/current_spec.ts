@@ -45,6 +45,8 @@ const SPEC_BYTES_MIN = 512 * 1024;
  */
 const LARGE_SPEC_BYTES_MIN = 32 * 1024 * 1024;
 const LARGE_SPECS_BYTES_MAX = 256 * 1024 * 1024;
+/** Documents of this many characters may take longer than 30 ms to compile. */
+const LONG_DOCUMENT_MIN = 64 * 1024;
 /** Approximate sizes of what is compiled: an event type, an object in a definition, and a path. */
 const EVENT_TYPE_BYTES = 30_000;
 const OBJECT_BYTES = 600;
@@ -105,8 +107,11 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
   const ordinary = createRecentMapBySize<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
   const large = createRecentMapBySize<number, Known>(LARGE_SPECS_BYTES_MAX, ({ bytes }) => bytes);
   const find = (tenant: number) => ordinary.get(tenant) ?? large.get(tenant);
-  /** Two queues, so that loading current specs does not wait for specs that are being deployed. */
-  const [loads, checks] = [openTurns(), openTurns()];
+  /**
+   * Loading current specs does not wait for specs that are being deployed, nor short ones for long
+   * ones: after a start, all environments with work left load theirs.
+   */
+  const [shortLoads, longLoads, checks] = [openTurns(), openTurns(), openTurns()];
   const loading = new Map<number, Promise<CompiledSpec>>();
   const follower = followVersion(engine, host, keys.specVersion(), () => {
     for (const kept of [ordinary, large]) {
@@ -124,6 +129,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     });
     if (stored === undefined) return EMPTY_SPEC;
     if (!("spec_hash" in stored)) return await bind(tenant, stored);
+    const loads = stored.characters < LONG_DOCUMENT_MIN ? shortLoads : longLoads;
     const result = await loads.run(tenant, () => compileInPieces(stored.spec, "store"));
     assert(result.ok, "a deployed spec compiles");
     // The stored hash names the spec on all nodes, even on one whose build computes another hash.

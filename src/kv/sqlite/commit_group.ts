@@ -21,7 +21,7 @@ import type { StoreChange } from "./pairs.ts";
 import type { SqliteTransaction } from "./transaction.ts";
 
 /** What one group weighs at most; a single transaction may weigh more. */
-export const GROUP_WEIGHT_MAX = 2_000;
+export const GROUP_WEIGHT_MAX = 1_000;
 /** The commit stamp has two bytes for the order within a group. */
 export const GROUP_TRANSACTIONS_MAX = 10_000;
 

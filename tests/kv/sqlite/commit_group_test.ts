@@ -41,24 +41,24 @@ const CASES: readonly (readonly [string, readonly Given[], number[][]])[] = [
   ["a single small one goes at once", [3], [[3]]],
   ["a single large one goes alone", [LARGE], [[LARGE]]],
   ["what fits together goes together", [1, [2, 2], 3], [[1, 2, 3]]],
-  ["a group is full at its last row", [1_960, 40, 40], [[1_960, 40], [40]]],
-  ["those of one owner keep their order", [1_500, 600, 2], [[1_500], [600, 2]]],
+  ["a group is full at its last row", [980, 20, 20], [[980, 20], [20]]],
+  ["those of one owner keep their order", [750, 300, 2], [[750], [300, 2]]],
   [
     "owners take turns: the second one does not wait for the queue of the first",
-    [1_000, 900, 800, 700, [30, 2], [20, 2]],
-    [[1_000, 30, 900, 20], [800, 700]],
+    [500, 450, 400, 350, [30, 2], [20, 2]],
+    [[500, 30, 450, 20], [400, 350]],
   ],
   [
     "an owner whose next one does not fit lets the others go on",
-    [1_000, 1_500, [10, 2], [20, 2], [30, 2]],
-    [[1_000, 10, 20, 30], [1_500]],
+    [500, 750, [10, 2], [20, 2], [30, 2]],
+    [[500, 10, 20, 30], [750]],
   ],
   ["all others go before a large one", [LARGE, 1, [2, 2]], [[1, 2], [LARGE]]],
   ["large ones go one at a time", [LARGE, LARGE + 1], [[LARGE], [LARGE + 1]]],
   [
     "a large one has its turn after each group of others",
-    [1_500, LARGE, 1_400, LARGE + 1, 1_300],
-    [[1_500], [LARGE], [1_400], [LARGE + 1], [1_300]],
+    [750, LARGE, 700, LARGE + 1, 650],
+    [[750], [LARGE], [700], [LARGE + 1], [650]],
   ],
 ];
 
@@ -70,10 +70,10 @@ for (const [name, given, expected] of CASES) {
 
 Deno.test("commit groups: an owner waits for one group and one large transaction, however much others queue", () => {
   const chooser = openGroupChooser();
-  const queue = [LARGE, 1_000, LARGE].map(queued);
+  const queue = [LARGE, 500, LARGE].map(queued);
   for (let round = 0; round < 50; round++) {
     const other = queued([1, 2]);
-    queue.push(...[LARGE, 1_900, 1_900].map(queued), other);
+    queue.push(...[LARGE, 950, 950].map(queued), other);
     const groups = [chooser.take(queue), chooser.take(queue)];
     assert.ok(groups.flat().includes(other));
     assert.equal(groups.flat().filter(({ weight }) => weight === LARGE).length, 1);

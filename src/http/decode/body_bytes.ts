@@ -33,8 +33,8 @@ const DECIMAL = /^[0-9]+$/;
 const BYTES_AT_ONCE_MAX = 16 * 1024;
 const BLOCK_BYTES = 64 * 1024;
 /**
- * Blocks of all bodies that are handed on in one turn, besides the first ones. What follows, such as
- * parsing, takes up to half a millisecond for each.
+ * Blocks of all bodies that are handed on in one turn, besides the first ones. What follows, such
+ * as parsing, takes up to half a millisecond for each.
  */
 const BLOCKS_PER_TURN = 16;
 /** A longer body that is read in one piece counts as a block: thousands may arrive together. */

@@ -11,9 +11,9 @@ export interface StoredSpec extends SpecVersion {
   readonly spec: JsonObject;
 }
 
-/** As it was read. */
-export interface ReadSpec extends StoredSpec {
-  /** Of the document as it is stored. */
+/** A spec, and how long its document is as it is stored. */
+export interface MeasuredSpec {
+  readonly stored: StoredSpec;
   readonly characters: number;
 }
 
@@ -57,14 +57,21 @@ export async function readCurrentSpecVersion(
   return decodeVersion(header);
 }
 
-export async function readCurrentSpec(tx: Reads, tenant: number): Promise<ReadSpec | undefined> {
+export async function readCurrentSpec(tx: Reads, tenant: number): Promise<StoredSpec | undefined> {
+  return (await measureCurrentSpec(tx, tenant))?.stored;
+}
+
+export async function measureCurrentSpec(
+  tx: Reads,
+  tenant: number,
+): Promise<MeasuredSpec | undefined> {
   const version = await readCurrentVersion(tx, tenant);
   if (version === undefined) return undefined;
   const header = await tx.get(keys.spec(tenant, version));
   assert(header !== undefined, "the current spec is kept");
   const text = await readSpecText(tx, tenant, version);
   const spec: JsonObject = JSON.parse(text);
-  return { ...decodeVersion(header), spec, characters: text.length };
+  return { stored: { ...decodeVersion(header), spec }, characters: text.length };
 }
 
 /** The document of one version, as it is stored. */

@@ -16,9 +16,7 @@ Deno.test("readCurrentSpec() gives the last one stored, also one of a megabyte",
     for (const [version, size] of [[1, 10], [2, 1_048_576], [3, 0]] as const) {
       const spec = stored(version, "x".repeat(size));
       await engine.transact((tx) => Promise.resolve(storeSpec(tx, 1, spec)));
-      const characters = JSON.stringify(spec.spec).length;
-      const read = await engine.snapshot((tx) => readCurrentSpec(tx, 1));
-      assert.deepEqual(read, { ...spec, characters });
+      assert.deepEqual(await engine.snapshot((tx) => readCurrentSpec(tx, 1)), spec);
     }
     assert.equal(await engine.snapshot((tx) => readCurrentSpec(tx, 2)), undefined);
   });

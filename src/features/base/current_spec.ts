@@ -26,7 +26,7 @@ import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { keys } from "../../store/keys.ts";
-import { isCurrentSpec, readCurrentHash, readCurrentSpec } from "../../store/specs.ts";
+import { isCurrentSpec, measureCurrentSpec, readCurrentHash } from "../../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
 import {
   explainIdentifier,
@@ -123,13 +123,14 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
 
   async function load(tenant: number): Promise<CompiledSpec> {
     const known = find(tenant)?.spec;
-    const stored = await engine.snapshot(async (tx) => {
+    const read = await engine.snapshot(async (tx) => {
       const hash = await readCurrentHash(tx, tenant);
-      return hash === known?.hash ? known : await readCurrentSpec(tx, tenant);
+      return hash === known?.hash ? known : await measureCurrentSpec(tx, tenant);
     });
-    if (stored === undefined) return EMPTY_SPEC;
-    if (!("spec_hash" in stored)) return await bind(tenant, stored);
-    const loads = stored.characters < LONG_DOCUMENT_MIN ? shortLoads : longLoads;
+    if (read === undefined) return EMPTY_SPEC;
+    if (!("stored" in read)) return await bind(tenant, read);
+    const { stored, characters } = read;
+    const loads = characters < LONG_DOCUMENT_MIN ? shortLoads : longLoads;
     const result = await loads.run(tenant, () => compileInPieces(stored.spec, "store"));
     assert(result.ok, "a deployed spec compiles");
     // The stored hash names the spec on all nodes, even on one whose build computes another hash.

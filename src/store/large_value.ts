@@ -5,7 +5,13 @@
  */
 
 import { assert } from "../domain/assert.ts";
-import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../kv/engine.ts";
+import {
+  type Bytes,
+  type KeyValue,
+  kvLimits,
+  type ReadTransaction,
+  type Transaction,
+} from "../kv/engine.ts";
 import { newBytes, viewOf } from "../kv/slab.ts";
 import { keys } from "./keys.ts";
 
@@ -57,30 +63,18 @@ export async function wholeValue(
   return whole;
 }
 
-/** The value when `value` was found under `key`, or the first piece of one in pieces. */
-export async function valueBegin(
+/** The value when `value` was found under `key`, or one piece of one in pieces. */
+export async function valueEdge(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  key: Bytes,
-  value: Bytes,
+  { key, value }: KeyValue,
+  edge: "first" | "last",
 ): Promise<Bytes> {
   if (!isInPieces(value)) return value;
-  const [first] = await tx.getRange(keys.pieces(tenant, key), { limit: 1 });
-  assert(first !== undefined, "a large value has its first piece");
-  return first.value;
-}
-
-/** The value when `value` was found under `key`, or the last piece of one in pieces. */
-export async function valueEnd(
-  tx: Pick<ReadTransaction, "getRange">,
-  tenant: number,
-  key: Bytes,
-  value: Bytes,
-): Promise<Bytes> {
-  if (!isInPieces(value)) return value;
-  const [last] = await tx.getRange(keys.pieces(tenant, key), { limit: 1, reverse: true });
-  assert(last !== undefined, "a large value has its last piece");
-  return last.value;
+  const options = { limit: 1, reverse: edge === "last" };
+  const [piece] = await tx.getRange(keys.pieces(tenant, key), options);
+  assert(piece !== undefined, "a large value has its pieces");
+  return piece.value;
 }
 
 /** The size of the whole value in bytes, when `value` was found under its key. */

@@ -226,13 +226,7 @@ export const PROJECTIONS: AttackGroup = {
       spec: plainSpec,
       prepare: () => many(2_000, (i) => ({ n: i })),
       waves: [{
-        request: (turn) =>
-          deployProjection({
-            name: `things${turn}`,
-            for_each: "thing",
-            sources: { thing: "$key" },
-            select: { n: "$.thing.n" },
-          }),
+        request: (turn) => deployProjection(numbersOf(`things${turn}`)),
         clients: 1,
         times: 100,
       }],
@@ -246,12 +240,7 @@ export const PROJECTIONS: AttackGroup = {
       *prepare() {
         yield* large((i) => `${i}${"a".repeat(90_000)}`);
         yield* many(2_000, (i) => ({ n: i }));
-        yield deployProjection({
-          name: "things",
-          for_each: "thing",
-          sources: { thing: "$key" },
-          select: { n: "$.thing.n" },
-        });
+        yield deployProjection(numbersOf("things"));
         yield untilReady();
       },
       waves: [{
@@ -273,12 +262,7 @@ export const PROJECTIONS: AttackGroup = {
       *prepare() {
         yield* many(20, (i) => ({ n: i }));
         for (let at = 0; at < 60; at++) {
-          yield deployProjection({
-            name: `things${at}`,
-            for_each: "thing",
-            sources: { thing: "$key" },
-            select: { n: "$.thing.n" },
-          });
+          yield deployProjection(numbersOf(`things${at}`));
         }
         yield untilReady();
       },
@@ -347,3 +331,13 @@ export const PROJECTIONS: AttackGroup = {
     },
   ],
 };
+
+/** The smallest projection of things: the number in each. */
+function numbersOf(name: string): Record<string, Json> {
+  return {
+    name,
+    for_each: "thing",
+    sources: { thing: "$key" },
+    select: { n: "$.thing.n" },
+  };
+}

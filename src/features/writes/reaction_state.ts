@@ -84,17 +84,15 @@ export async function readReactionState(
     cancelled: 0,
     claims,
   };
-  if (watched.cancels.size > 0 || hasReactions(writes)) {
+  if (watched.cancels.size > 0 || writes.some(hasReactions)) {
     await readRules(tx, state, writes, turns);
   }
   return state;
 }
 
 /** Whether the events of a write may set something off, or cancel what waits. */
-export function setsOff({ targets }: PreparedWrite, { watched }: ReactionState): boolean {
-  if (watched.cancels.size + watched.sagas.size > 0) return true;
-  for (const { reactions } of targets) if (reactions !== undefined) return true;
-  return false;
+export function setsOff(write: PreparedWrite, { watched }: ReactionState): boolean {
+  return watched.cancels.size + watched.sagas.size > 0 || hasReactions(write);
 }
 
 /** Stores the watched types that the transaction has added, all at once. Call it once. */
@@ -106,10 +104,8 @@ export function flushWatched(
   watchTypes(tx, tenant, watchedBefore, { cancels: grownCancels });
 }
 
-function hasReactions(writes: readonly PreparedWrite[]): boolean {
-  for (const { targets } of writes) {
-    for (const { reactions } of targets) if (reactions !== undefined) return true;
-  }
+function hasReactions({ targets }: PreparedWrite): boolean {
+  for (const { reactions } of targets) if (reactions !== undefined) return true;
   return false;
 }
 

@@ -9,7 +9,7 @@ import { unpack } from "../../kv/tuple.ts";
 import { noteScheduleEnd, type ScheduledBy } from "../effects.ts";
 import { decodeRecord } from "../json_record.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { clearLargeValue, valueEnd, wholeValue } from "../large_value.ts";
+import { clearLargeValue, valueEdge, wholeValue } from "../large_value.ts";
 import { timesAtEnd } from "./entry_bytes.ts";
 
 /** A count ends early where parked work is large. */
@@ -83,7 +83,7 @@ async function readParked(
   key: Bytes,
   value: Bytes,
 ): Promise<ParkedWork> {
-  const end = await valueEnd(tx, tenant, key, value);
+  const end = await valueEdge(tx, tenant, { key, value }, "last");
   const times = timesAtEnd(end);
   if (times !== undefined) return { triedMs: times.sinceMs, size: end.length };
   const whole = await wholeValue(tx, tenant, key, value);

@@ -11,7 +11,7 @@ import type { Bytes, KeyRange, KeyValue, ReadTransaction, Transaction } from "..
 import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { valueBegin, wholeValue } from "../large_value.ts";
+import { valueEdge, wholeValue } from "../large_value.ts";
 import {
   type ChainedEvent,
   decodeHashes,
@@ -188,7 +188,7 @@ export async function readHashes(
   const hashes: ChainHash[] = [];
   let bytes = 0;
   for (const { key, value } of [first, ...others]) {
-    const begin = await valueBegin(tx, tenant, key, value);
+    const begin = await valueEdge(tx, tenant, { key, value }, "first");
     const index = unpack(key).at(-1) as number;
     hashes.push(...decodeHashes(begin).slice(Math.max(0, from - index), to - index));
     bytes += begin.length;

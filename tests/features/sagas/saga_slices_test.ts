@@ -9,6 +9,7 @@ import {
 } from "../../../src/features/reactions/manage_reactions.ts";
 import { listErrorRecords } from "../../../src/store/error_records.ts";
 import { type SagaShop, SHOP, TENANT, withShop } from "../../support/saga_fixtures.ts";
+import { charactersParsedIn } from "../../support/parsed_json.ts";
 import { valueOf } from "../../support/service_fixture.ts";
 
 const TRIGGER = { aggregate_type: "order", event_type: "was_placed" };
@@ -55,22 +56,6 @@ async function turnsIn({ host }: SagaShop, body: () => Promise<unknown>): Promis
     Object.assign(host, { monotonicMs, yieldTurn });
   }
   return turns;
-}
-
-/** How many characters of JSON are parsed while `body` runs. */
-async function parsedIn(body: () => Promise<unknown>): Promise<number> {
-  const { parse } = JSON;
-  let characters = 0;
-  JSON.parse = (text, ...rest) => {
-    characters += text.length;
-    return parse(text, ...rest);
-  };
-  try {
-    await body();
-  } finally {
-    JSON.parse = parse;
-  }
-  return characters;
 }
 
 Deno.test("others have a turn before each condition of the sagas that an event may start", async () => {
@@ -134,7 +119,7 @@ Deno.test("sagas of one definition are discarded one at a time, and it is read o
     const parts = { engine, host, counters: newCounters(), sagas } as Partial<ManageParts>;
     const request = { filter: { kind: "saga" }, by: "anna", requestId: "r" } as const;
     let turns = 0;
-    const parsed = await parsedIn(async () => {
+    const parsed = await charactersParsedIn(async () => {
       turns = await turnsIn(shop, async () => {
         const done = valueOf(await discardReactions(parts as ManageParts, TENANT, request));
         assert.equal(done.discarded.saga, count);

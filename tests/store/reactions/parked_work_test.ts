@@ -10,6 +10,7 @@ import { parkEntry } from "../../../src/store/reactions/outbox.ts";
 import { sweepParked } from "../../../src/store/reactions/parked_work.ts";
 import { parkSchedule, type ScheduleRecord } from "../../../src/store/reactions/schedules.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+import { charactersParsedIn } from "../../support/parsed_json.ts";
 
 const TENANT = 3;
 const NOW_MS = 1_800_000_000_000;
@@ -82,22 +83,6 @@ for (const limit of [1, 2, 100]) {
   });
 }
 
-/** Runs `body` and returns how many characters of JSON were parsed meanwhile. */
-async function parsedIn(body: () => Promise<void>): Promise<number> {
-  const { parse } = JSON;
-  let characters = 0;
-  JSON.parse = (text, ...rest) => {
-    characters += text.length;
-    return parse(text, ...rest);
-  };
-  try {
-    await body();
-  } finally {
-    JSON.parse = parse;
-  }
-  return characters;
-}
-
 Deno.test("sweepParked() reads large entries a few at a time, and decodes none to learn its time", async () => {
   await withTemporaryEngine(async (engine) => {
     for (const text of ["x".repeat(95_000), "x".repeat(150_000)]) {
@@ -109,7 +94,7 @@ Deno.test("sweepParked() reads large entries a few at a time, and decodes none t
     }
     let removed = 0;
     let steps = 0;
-    const parsed = await parsedIn(async () => {
+    const parsed = await charactersParsedIn(async () => {
       let after: Bytes | undefined;
       do {
         const step = await engine.transact((tx) => sweepParked(tx, after, NOW_MS, 50));

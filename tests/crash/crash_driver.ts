@@ -4,6 +4,7 @@
  * operating system. One data folder lives through all rounds, so it also grows.
  */
 
+import assert from "node:assert/strict";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
 import { connectApi } from "./api.ts";
 import { type Check, FINAL_CHECKS, STANDARD_CHECKS } from "./checks.ts";
@@ -17,6 +18,11 @@ export interface CrashOptions {
   readonly seed: number;
   /** How often the server is killed. */
   readonly rounds: number;
+  /**
+   * Asked after these kills: has each kind of work been hit that the run is about? Until it has,
+   * the kills go on, up to `KILLS_MAX_FACTOR` times as many.
+   */
+  readonly hasProven?: () => boolean;
   readonly connections?: number;
   /** The server dies at most this long after the load begins. */
   readonly loadMsMax?: number;
@@ -60,6 +66,11 @@ export interface CrashReport {
   readonly dataDir: string;
 }
 
+/** Throws with the faults first: the summary of a test run shows the first lines only. */
+export function assertNoFaults({ faults, seed, dataDir }: CrashReport): void {
+  assert.ok(faults.length === 0, `${faults.join("\n")}\nseed ${seed}, data kept in ${dataDir}`);
+}
+
 /** Everything that lives longer than one server. */
 interface Run {
   readonly options: CrashOptions;
@@ -77,6 +88,7 @@ interface Run {
 
 const POOL_STREAMS = 24;
 const KILLS_AT_START = 0.15;
+const KILLS_MAX_FACTOR = 4;
 const FAULTS_SHOWN_MAX = 20;
 
 export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
@@ -85,13 +97,13 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
   let server = await firstStart(run);
   try {
     let written: Operation[] = [];
-    for (let round = 0; run.kills < options.rounds && run.faults.length === 0; round++) {
+    for (let round = 0; goesOn(run); round++) {
       const random = run.random.fork(round);
       written = await loadAndKill(run, server, random);
-      if (run.kills < options.rounds && random.chance(KILLS_AT_START)) {
+      if (goesOn(run) && random.chance(KILLS_AT_START)) {
         await killWhileStarting(run, random);
       }
-      if (run.kills < options.rounds && random.fork(-3).chance(options.recovery?.share ?? 0)) {
+      if (goesOn(run) && random.fork(-3).chance(options.recovery?.share ?? 0)) {
         await killInRecovery(run, random.fork(-4));
       }
       server = await restart(run);
@@ -106,6 +118,11 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
   }
   if (run.faults.length === 0) await Deno.remove(run.dataDir, { recursive: true });
   return report(run, (performance.now() - startedAt) / 1000);
+}
+
+function goesOn({ faults, kills, options: { rounds, hasProven } }: Run): boolean {
+  if (faults.length > 0) return false;
+  return kills < rounds || hasProven?.() === false && kills < KILLS_MAX_FACTOR * rounds;
 }
 
 async function begin(options: CrashOptions): Promise<Run> {

@@ -1,6 +1,7 @@
 /** At-least-once delivery, tested with `kill -9` on the real server while it delivers events. */
 
 import assert from "node:assert/strict";
+import { assertNoFaults } from "./crash_driver.ts";
 import { describeDeliveries, runDeliveryCrashes } from "./delivery_crashes.ts";
 
 Deno.test("a server killed again and again delivers each event, under one id, in order", async () => {
@@ -12,7 +13,7 @@ Deno.test("a server killed again and again delivers each event, under one id, in
   );
   const report = await runDeliveryCrashes({ seed, rounds });
   console.log(describeDeliveries(report));
-  assert.deepEqual(report.faults, [], `seed ${seed}, data kept in ${report.dataDir}`);
-  assert.equal(report.kills, rounds);
+  assertNoFaults(report);
+  assert.ok(report.kills >= rounds);
   assert.ok(report.deliveries > rounds, "the load was too small to prove anything");
 });

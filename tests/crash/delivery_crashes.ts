@@ -37,6 +37,7 @@ export async function runDeliveryCrashes(options: DeliveryCrashOptions): Promise
       ...options,
       env: { ...options.env, DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true" },
       spec: specFor(sink),
+      hasProven: () => countResent(sink.receipts) > 0,
       recovery: RECOVERY,
       // Reads of states have nothing to do with deliveries.
       checks: STANDARD_CHECKS.slice(0, 2),
@@ -47,8 +48,7 @@ export async function runDeliveryCrashes(options: DeliveryCrashOptions): Promise
       ] satisfies Check[],
     });
     const { receipts } = sink;
-    const well = receipts.filter(({ status }) => status === 200);
-    const resent = well.length - new Set(well.map(({ id }) => id)).size;
+    const resent = countResent(receipts);
     const missed = resent > 0
       ? []
       : ["no kill met a delivery under way: the run proves too little"];
@@ -64,6 +64,11 @@ export function describeDeliveries(report: DeliveryReport): string {
   const { kills, seconds, deliveries, receipts, resent } = report;
   return `${kills} kills in ${seconds.toFixed(0)} s: ${deliveries} deliveries, ` +
     `received ${receipts} times; ${resent} were sent again after they had been answered`;
+}
+
+function countResent(receipts: DeliverySink["receipts"]): number {
+  const well = receipts.filter(({ status }) => status === 200);
+  return well.length - new Set(well.map(({ id }) => id)).size;
 }
 
 function specFor({ url }: DeliverySink) {

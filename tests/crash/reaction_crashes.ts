@@ -62,6 +62,7 @@ export async function runReactionCrashes(options: ReactionCrashOptions): Promise
       spec: REACTION_SPEC,
       clients: reactionClients(state),
       judgeUnsent: judgeEffects(reactions, Date.now),
+      hasProven: () => notMet(summarize(seen)).length === 0,
       checks: checks.standard,
       beforeStop: checks.drained,
       finalChecks: checks.final,
@@ -80,7 +81,7 @@ export async function runReactionCrashes(options: ReactionCrashOptions): Promise
       },
     });
     const met = summarize(seen);
-    const missed = MUST_MEET.filter((kind) => met[kind].kills === 0)
+    const missed = notMet(met)
       .map((kind) => `no kill met pending ${kind}: the run proves too little`);
     const faults = [...report.faults, ...missed];
     return { ...report, ...countReactions(state), met, faults };
@@ -103,6 +104,10 @@ function summarize(seen: readonly Pending[]): ReactionReport["met"] {
     total: seen.reduce((sum, pending) => sum + pending[kind], 0),
   });
   return Object.fromEntries(kinds.map((kind) => [kind, of(kind)])) as ReactionReport["met"];
+}
+
+function notMet(met: ReactionReport["met"]): readonly (keyof Pending)[] {
+  return MUST_MEET.filter((kind) => met[kind].kills === 0);
 }
 
 function countReactions({ reactions: { triggers } }: Reacting) {

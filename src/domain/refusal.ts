@@ -160,9 +160,9 @@ type RefusalKind =
   | { readonly kind: "already_exists"; readonly path: string; readonly message: string }
   /** 408: the body did not arrive in time. */
   | { readonly kind: "body_late"; readonly seconds: number }
-  /** An import that cannot go on under its id or into this environment. */
   /** 410: the cursor is from beyond the moment to which the store was restored. */
   | { readonly kind: "cursor_expired"; readonly newest: string }
+  /** An import that cannot go on under its id or into this environment. */
   | {
     readonly kind: "import_conflict";
     readonly reason: "other_file" | "other_form" | "taken_over" | "not_empty";

@@ -43,7 +43,7 @@ export function compileProjection(
   spec: KnownNames,
   origin: ProjectionOrigin = "deploy",
 ): ProjectionCompilation {
-  const faults = createFaultList();
+  const faults = createFaultList(limits.violationsMax, "the projection");
   const tooLarge = checkSize(document);
   if (tooLarge !== undefined) return { ok: false, violations: [tooLarge] };
   checkKnownKeys(document, KEYS, "", faults);

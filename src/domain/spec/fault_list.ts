@@ -5,6 +5,8 @@ import type { Violation } from "../refusal.ts";
 
 /** Collects the faults found while a document is walked. */
 export interface FaultList {
+  /** What messages call the document as a whole. */
+  readonly document: string;
   readonly faults: readonly Violation[];
   add(rule: string, path: string, message: string, hint: string): void;
   addAll(violations: readonly Violation[]): void;
@@ -13,12 +15,16 @@ export interface FaultList {
 }
 
 /** An empty list that keeps the first `max` faults. */
-export function createFaultList(max: number = limits.violationsMax): FaultList {
+export function createFaultList(
+  max: number = limits.violationsMax,
+  document = "the spec",
+): FaultList {
   const faults: Violation[] = [];
   const push = (violation: Violation) => {
     if (faults.length < max) faults.push(violation);
   };
   return {
+    document,
     faults,
     add: (rule, path, message, hint) => push({ rule, path, message, hint }),
     addAll: (violations) => violations.forEach(push),

@@ -18,7 +18,7 @@ export function checkKnownKeys(
   for (const key of Object.keys(object)) {
     if (faults.isFull()) return;
     if (known.includes(key)) continue;
-    const place = path === "" ? "the spec" : path;
+    const place = path === "" ? faults.document : path;
     faults.add(
       "unknown_key",
       joinKey(path, key),

@@ -6,6 +6,7 @@ import { limits } from "../../../src/domain/limits.ts";
 import { compileProjection } from "../../../src/domain/projection/compile.ts";
 import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { basisSteps } from "../../../src/domain/projection/basis.ts";
+import type { Violation } from "../../../src/domain/refusal.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
 import { EMPTY_SPEC } from "../../../src/features/base/current_spec.ts";
@@ -72,6 +73,15 @@ Deno.test("compileProjection() before the first spec says that one has to be dep
   assert.ok(!compiled.ok);
   assert.match(compiled.violations[0]!.message, /^Aggregate type 'order' not found in spec/);
   assert.match(compiled.violations[0]!.hint, /deploy one first/);
+});
+
+Deno.test("compileProjection() says of what a misspelt key is no key, and what is meant", () => {
+  const compiled = compileProjection({ ...DEFINITION, titel: "Orders" }, spec);
+  assert.ok(!compiled.ok);
+  const [{ rule, path, message, hint }] = compiled.violations as [Violation];
+  assert.deepEqual([rule, path], ["unknown_key", "titel"]);
+  assert.equal(message, '"titel" is not a key of the projection.');
+  assert.equal(hint, 'Did you mean "title"?');
 });
 
 Deno.test("compileProjection() takes as many sources and columns as the limits say, and no more", () => {

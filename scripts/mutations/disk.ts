@@ -553,7 +553,13 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...changesOf("src/kv/sqlite/commit_group.ts", COMMIT_GROUP, [
-    ["a group has no limit in weight", "weight + one.weight > GROUP_WEIGHT_MAX", "false"],
+    ["a group has no limit in weight", "weight + one.weight > weightMax", "false"],
+    [
+      "a group of several owners is as large as of one",
+      "? SHARED_WEIGHT_MAX",
+      "? GROUP_WEIGHT_MAX",
+    ],
+    ["an owner is never the second one", "isOther ||= lastOwner !== undefined;", ""],
     ["bytes do not weigh", "+ Math.floor(bytes / BYTES_PER_WEIGHT)", ""],
     ["a large transaction goes with others", "!isLarge(one)", "true"],
     [

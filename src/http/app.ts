@@ -25,7 +25,11 @@ import {
 import { claimAnswer, unclaimedAnswers } from "./long_answer.ts";
 import { countRequest, newRequestCounts, NO_ROUTE } from "./metrics/request_counts.ts";
 import { createAddressNet } from "./middleware/address_net.ts";
-import { authenticateCaller, authenticateHolder } from "./middleware/authenticate.ts";
+import {
+  authenticateCaller,
+  authenticateHolder,
+  knownInstance,
+} from "./middleware/authenticate.ts";
 import { createCors } from "./middleware/cors.ts";
 import { createLoadGate, SHED_STATUS } from "./middleware/load_gate.ts";
 import { limitAddress, limitInstance, setRateHeaders } from "./middleware/rate_limit.ts";
@@ -137,7 +141,11 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     const address = parseAddress(request.url);
     const path = address.segments && findPath(address.segments);
     let isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);
-    if (isGated && !loadGate.enter()) return await shed(request);
+    let reservedFor: string | undefined;
+    if (isGated && !loadGate.enter()) {
+      reservedFor = takeReserved(request);
+      if (reservedFor === undefined) return await shed(request);
+    }
     let isWaitedFor = drain?.enter() ?? false;
     const beganMs = host.monotonicMs();
     const route = path?.path.pattern ?? NO_ROUTE;
@@ -146,7 +154,7 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     let endedMs: number | undefined;
     const stepOut = () => {
       if (isWaitedFor) drain!.leave();
-      if (isGated) loadGate.leave(beganMs, host.monotonicMs());
+      if (isGated) loadGate.leave(beganMs, host.monotonicMs(), reservedFor);
       isWaitedFor = isGated = false;
     };
     try {
@@ -164,9 +172,15 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
     } finally {
       endedMs ??= host.monotonicMs();
       if (isWaitedFor) drain!.leave();
-      if (isGated) loadGate.leave(beganMs, endedMs);
+      if (isGated) loadGate.leave(beganMs, endedMs, reservedFor);
       if (watch !== undefined) endWork(watch, work, endedMs);
     }
+  }
+
+  /** The instance that has a place for one more request; undefined if there is none. */
+  function takeReserved(request: Request): string | undefined {
+    const instance = knownInstance(service.access, request.headers.get("authorization"));
+    return instance !== undefined && loadGate.enterReserved(instance) ? instance : undefined;
   }
 
   function shed(request: Request): Response | Promise<Response> {

@@ -44,6 +44,8 @@ export interface AccessService {
     environment: Environment,
     slug?: string,
   ): Promise<Outcome<KeyHolder>>;
+  /** The instance of a key that was valid lately, without a look into the store. */
+  instanceOfKey(token: string): string | undefined;
   /** 401 if malformed, expired or wrongly signed; 403 for a wrong role. */
   authenticateOperator(token: string): Promise<Outcome<Operator>>;
   /** The same, for the data of the instance `id`: 403 also if the token does not cover it. */
@@ -104,6 +106,7 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
 
   return {
     authenticateKey: keyHolders.authenticate,
+    instanceOfKey: keyHolders.instanceOf,
     authenticateOperator: operators.authenticate,
     async authenticateReader(token, id, place) {
       const operator = await operators.authenticate(token);

@@ -26,6 +26,7 @@ const REMEMBERED_MAX = 10_000;
 type Answer = Promise<Outcome<KeyHolder>>;
 
 interface Remembered {
+  readonly instanceId: string;
   readonly environment: Environment;
   readonly slug: string;
   /** Infinity if no end is set. */
@@ -40,6 +41,8 @@ export interface KeyAuthenticator {
    * and the key is not remembered.
    */
   authenticate(token: string, environment: Environment, slug?: string): Answer;
+  /** The instance of a key that was valid lately, without a look into the store. */
+  instanceOf(token: string): string | undefined;
   /** Forgets all keys at once; call after each change made in this process. */
   forget(): void;
   close(): Promise<void>;
@@ -90,6 +93,7 @@ export function keyAuthenticator(engine: Engine, host: Host): KeyAuthenticator {
       if (!isApiKey(token)) return UNKNOWN_KEY;
       return load(token).then((found) => judge(found, environment, slug, nowMs));
     },
+    instanceOf: (token) => remembered.get(token)?.instanceId,
     forget,
     close: follower.close,
   };
@@ -119,6 +123,7 @@ function readHolder(engine: Engine, keyHash: string): Promise<Remembered | undef
       scope: record.scope,
     };
     return {
+      instanceId: instance.id,
       environment: record.environment,
       slug: instance.slug,
       endsMs: record.revoke_at === undefined ? Infinity : Date.parse(record.revoke_at),

@@ -11,14 +11,9 @@ import { count, type Counters, observe } from "../../domain/measures/counters.ts
 import type { Circuit } from "../../domain/listener/circuit.ts";
 import type { DeliveryEnd, Lane } from "../../domain/listener/delivery.ts";
 import { isOutage } from "../../domain/outage.ts";
-import type { StreamKey } from "../../domain/identifier.ts";
-import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import type { Engine } from "../../kv/engine.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
-import {
-  laneShard,
-  listMarkedLanes,
-  nextMarkedEndpoint,
-} from "../../store/listeners/deliveries.ts";
+import { laneShard } from "../../store/listeners/deliveries.ts";
 import { NO_OWN_LANES, type OwnLanes } from "../writes/append_deliveries.ts";
 import {
   type Endpoint,
@@ -29,6 +24,7 @@ import {
   openEndpoints,
   roomOf,
 } from "./delivery_endpoints.ts";
+import { type Found, openLaneScanner } from "./scan_lanes.ts";
 import { openDeliverySettler } from "./settle_deliveries.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { type DeliveryParts, resultOf } from "./try_delivery.ts";
@@ -68,10 +64,6 @@ export interface RunnerParts extends DeliveryParts {
   readonly counters: Counters;
 }
 
-/** Shards that a drain scans before it yields. */
-const SHARDS_AT_A_TIME = 4;
-/** Listeners of one shard that one drain visits at most. */
-const VISITS_MAX = 50;
 /** How long a lane is left alone after a fault of our own. */
 const FAULT_PAUSE_MS = 5_000;
 /** How long running tries may take when the process ends. */
@@ -85,24 +77,19 @@ interface Busy {
   again: boolean;
 }
 
-interface EndpointScan {
-  readonly shard: number;
-  readonly at: Pick<Lane, "tenant" | "listener">;
-  readonly endpoint: Endpoint | undefined;
-  readonly room: number;
-}
-
 export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   const { engine, host, share, counters, sender } = parts;
   const settler = openDeliverySettler(engine, host);
   const endpoints = openEndpoints(openInstanceNames(engine));
   const busy = new Map<string, Busy>();
+  const isBusy = (lane: Lane) => busy.has(nameOf(lane));
+  const scanner = openLaneScanner({ engine, host, endpoints, isBusy });
   /** Endpoints with waiting lanes, the least recently served first. */
   const ready = new Set<Endpoint>();
+  /** Endpoints that have refused a lane since the scan began, which it need not have seen. */
+  const refused = new Set<Endpoint>();
   const running = new Set<Promise<void>>();
   const wakes = new Set<() => void>();
-  /** The listener after which the next scan of each shard begins. */
-  const turns = new Map<number, Pick<Lane, "tenant" | "listener">>();
   let isDriven = false;
   let isEnding = false;
   let isCutOff = false;
@@ -147,6 +134,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     const endpoint = endpoints.open(lane.tenant, lane.listener);
     if (endpoint.waiting.length >= LANES_AHEAD || !hasRoom(endpoint)) {
       endpoint.hasMore = true;
+      refused.add(endpoint);
       return false;
     }
     busy.set(name, { shard: laneShard(lane), isUnderWay: false, again: false });
@@ -222,73 +210,32 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     const leases = await share.held("lane");
     isDriven = true;
     if (isEnding || isStopping()) return 0;
+    refused.clear();
+    const { pages, full } = await scanner.scan(leases.map(({ shard }) => shard));
     const nowMs = host.nowMs();
-    const rooms = new Map<Endpoint, number>();
-    const pages: ShardPage[] = [];
-    for (let at = 0; at < leases.length; at += SHARDS_AT_A_TIME) {
-      if (at > 0) await host.yieldTurn();
-      const some = leases.slice(at, at + SHARDS_AT_A_TIME);
-      const found = await engine.snapshot((tx) =>
-        Promise.all(some.map(({ shard }) => scanShard(tx, shard, rooms, nowMs)))
-      );
-      pages.push(...found);
-    }
     for (const endpoint of endpoints.all()) {
-      if (roomIn(rooms, endpoint, nowMs) > 0) endpoint.hasMore = false;
+      if (full.has(endpoint) || roomOf(endpoint, nowMs) === 0) continue;
+      if (!refused.has(endpoint)) endpoint.hasMore = false;
+      noteLook(endpoint, nowMs);
     }
-    for (const endpoint of rooms.keys()) noteLook(endpoint, nowMs);
     let entered = 0;
-    let isRound = true;
-    for (const { shard, found, next } of pages) {
-      // The scan did not cover what lies before its starting point.
-      if (turns.has(shard)) isRound = false;
-      if (next === undefined) turns.delete(shard);
-      else turns.set(shard, next);
+    for (const { shard, found } of pages) {
       for (const each of found) entered += enterFound(shard, each);
     }
     pump();
+    const isRound = pages.every(({ isFromFirst, next }) => isFromFirst && next === undefined);
     return entered === 0 && !isRound ? 1 : entered;
   }
 
-  function enterFound(shard: number, { at, lanes, from, next }: Found): number {
-    if (lanes.length === 0 && from === undefined) return 0;
+  function enterFound(shard: number, { at, lanes, hasMore, next }: Found): number {
+    if (lanes.length === 0 && !hasMore) return 0;
     const endpoint = endpoints.open(at.tenant, at.listener);
     if (next === undefined) endpoint.cursors.delete(shard);
     else endpoint.cursors.set(shard, next);
-    if (from !== undefined || next !== undefined) endpoint.hasMore = true;
+    if (hasMore) endpoint.hasMore = true;
     let entered = 0;
     for (const lane of lanes) if (enter(lane, () => true)) entered++;
     return entered;
-  }
-
-  async function scanShard(
-    tx: ReadTransaction,
-    shard: number,
-    rooms: Map<Endpoint, number>,
-    nowMs: number,
-  ): Promise<ShardPage> {
-    const found: Found[] = [];
-    let after = turns.get(shard);
-    for (let visits = 0; visits < VISITS_MAX; visits++) {
-      const at = await nextMarkedEndpoint(tx, shard, after);
-      if (at === undefined) return { shard, found, next: undefined };
-      const endpoint = endpoints.find(at.tenant, at.listener);
-      const room = endpoint === undefined ? LANES_AHEAD : roomIn(rooms, endpoint, nowMs);
-      if (room > 0) found.push(await scanEndpoint(tx, { shard, at, endpoint, room }));
-      after = at;
-    }
-    return { shard, found, next: after };
-  }
-
-  async function scanEndpoint(
-    tx: ReadTransaction,
-    { shard, at, endpoint, room }: EndpointScan,
-  ): Promise<Found> {
-    const from = endpoint?.cursors.get(shard);
-    const limit = room + (endpoint === undefined ? 0 : endpoint.waiting.length + endpoint.underWay);
-    const marked = await listMarkedLanes(tx, shard, at, { after: from, limit });
-    const lanes = marked.filter((lane) => !busy.has(nameOf(lane)));
-    return { at, lanes, from, next: marked.length < limit ? undefined : marked.at(-1)!.stream };
   }
 
   function follow(wake: () => void): () => Promise<void> {
@@ -319,32 +266,6 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   const circuitOf = (tenant: number, listener: string) => endpoints.find(tenant, listener)?.circuit;
 
   return { isOwn, offer, drain, follow, circuitOf, idle, end };
-}
-
-/** What a scan found of one listener in one shard. */
-interface Found {
-  readonly at: Pick<Lane, "tenant" | "listener">;
-  readonly lanes: readonly Lane[];
-  /**
-   * The scan began after the stream `from` and goes on after `next`. Both undefined: it covered
-   * all.
-   */
-  readonly from: StreamKey | undefined;
-  readonly next: StreamKey | undefined;
-}
-
-interface ShardPage {
-  readonly shard: number;
-  readonly found: readonly Found[];
-  readonly next: Pick<Lane, "tenant" | "listener"> | undefined;
-}
-
-function roomIn(rooms: Map<Endpoint, number>, endpoint: Endpoint, nowMs: number): number {
-  const known = rooms.get(endpoint);
-  if (known !== undefined) return known;
-  const room = roomOf(endpoint, nowMs);
-  if (room > 0) rooms.set(endpoint, room);
-  return room;
 }
 
 function nameOf({ tenant, listener, stream }: Lane): string {

@@ -14,6 +14,7 @@ import {
   type TryAnswer,
 } from "../../domain/listener/delivery.ts";
 import { openGate } from "../../domain/fairness/pieces.ts";
+import { openWaitingRoom } from "../../domain/fairness/shares.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { listLane } from "../../store/listeners/deliveries.ts";
 import { readEvent, readEvents } from "../../store/streams/stream_events.ts";
@@ -62,6 +63,8 @@ const AHEAD_BYTES = 128 * 1024;
 const AHEAD_MS = 1_000;
 /** Events in between that the listener does not hear are read as well, up to this span. */
 const AHEAD_SPAN = 64;
+/** Lanes that read ahead at the same time; a quarter of them may be of one environment. */
+const READERS_MAX = 32;
 const MS_PER_SECOND = 1000;
 
 export function createLaneWorker(
@@ -72,6 +75,7 @@ export function createLaneWorker(
   const { engine, host } = parts;
   const trier = createDeliveryTrier(parts);
   const gate = openGate(host);
+  const readers = openWaitingRoom(READERS_MAX);
 
   async function work(work: LaneWork): Promise<LaneRest> {
     const { lane, mayGoOn } = work;
@@ -86,7 +90,7 @@ export function createLaneWorker(
         if (ahead.length === 0 || host.nowMs() - readMs > AHEAD_MS) {
           await settling.all();
           readMs = host.nowMs();
-          ahead = await engine.snapshot((tx) => readAhead(tx, lane));
+          ahead = await readInTurn(lane);
         }
         const next = ahead.shift();
         const isDue = next !== undefined && next.delivery.dueMs <= host.nowMs();
@@ -101,6 +105,18 @@ export function createLaneWorker(
       return "more";
     } finally {
       await settling.all();
+    }
+  }
+
+  /** After a restart many lanes begin at once, each with events that may be large. */
+  async function readInTurn(lane: Lane): Promise<LoadedDelivery[]> {
+    const leave = await readers.enter(lane.tenant, 1);
+    try {
+      const turnComes = gate.enter();
+      if (turnComes !== undefined) await turnComes;
+      return await engine.snapshot((tx) => readAhead(tx, lane));
+    } finally {
+      leave();
     }
   }
 

@@ -6,7 +6,13 @@
 
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
-import { runAtOnce, runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
+import {
+  openPieces,
+  runAtOnce,
+  runInPieces,
+  type Steps,
+  type Turns,
+} from "../../domain/fairness/pieces.ts";
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
@@ -94,10 +100,7 @@ export async function appendWrites(
   for (const stream of implied) direct.set(stream.key, stream);
   const opened = [...own, ...implied];
   const state = { streams, direct, reactions, meter };
-  let isConditional = false;
-  for (const write of writes) if (write.conditions !== undefined) isConditional = true;
-  assert(!isConditional || openConditions !== undefined, "somebody judges what has conditions");
-  const conditions = isConditional ? openConditions!(tx, opened) : undefined;
+  const conditions = conditionsOf(writes, openConditions)?.(tx, opened);
   if (writes.length > 1) conditions?.begin(writes);
   const long = turns === undefined ? [] : longAppends(writes, streams);
   for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
@@ -105,7 +108,10 @@ export async function appendWrites(
   const log: LogEntry[] = [];
   /** How much of the streams of implied events is in the log. */
   const logged = new Map<StreamKey, number>();
+  const pieces = turns === undefined || writes.length === 1 ? undefined : openPieces(turns);
   for (const [index, write] of writes.entries()) {
+    const rest = pieces?.rest();
+    if (rest !== undefined) await rest;
     const early = refuseAppend(tx, tenant, write, readings[index], state);
     const judging = early ?? (write.conditions && conditions!.judge(write));
     const judged = judging instanceof Promise ? await judging : judging;
@@ -142,6 +148,19 @@ export async function appendWrites(
   if (log.length > 0) await logEntries(tx, tenant, log, reactions.watched);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
+}
+
+/** What judges conditions, if one of the writes has some. */
+function conditionsOf(
+  writes: readonly PreparedWrite[],
+  open: OpenConditions | undefined,
+): OpenConditions | undefined {
+  for (const { conditions } of writes) {
+    if (conditions === undefined) continue;
+    assert(open !== undefined, "somebody judges what has conditions");
+    return open;
+  }
+  return undefined;
 }
 
 function runHere<T>(steps: Steps<T>, turns: Turns | undefined): T | Promise<T> {

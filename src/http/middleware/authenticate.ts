@@ -50,6 +50,12 @@ export function authenticateHolder(
   return needed === "read" ? holder : holder.then(requireWriteScope);
 }
 
+/** The instance of the key that a request is sent with, if this process has just seen that key. */
+export function knownInstance(access: AccessService, header: string | null): string | undefined {
+  const token = bearerToken(header);
+  return token && access.instanceOfKey(token);
+}
+
 const NAME_INSTANCE =
   `With ?${INSTANCE_PARAMETER}= an operator token reads the data of the instance that it names`;
 

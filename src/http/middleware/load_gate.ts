@@ -2,8 +2,9 @@
  * Counts the requests under way. Admits as many as can be answered in time, and sheds the others
  * with 503. At the end of the process, all that were admitted are waited for.
  *
- * A request is shed before it is looked at, because shedding must cost next to nothing. Health
- * and metrics are always admitted. See docs/reference/limits.md.
+ * A request is shed before it is looked at, because shedding must cost next to nothing. Only its
+ * key is: each instance has a few places of its own. Health and metrics are always admitted. See
+ * docs/reference/limits.md.
  *
  * The 503 is delayed (`domain/limits/load.ts`). A client that is refused at once asks again at
  * once, on all its connections. The event loop would then be full of refusals, and admitted
@@ -13,8 +14,11 @@
 import {
   earnRefusal,
   enter,
+  enterReserved,
   leave,
+  leaveReserved,
   newLoadBound,
+  newReservedPlaces,
   newShedPace,
   tellRefusal,
   waitingHeavy,
@@ -28,7 +32,10 @@ import { late } from "../decode/body_bytes.ts";
 export interface LoadGate {
   /** False: shed the request. True: call {@link LoadGate.leave} later with the time of entry. */
   enter(): boolean;
-  leave(enteredMs: number, nowMs: number): void;
+  /** For a request that was not let in: takes one of the few places of its instance instead. */
+  enterReserved(instance: string): boolean;
+  /** @param instance whose place it had, if it had one. */
+  leave(enteredMs: number, nowMs: number, instance?: string): void;
   /** The answer to a shed request, after a delay. */
   shed(requestId: string): Response | Promise<Response>;
   measure(): LoadMeasure;
@@ -67,6 +74,7 @@ interface Held {
 
 export function createLoadGate(service: Pick<Service, "data">, host: Host): LoadGate {
   const bound = newLoadBound(host.monotonicMs());
+  const places = newReservedPlaces();
   const pace = newShedPace();
   /** In order of arrival. */
   const held = new Set<Held>();
@@ -119,8 +127,10 @@ export function createLoadGate(service: Pick<Service, "data">, host: Host): Load
 
   return {
     enter: () => enter(bound, late.count + waitingHeavy.count),
-    leave(enteredMs, nowMs) {
+    enterReserved: (instance) => enterReserved(bound, places, instance),
+    leave(enteredMs, nowMs, instance) {
       leave(bound, enteredMs, nowMs);
+      if (instance !== undefined) leaveReserved(places, instance);
       earnRefusal(pace);
     },
     shed(requestId) {

@@ -22,6 +22,10 @@ import type { SqliteTransaction } from "./transaction.ts";
 
 /** What one group weighs at most; a single transaction may weigh more. */
 export const GROUP_WEIGHT_MAX = 1_000;
+/** The same while several owners write: what one of them writes, the others wait for. */
+export const SHARED_WEIGHT_MAX = 300;
+/** How long after a second owner has written there are several. */
+const SHARED_MS = 1_000;
 /** The commit stamp has two bytes for the order within a group. */
 export const GROUP_TRANSACTIONS_MAX = 10_000;
 
@@ -47,8 +51,40 @@ export function weightOf({ writes, stamped }: WriteBuffer, bytes: number): numbe
   return writes.entries.length + stamped.length + Math.floor(bytes / BYTES_PER_WEIGHT);
 }
 
-export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
+/** Whether putting its keys in order takes so long that it is done in slices, before its commit. */
+export function hasManyRows({ writes }: WriteBuffer): boolean {
+  return writes.entries.length > GROUP_WEIGHT_MAX;
+}
+
+/** @param nowMs a monotonic clock, in milliseconds. */
+export function openGroupChooser<T extends Queued>(nowMs: () => number): GroupChooser<T> {
   let isLargeNext = false;
+  let weightMax = GROUP_WEIGHT_MAX;
+  let lastOwner: number | undefined;
+  let sharedUntilMs = -Infinity;
+
+  /** Notes who writes, and looks whether that is more than one. */
+  function setWeightMax(queue: readonly T[]): void {
+    let isOther = false;
+    // Bounded: by the queue, as in `takeInTurns`.
+    for (const { owner } of queue) {
+      if (owner === undefined || owner === lastOwner) continue;
+      isOther ||= lastOwner !== undefined;
+      lastOwner = owner;
+    }
+    const now = nowMs();
+    if (isOther) sharedUntilMs = now + SHARED_MS;
+    weightMax = now < sharedUntilMs ? SHARED_WEIGHT_MAX : GROUP_WEIGHT_MAX;
+  }
+
+  function isLarge({ weight }: T): boolean {
+    return weight > weightMax;
+  }
+
+  /** The transactions of each owner in their order, without the large ones. */
+  function linesOf(queue: readonly T[]): T[][] {
+    return [...Map.groupBy(queue.filter((one) => !isLarge(one)), ({ owner }) => owner).values()];
+  }
 
   function takeLarge(queue: T[]): T[] {
     isLargeNext = false;
@@ -63,7 +99,7 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
     for (let round = 0; lines.length > 0; round++) {
       lines = lines.filter((line) => {
         const one = line[round];
-        if (one === undefined || weight + one.weight > GROUP_WEIGHT_MAX) return false;
+        if (one === undefined || weight + one.weight > weightMax) return false;
         if (taken.size === GROUP_TRANSACTIONS_MAX) return false;
         weight += one.weight;
         taken.add(one);
@@ -80,26 +116,17 @@ export function openGroupChooser<T extends Queued>(): GroupChooser<T> {
 
   return {
     take(queue) {
+      setWeightMax(queue);
       let weight = 0;
       // Bounded: by the queue, as in `takeInTurns`.
       for (const one of queue) weight += one.weight;
-      if (weight <= GROUP_WEIGHT_MAX && queue.length <= GROUP_TRANSACTIONS_MAX) {
+      if (weight <= weightMax && queue.length <= GROUP_TRANSACTIONS_MAX) {
         isLargeNext = false;
         return queue.splice(0);
       }
       return isLargeNext && queue.some(isLarge) ? takeLarge(queue) : takeInTurns(queue);
     },
   };
-}
-
-function isLarge({ weight }: Queued): boolean {
-  return weight > GROUP_WEIGHT_MAX;
-}
-
-/** The transactions of each owner in their order, without the large ones. */
-function linesOf<T extends Queued>(queue: readonly T[]): T[][] {
-  const lines = Map.groupBy(queue.filter((one) => !isLarge(one)), ({ owner }) => owner);
-  return [...lines.values()];
 }
 
 export interface Judged<T> {

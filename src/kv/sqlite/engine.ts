@@ -28,7 +28,8 @@ import { type Backups, openBackups } from "./backup/backup_store.ts";
 import { type Checkpoints, openCheckpoints } from "./checkpoints.ts";
 import {
   applyGroup,
-  GROUP_WEIGHT_MAX,
+  type GroupChooser,
+  hasManyRows,
   type Judged,
   judgeGroup,
   openGroupChooser,
@@ -105,7 +106,7 @@ class SqliteEngine implements Engine {
   #broken: EngineUnavailable | undefined;
   readonly #breaking = Promise.withResolvers<Error>();
   readonly #queue: Waiting[] = [];
-  readonly #chooser = openGroupChooser<Waiting>();
+  readonly #chooser: GroupChooser<Waiting>;
   #isScheduled = false;
   #conflicts = 0;
   #closing: Promise<void> | undefined;
@@ -115,6 +116,7 @@ class SqliteEngine implements Engine {
     this.#file = file;
     this.#nowMs = nowMs;
     this.#yieldBriefly = yieldBriefly;
+    this.#chooser = openGroupChooser(nowMs);
     this.#version = file.readVersion();
     this.#durableVersion = this.#version;
     this.#log.floor = this.#version;
@@ -150,8 +152,7 @@ class SqliteEngine implements Engine {
         let isSubmitted = false;
         try {
           const value = await body(tx);
-          const rows = tx.buffer.writes.entries.length;
-          if (rows > GROUP_WEIGHT_MAX) await orderAhead(tx.buffer, this.#nowMs, this.#yieldBriefly);
+          if (hasManyRows(tx.buffer)) await orderAhead(tx.buffer, this.#nowMs, this.#yieldBriefly);
           tx.end();
           if (!tx.isExpired) {
             isSubmitted = true;

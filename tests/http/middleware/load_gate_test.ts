@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { createLoadGate, openDrain } from "../../../src/http/middleware/load_gate.ts";
-import { UNDER_WAY_START } from "../../../src/domain/limits/load.ts";
+import { RESERVED_EACH, RESERVED_MAX, UNDER_WAY_START } from "../../../src/domain/limits/load.ts";
 import { openHeavyWrites } from "../../../src/features/writes/write_events.ts";
 import type { Service } from "../../../src/features/service.ts";
 import { fakeHost } from "../../support/fake_host.ts";
@@ -58,6 +58,25 @@ Deno.test("a heavy write that waits for a place leaves room at the gate for othe
   assert.equal(gate.enter(), false);
   leave!();
   (await waiting)!();
+  assert.equal(gate.enter(), false);
+});
+
+Deno.test("a full gate has a few places for each instance, and for so many of them", () => {
+  const gate = openGate();
+  for (let inside = 0; inside < UNDER_WAY_START; inside++) gate.enter();
+  const enterAll = (instance: string) => {
+    let count = 0;
+    while (gate.enterReserved(instance)) count++;
+    return count;
+  };
+  assert.equal(enterAll("a"), RESERVED_EACH);
+  gate.leave(0, 1, "a");
+  assert.equal(enterAll("a"), 1);
+  const others = Array.from({ length: RESERVED_MAX }, (_, n) => enterAll(`other ${n}`));
+  assert.equal(others.reduce((sum, count) => sum + count), RESERVED_MAX - RESERVED_EACH);
+  gate.leave(0, 1, "a");
+  assert.equal(enterAll("late"), 1);
+  assert.equal(gate.measure().underWay, UNDER_WAY_START + RESERVED_MAX);
   assert.equal(gate.enter(), false);
 });
 

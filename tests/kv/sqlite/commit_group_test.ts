@@ -13,6 +13,7 @@ import {
   GROUP_WEIGHT_MAX,
   openGroupChooser,
   type Queued,
+  SHARED_WEIGHT_MAX,
   weightOf,
 } from "../../../src/kv/sqlite/commit_group.ts";
 import type { StoreChange } from "../../../src/kv/sqlite/pairs.ts";
@@ -30,7 +31,7 @@ function queued(given: Given): Queued {
 
 /** The weights of the groups in which these are committed, where nothing arrives meanwhile. */
 function groupsOf(given: readonly Given[]): number[][] {
-  const chooser = openGroupChooser();
+  const chooser = openGroupChooser(() => 0);
   const queue = given.map(queued);
   const groups: number[][] = [];
   while (queue.length > 0) groups.push(chooser.take(queue).map(({ weight }) => weight));
@@ -45,13 +46,18 @@ const CASES: readonly (readonly [string, readonly Given[], number[][]])[] = [
   ["those of one owner keep their order", [750, 300, 2], [[750], [300, 2]]],
   [
     "owners take turns: the second one does not wait for the queue of the first",
-    [500, 450, 400, 350, [30, 2], [20, 2]],
-    [[500, 30, 450, 20], [400, 350]],
+    [150, 100, 95, 90, [30, 2], [20, 2]],
+    [[150, 30, 100, 20], [95, 90]],
   ],
   [
     "an owner whose next one does not fit lets the others go on",
-    [500, 750, [10, 2], [20, 2], [30, 2]],
-    [[500, 10, 20, 30], [750]],
+    [150, 200, [10, 2], [20, 2], [30, 2]],
+    [[150, 10, 20, 30], [200]],
+  ],
+  [
+    "what is large for several owners goes alone, though it would not for one",
+    [SHARED_WEIGHT_MAX, SHARED_WEIGHT_MAX + 1, [2, 2]],
+    [[SHARED_WEIGHT_MAX], [SHARED_WEIGHT_MAX + 1], [2]],
   ],
   ["all others go before a large one", [LARGE, 1, [2, 2]], [[1, 2], [LARGE]]],
   ["large ones go one at a time", [LARGE, LARGE + 1], [[LARGE], [LARGE + 1]]],
@@ -69,15 +75,35 @@ for (const [name, given, expected] of CASES) {
 }
 
 Deno.test("commit groups: an owner waits for one group and one large transaction, however much others queue", () => {
-  const chooser = openGroupChooser();
-  const queue = [LARGE, 500, LARGE].map(queued);
+  const chooser = openGroupChooser(() => 0);
+  const queue = [LARGE, 150, LARGE].map(queued);
   for (let round = 0; round < 50; round++) {
     const other = queued([1, 2]);
-    queue.push(...[LARGE, 950, 950].map(queued), other);
+    queue.push(...[LARGE, 290, 290].map(queued), other);
     const groups = [chooser.take(queue), chooser.take(queue)];
     assert.ok(groups.flat().includes(other));
     assert.equal(groups.flat().filter(({ weight }) => weight === LARGE).length, 1);
   }
+});
+
+Deno.test("commit groups: while several owners write, a group weighs less, and a second longer", () => {
+  let nowMs = 0;
+  const chooser = openGroupChooser(() => nowMs);
+  const queue: Queued[] = [];
+  const take = (...given: Given[]) => {
+    queue.push(...given.map(queued));
+    return chooser.take(queue).map(({ weight }) => weight);
+  };
+  assert.deepEqual(take(200, 200), [200, 200]);
+  assert.deepEqual(take([1, 2]), [1], "a second owner");
+  assert.deepEqual(take(200, 200), [200], "the first one again");
+  nowMs = 999;
+  assert.deepEqual(take(), [200]);
+  assert.deepEqual(take(200, 200), [200]);
+  nowMs = 1_000;
+  assert.deepEqual(take(200), [200, 200]);
+  queue.push({ weight: 200, owner: undefined });
+  assert.deepEqual(take(200), [200, 200], "what nobody owns is no second owner");
 });
 
 Deno.test("commit groups: a row weighs one, and so does a KiB", () => {

@@ -18,7 +18,7 @@ import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
 import { type AppendOptions, appendWrites } from "./append_writes.ts";
 import { type DirectRuns, directStreamsOf, NO_STREAMS } from "./direct_events.ts";
-import { CHANGE_MS_MAX, NO_GATHERING, openGathering } from "./gather_writes.ts";
+import { CHANGE_MS_MAX, openGathering } from "./gather_writes.ts";
 import { transactJudged } from "./judge_guards.ts";
 import type { SceneParts } from "./judge_scene.ts";
 import { createJudge } from "./judge_writes.ts";
@@ -83,7 +83,7 @@ export function createCombiner(
   let waiting: Waits = { writes: 0, bytes: 0 };
   /** By tenant: until when (monotonic time) implied events are left to the outbox. */
   const directPauses = new Map<number, number>();
-  const gathering = engine.capabilities.isShared ? NO_GATHERING : openGathering(host.monotonicMs);
+  const gathering = openGathering(host.monotonicMs);
   let isScheduled = false;
   /** Whether a timer will look. */
   let isTimed = false;

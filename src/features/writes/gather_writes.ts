@@ -1,12 +1,12 @@
 /**
- * Decides when waiting writes are committed, if this process is the only writer.
+ * Decides when waiting writes are committed.
  *
- * Commits follow one another, and much of a commit's cost is the same for one write as for
- * many. Clients that wait for their answers tend to split into two halves: one half is synced
- * while the other is prepared, each pays for a commit of its own, and nothing ever merges them.
- * So the next commit waits until as many writes are there as there were writers around the last
- * one. If no write arrives, it waits only for a moment. If a wait was in vain, some of the next
- * commits do not wait at all.
+ * Much of a commit's cost is the same for one write as for many. Clients that wait for their
+ * answers tend to split into parts: while one part is on its way to the disk or the cluster, the
+ * next one is prepared, each pays for a commit of its own, and nothing ever merges them. So the
+ * next commit waits until as many writes are there as there were writers around the last one. If
+ * no write arrives, it waits only for a moment. If a wait was in vain, some of the next commits do
+ * not wait at all.
  */
 
 export interface Gathering {
@@ -52,9 +52,6 @@ export const CHANGE_MS_MAX = 10;
  * skip it, and so on.
  */
 const SKIPPED_MAX = 31;
-
-/** Gathers nothing, for stores that others write to as well. */
-export const NO_GATHERING: Gathering = { begin() {}, end() {}, look: () => "commit" };
 
 /** What arrived since a commit began to wait. */
 interface Wait {

@@ -63,8 +63,11 @@ const AHEAD_BYTES = 128 * 1024;
 const AHEAD_MS = 1_000;
 /** Events in between that the listener does not hear are read as well, up to this span. */
 const AHEAD_SPAN = 64;
-/** Lanes that read ahead at the same time; a quarter of them may be of one environment. */
-const READERS_MAX = 32;
+/**
+ * Lanes that read ahead at the same time; a quarter of them may be of one environment. Reads of a
+ * cluster wait for it, reads of the embedded engine take the thread.
+ */
+const READERS_MAX = { embedded: 32, shared: 256 } as const;
 const MS_PER_SECOND = 1000;
 
 export function createLaneWorker(
@@ -75,7 +78,8 @@ export function createLaneWorker(
   const { engine, host } = parts;
   const trier = createDeliveryTrier(parts);
   const gate = openGate(host);
-  const readers = openWaitingRoom(READERS_MAX);
+  const { isShared } = engine.capabilities;
+  const readers = openWaitingRoom(isShared ? READERS_MAX.shared : READERS_MAX.embedded);
 
   async function work(work: LaneWork): Promise<LaneRest> {
     const { lane, mayGoOn } = work;

@@ -48,6 +48,8 @@ async function withFollowers(
   await withTemporaryEngine(async (inner) => {
     const engine = wrap(inner);
     const host = fakeHost();
+    // Turns as long as those of a real server: a cluster answers within a few.
+    host.yieldTurn = () => new Promise((resolve) => setTimeout(resolve, 1));
     const followers = openCommitFollowers(engine, host);
     const begun: Follower[] = [];
     /** A follower that has had its first look. */

@@ -559,7 +559,11 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       "? SHARED_WEIGHT_MAX",
       "? GROUP_WEIGHT_MAX",
     ],
-    ["an owner is never the second one", "isOther ||= lastOwner !== undefined;", ""],
+    [
+      "an owner is never the second one",
+      "if (lastOwner !== undefined) sharedUntilMs = now + SHARED_MS;",
+      "",
+    ],
     ["bytes do not weigh", "+ Math.floor(bytes / BYTES_PER_WEIGHT)", ""],
     ["a large transaction goes with others", "!isLarge(one)", "true"],
     [

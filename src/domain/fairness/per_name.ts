@@ -22,24 +22,27 @@ export function openLines(): Lines {
   };
 }
 
-/** Caps how much work may be under way for each name. */
+/** Caps how much work may be under way for each name, and for all of them. */
 export interface Places {
-  /** False when the name is at its limit; otherwise takes one place until `leave`. */
+  /** False when the name, or all are at the limit; otherwise takes one place until `leave`. */
   enter(name: string): boolean;
   leave(name: string): void;
 }
 
-export function openPlaces(placesMax: number): Places {
+export function openPlaces(placesMax: number, allMax = Infinity): Places {
   const taken = new Map<string, number>();
+  let all = 0;
   return {
     enter(name) {
       const count = taken.get(name) ?? 0;
-      if (count >= placesMax) return false;
+      if (count >= placesMax || all >= allMax) return false;
       taken.set(name, count + 1);
+      all++;
       return true;
     },
     leave(name) {
       const count = taken.get(name)! - 1;
+      all--;
       if (count === 0) taken.delete(name);
       else taken.set(name, count);
     },

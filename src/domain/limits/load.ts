@@ -80,42 +80,16 @@ export function enter(bound: LoadBound, late = 0): boolean {
   return true;
 }
 
-/** Requests of one instance, and of all, that are let in although there are too many. */
+/**
+ * Requests of one instance, and of all, that have places beyond the bound. So the requests of one
+ * that sends little are not shed because another one sends too much.
+ */
 export const RESERVED_EACH = 16;
 export const RESERVED_MAX = 256;
 
-/**
- * Places beyond the bound, a few for each instance. So the requests of one that sends little are
- * not shed because another one sends too much.
- */
-export interface ReservedPlaces {
-  readonly byInstance: Map<string, number>;
-  taken: number;
-}
-
-export function newReservedPlaces(): ReservedPlaces {
-  return { byInstance: new Map(), taken: 0 };
-}
-
-/** Lets a request of the instance in; false when its places, or all of them, are taken. */
-export function enterReserved(
-  bound: LoadBound,
-  places: ReservedPlaces,
-  instance: string,
-): boolean {
-  const own = places.byInstance.get(instance) ?? 0;
-  if (own >= RESERVED_EACH || places.taken >= RESERVED_MAX) return false;
-  places.byInstance.set(instance, own + 1);
-  places.taken++;
+/** Lets a request in that has such a place. */
+export function enterBeyond(bound: LoadBound): void {
   bound.underWay++;
-  return true;
-}
-
-export function leaveReserved(places: ReservedPlaces, instance: string): void {
-  const left = places.byInstance.get(instance)! - 1;
-  places.taken--;
-  if (left > 0) places.byInstance.set(instance, left);
-  else places.byInstance.delete(instance);
 }
 
 /** Notes the answer to a request that was let in at `enteredMs`. */

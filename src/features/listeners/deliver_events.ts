@@ -211,7 +211,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     isDriven = true;
     if (isEnding || isStopping()) return 0;
     refused.clear();
-    const { pages, full } = await scanner.scan(leases.map(({ shard }) => shard));
+    const { found, isRound, full } = await scanner.scan(leases.map(({ shard }) => shard));
     const nowMs = host.nowMs();
     for (const endpoint of endpoints.all()) {
       if (full.has(endpoint) || roomOf(endpoint, nowMs) === 0) continue;
@@ -219,15 +219,12 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
       noteLook(endpoint, nowMs);
     }
     let entered = 0;
-    for (const { shard, found } of pages) {
-      for (const each of found) entered += enterFound(shard, each);
-    }
+    for (const each of found) entered += enterFound(each);
     pump();
-    const isRound = pages.every(({ isFromFirst, next }) => isFromFirst && next === undefined);
     return entered === 0 && !isRound ? 1 : entered;
   }
 
-  function enterFound(shard: number, { at, lanes, hasMore, next }: Found): number {
+  function enterFound({ shard, at, lanes, hasMore, next }: Found): number {
     if (lanes.length === 0 && !hasMore) return 0;
     const endpoint = endpoints.open(at.tenant, at.listener);
     if (next === undefined) endpoint.cursors.delete(shard);

@@ -93,7 +93,7 @@ export function openEndpoints(
     }
     join(endpoint, `tenant ${tenant}`);
     const move = (name: string) => {
-      if (known.get(nameOf(tenant, listener)) !== endpoint) return;
+      if (known.get(endpointName(tenant, listener)) !== endpoint) return;
       leave(endpoint);
       join(endpoint, name);
     };
@@ -103,24 +103,24 @@ export function openEndpoints(
 
   return {
     open(tenant, listener) {
-      const name = nameOf(tenant, listener);
+      const name = endpointName(tenant, listener);
       let endpoint = known.get(name);
       if (endpoint === undefined) known.set(name, endpoint = create(tenant, listener));
       return endpoint;
     },
-    find: (tenant, listener) => known.get(nameOf(tenant, listener)),
+    find: (tenant, listener) => known.get(endpointName(tenant, listener)),
     all: () => known.values(),
     closeIdle(endpoint) {
       const { waiting, underWay, circuit, hasMore } = endpoint;
       const isIdle = waiting.length === 0 && underWay === 0 && !hasMore;
       if (!isIdle || circuit.failuresInRow > 0) return;
-      known.delete(nameOf(endpoint.tenant, endpoint.listener));
+      known.delete(endpointName(endpoint.tenant, endpoint.listener));
       leave(endpoint);
     },
   };
 }
 
-function nameOf(tenant: number, listener: string): string {
+export function endpointName(tenant: number, listener: string): string {
   return `${tenant}/${listener}`;
 }
 

@@ -4,17 +4,27 @@
  * again, and takes no more lanes of a listener than that has room for.
  */
 
+import { PIECE_MS_MAX } from "../../domain/fairness/pieces.ts";
 import type { Lane } from "../../domain/listener/delivery.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { listMarkedLanes, nextMarkedEndpoint } from "../../store/listeners/deliveries.ts";
-import { type Endpoint, type Endpoints, LANES_AHEAD, roomOf } from "./delivery_endpoints.ts";
-
-type Place = Pick<Lane, "tenant" | "listener">;
+import {
+  type Endpoint as Place,
+  listMarkedLanes,
+  nextMarkedEndpoint,
+} from "../../store/listeners/deliveries.ts";
+import {
+  type Endpoint,
+  endpointName,
+  type Endpoints,
+  LANES_AHEAD,
+  roomOf,
+} from "./delivery_endpoints.ts";
 
 /** What a scan found of one listener in one shard. */
 export interface Found {
+  readonly shard: number;
   readonly at: Place;
   readonly lanes: readonly Lane[];
   /** Whether the shard may have more marked lanes of it. */
@@ -23,17 +33,10 @@ export interface Found {
   readonly next: StreamKey | undefined;
 }
 
-export interface ShardPage {
-  readonly shard: number;
-  readonly found: readonly Found[];
-  /** Whether the scan began with the first listener of the shard. */
-  readonly isFromFirst: boolean;
-  /** The listener behind which the next scan begins; undefined: it has seen the last one. */
-  readonly next: Place | undefined;
-}
-
 export interface LaneScan {
-  readonly pages: readonly ShardPage[];
+  readonly found: readonly Found[];
+  /** Whether all listeners of all shards were visited. */
+  readonly isRound: boolean;
   /** Listeners that were passed over, because they had no room. */
   readonly full: ReadonlySet<Endpoint>;
 }
@@ -52,17 +55,14 @@ export interface ScanParts {
 
 /** Shards that are scanned in one snapshot. */
 const SHARDS_AT_A_TIME = 4;
-/** How long a snapshot reads before it ends its turn. */
-const SLICE_MS_MAX = 4;
 /** Listeners of one shard that one scan visits at most. */
 const VISITS_MAX = 50;
 
 /** The scan of one shard under way. */
 interface ShardScan {
   readonly shard: number;
-  readonly found: Found[];
-  readonly isFromFirst: boolean;
   visits: number;
+  /** The listener that was visited last. */
   after: Place | undefined;
   isOver: boolean;
 }
@@ -70,6 +70,7 @@ interface ShardScan {
 /** One look at all shards. */
 interface Look {
   readonly nowMs: number;
+  readonly found: Found[];
   /** By name of the listener. */
   readonly rooms: Map<string, Room>;
   readonly full: Set<Endpoint>;
@@ -86,20 +87,13 @@ export function openLaneScanner({ engine, host, endpoints, isBusy }: ScanParts):
   const turns = new Map<number, Place>();
   let looks = 0;
 
-  function begin(shard: number): ShardScan {
-    const after = turns.get(shard);
-    const isFromFirst = after === undefined;
-    return { shard, found: [], isFromFirst, visits: 0, after, isOver: false };
-  }
-
-  function end({ shard, found, isFromFirst, after }: ShardScan): ShardPage {
+  function end({ shard, after }: ShardScan): void {
     if (after === undefined) turns.delete(shard);
     else turns.set(shard, after);
-    return { shard, found, isFromFirst, next: after };
   }
 
   function roomAt({ rooms, nowMs }: Look, at: Place, endpoint: Endpoint | undefined): Room {
-    const name = `${at.tenant}/${at.listener}`;
+    const name = endpointName(at.tenant, at.listener);
     let room = rooms.get(name);
     if (room === undefined) {
       const atFirst = endpoint === undefined ? LANES_AHEAD : roomOf(endpoint, nowMs);
@@ -110,12 +104,12 @@ export function openLaneScanner({ engine, host, endpoints, isBusy }: ScanParts):
 
   /** Visits listeners until the slice is over, at least one. */
   async function goOn(tx: ReadTransaction, scan: ShardScan, look: Look): Promise<void> {
-    const untilMs = host.monotonicMs() + SLICE_MS_MAX;
+    const untilMs = host.monotonicMs() + PIECE_MS_MAX;
     do {
       const at = await nextMarkedEndpoint(tx, scan.shard, scan.after);
       scan.after = at;
       if (at === undefined) break;
-      await visit(tx, scan, at, look);
+      await visit(tx, scan.shard, at, look);
       scan.visits++;
     } while (scan.visits < VISITS_MAX && host.monotonicMs() < untilMs);
     scan.isOver = scan.after === undefined || scan.visits === VISITS_MAX;
@@ -123,7 +117,7 @@ export function openLaneScanner({ engine, host, endpoints, isBusy }: ScanParts):
 
   async function visit(
     tx: ReadTransaction,
-    { shard, found }: ShardScan,
+    shard: number,
     at: Place,
     look: Look,
   ): Promise<void> {
@@ -136,7 +130,7 @@ export function openLaneScanner({ engine, host, endpoints, isBusy }: ScanParts):
     }
     if (room.left <= 0) {
       // Other shards have filled its room; what is here comes later.
-      found.push({ at, lanes: [], hasMore: true, next: from });
+      look.found.push({ shard, at, lanes: [], hasMore: true, next: from });
       return;
     }
     const taken = endpoint === undefined ? 0 : endpoint.waiting.length + endpoint.underWay;
@@ -148,26 +142,34 @@ export function openLaneScanner({ engine, host, endpoints, isBusy }: ScanParts):
     const lanes = marked.filter((lane) => !isBusy(lane));
     const next = marked.length < limit ? undefined : marked.at(-1)!.stream;
     // A scan from a cursor has not seen what lies before that.
-    found.push({ at, lanes, hasMore: from !== undefined || next !== undefined, next });
+    const hasMore = from !== undefined || next !== undefined;
+    look.found.push({ shard, at, lanes, hasMore, next });
     room.left += part - lanes.length;
   }
 
   return {
     async scan(shards) {
-      const look: Look = { nowMs: host.nowMs(), rooms: new Map(), full: new Set() };
+      const look: Look = { nowMs: host.nowMs(), found: [], rooms: new Map(), full: new Set() };
+      const isFromFirst = shards.every((shard) => !turns.has(shard));
       // Each look begins with another shard: the first one may fill the room.
       const from = shards.length === 0 ? 0 : looks++ % shards.length;
       const inTurn = [...shards.slice(from), ...shards.slice(0, from)];
-      const pages: ShardPage[] = [];
       for (let at = 0; at < inTurn.length; at += SHARDS_AT_A_TIME) {
-        const scans = inTurn.slice(at, at + SHARDS_AT_A_TIME).map(begin);
+        const scans = inTurn.slice(at, at + SHARDS_AT_A_TIME)
+          .map((shard): ShardScan => ({
+            shard,
+            visits: 0,
+            after: turns.get(shard),
+            isOver: false,
+          }));
         for (let open = scans; open.length > 0; open = open.filter(({ isOver }) => !isOver)) {
           if (at > 0 || open !== scans) await host.yieldTurn();
           await engine.snapshot((tx) => Promise.all(open.map((scan) => goOn(tx, scan, look))));
         }
-        pages.push(...scans.map(end));
+        scans.forEach(end);
       }
-      return { pages, full: look.full };
+      const isRound = isFromFirst && shards.every((shard) => !turns.has(shard));
+      return { found: look.found, isRound, full: look.full };
     },
   };
 }

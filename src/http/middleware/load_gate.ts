@@ -11,15 +11,16 @@
  * requests would need many turns.
  */
 
+import { openPlaces } from "../../domain/fairness/per_name.ts";
 import {
   earnRefusal,
   enter,
-  enterReserved,
+  enterBeyond,
   leave,
-  leaveReserved,
   newLoadBound,
-  newReservedPlaces,
   newShedPace,
+  RESERVED_EACH,
+  RESERVED_MAX,
   tellRefusal,
   waitingHeavy,
 } from "../../domain/limits/load.ts";
@@ -74,7 +75,7 @@ interface Held {
 
 export function createLoadGate(service: Pick<Service, "data">, host: Host): LoadGate {
   const bound = newLoadBound(host.monotonicMs());
-  const places = newReservedPlaces();
+  const places = openPlaces(RESERVED_EACH, RESERVED_MAX);
   const pace = newShedPace();
   /** In order of arrival. */
   const held = new Set<Held>();
@@ -127,10 +128,14 @@ export function createLoadGate(service: Pick<Service, "data">, host: Host): Load
 
   return {
     enter: () => enter(bound, late.count + waitingHeavy.count),
-    enterReserved: (instance) => enterReserved(bound, places, instance),
+    enterReserved(instance) {
+      const hasPlace = places.enter(instance);
+      if (hasPlace) enterBeyond(bound);
+      return hasPlace;
+    },
     leave(enteredMs, nowMs, instance) {
       leave(bound, enteredMs, nowMs);
-      if (instance !== undefined) leaveReserved(places, instance);
+      if (instance !== undefined) places.leave(instance);
       earnRefusal(pace);
     },
     shed(requestId) {

@@ -65,15 +65,13 @@ export function openGroupChooser<T extends Queued>(nowMs: () => number): GroupCh
 
   /** Notes who writes, and looks whether that is more than one. */
   function setWeightMax(queue: readonly T[]): void {
-    let isOther = false;
+    const now = nowMs();
     // Bounded: by the queue, as in `takeInTurns`.
     for (const { owner } of queue) {
       if (owner === undefined || owner === lastOwner) continue;
-      isOther ||= lastOwner !== undefined;
+      if (lastOwner !== undefined) sharedUntilMs = now + SHARED_MS;
       lastOwner = owner;
     }
-    const now = nowMs();
-    if (isOther) sharedUntilMs = now + SHARED_MS;
     weightMax = now < sharedUntilMs ? SHARED_WEIGHT_MAX : GROUP_WEIGHT_MAX;
   }
 

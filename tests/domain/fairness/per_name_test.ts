@@ -34,3 +34,17 @@ Deno.test("places that all have left are all there again", () => {
     places.leave("a");
   }
 });
+
+Deno.test("openPlaces() caps all names together too, and gives back what leaves", () => {
+  const places = openPlaces(2, 3);
+  assert.deepEqual(["a", "a", "a", "b", "b", "c"].map(places.enter), [
+    true,
+    true,
+    false,
+    true,
+    false,
+    false,
+  ]);
+  places.leave("a");
+  assert.deepEqual([places.enter("c"), places.enter("a")], [true, false]);
+});

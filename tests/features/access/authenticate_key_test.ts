@@ -82,6 +82,23 @@ Deno.test("authenticate() gives the holder of a key", async () => {
   });
 });
 
+Deno.test("instanceOf() knows the instance of a key that was asked for, until it is forgotten", async () => {
+  await withNode(async ({ engine, host, node }) => {
+    const tenant = await makeTenant(engine, host);
+    const { key } = await makeKey(engine, host, tenant);
+    equal(node.instanceOf(key), undefined);
+    // A key that was read while the node began to follow the store is read once more.
+    await until(async () => {
+      equal((await node.authenticate(key, "production")).ok, true);
+      return node.instanceOf(key) === tenant.instanceId;
+    }, "the key is remembered");
+    equal((await node.authenticate(`${key}x`, "production")).ok, false);
+    equal(node.instanceOf(`${key}x`), undefined);
+    node.forget();
+    equal(node.instanceOf(key), undefined);
+  });
+});
+
 Deno.test("authenticate() refuses with 401 what is no key and what is unknown", async () => {
   await withNode(async ({ engine, host, node }) => {
     const { key } = await makeKey(engine, host, await makeTenant(engine, host));

@@ -6,6 +6,7 @@ import { streamKey } from "../../../src/domain/identifier.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import { LANES_AHEAD, openEndpoints } from "../../../src/features/listeners/delivery_endpoints.ts";
 import { type LaneScan, openLaneScanner } from "../../../src/features/listeners/scan_lanes.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { laneShard, markLane, restLane } from "../../../src/store/listeners/deliveries.ts";
 import { fakeHost } from "../../support/fake_host.ts";
@@ -40,8 +41,8 @@ function scannerOf(engine: Engine, host = fakeHost()) {
   return { ...openLaneScanner({ engine, host, endpoints, isBusy }), endpoints, busy };
 }
 
-function foundIn({ pages }: LaneScan): Lane[] {
-  return pages.flatMap(({ found }) => found.flatMap(({ lanes }) => lanes));
+function foundIn({ found }: LaneScan): Lane[] {
+  return found.flatMap(({ lanes }) => lanes);
 }
 
 Deno.test("a scan takes as many lanes of a listener as it has room for, from however many shards", async () => {
@@ -53,9 +54,10 @@ Deno.test("a scan takes as many lanes of a listener as it has room for, from how
     const found = foundIn(scan);
     const of = (name: string) => found.filter(({ listener }) => listener === name).length;
     assert.deepEqual([of("hook"), of("other")], [LANES_AHEAD, 3]);
-    for (const { shard, found } of scan.pages) {
+    const ofHook = scan.found.filter(({ at }) => at.listener === "hook");
+    assert.deepEqual(ofHook.map(({ shard }) => shard).toSorted((a, b) => a - b), SHARDS);
+    for (const { shard, lanes: taken, hasMore } of ofHook) {
       const { length } = lanes.filter((lane) => laneShard(lane) === shard);
-      const { lanes: taken, hasMore } = found.find(({ at }) => at.listener === "hook")!;
       assert.equal(hasMore, taken.length < length, `shard ${shard}`);
     }
   });
@@ -111,36 +113,22 @@ Deno.test("a scan over many listeners reads for some milliseconds, then lets oth
     let nowMs = 0;
     let yields = 0;
     const reads: number[] = [];
-    const counting: Engine = {
-      ...engine,
-      snapshot: (body) => {
-        const at = reads.push(0) - 1;
-        const { snapshot } = engine;
-        return snapshot.call(engine, (tx) =>
-          body({
-            ...tx,
-            get: (key) => tx.get(key),
-            readVersion: () => tx.readVersion(),
-            getRange: (range, options) => {
-              reads[at]!++;
-              nowMs += 0.5;
-              return tx.getRange(range, options);
-            },
-          })) as ReturnType<typeof snapshot> as never;
-      },
+    const snapshot: Engine["snapshot"] = (body, options) => {
+      const at = reads.push(0) - 1;
+      return engine.snapshot((tx) => {
+        const getRange: typeof tx.getRange = (range, asked) => {
+          reads[at]!++;
+          nowMs += 0.5;
+          return tx.getRange(range, asked);
+        };
+        return body({ get: tx.get.bind(tx), readVersion: tx.readVersion.bind(tx), getRange });
+      }, options);
     };
-    const { scan } = scannerOf(
-      counting,
-      {
-        ...host,
-        nowMs: () => host.timeMs,
-        monotonicMs: () => nowMs,
-        yieldTurn: () => {
-          yields++;
-          return host.yieldTurn();
-        },
-      } as typeof host,
-    );
+    const counting = wrapEngine(engine, { snapshot });
+    const yieldTurn = host.yieldTurn;
+    host.monotonicMs = () => nowMs;
+    host.yieldTurn = () => (yields++, yieldTurn());
+    const { scan } = scannerOf(counting, host);
     let found = 0;
     for (let page = foundIn(await scan(SHARDS)); page.length > 0;) {
       found += page.length;

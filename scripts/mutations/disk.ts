@@ -301,6 +301,16 @@ export const DISK_MUTATIONS: readonly Mutation[] = [
       `if (typeof moved !== "string") moved.add(page);`,
       "",
     ],
+    [
+      "another program may begin the log anew while a backup is taken",
+      "      isHolding = true;\n",
+      "",
+    ],
+    [
+      "another program may move pages unnoticed after the first pass of a backup",
+      "if (isHolding) hold();",
+      "",
+    ],
   ]),
   ...changesOf("src/kv/sqlite/backup/backup_store.ts", BACKUP, [
     [

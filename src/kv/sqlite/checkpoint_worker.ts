@@ -15,6 +15,9 @@
  * SQLite moves nothing newer and does not restart the WAL. If everything had been moved before,
  * that reader does not hold the WAL; but then SQLite moves nothing beside it, and there is
  * nothing to note.
+ *
+ * For as long as a backup runs, a third connection does the same between the passes. Another
+ * program could otherwise move pages and begin the WAL anew, and nobody would know which they were.
  */
 
 import { DatabaseSync } from "node:sqlite";
@@ -34,15 +37,18 @@ const file = Deno.openSync(path, { read: true, write: true });
 const db = new DatabaseSync(path);
 db.exec("PRAGMA cache_size = -1024");
 const checkpoint = db.prepare("PRAGMA wal_checkpoint(PASSIVE)");
-const reader = new DatabaseSync(path, { readOnly: true });
-reader.exec("PRAGMA cache_size = -64");
+const reader = openReader();
 const readMoment = prepareMoment(reader);
+const holder = openReader();
+const beginHold = prepareMoment(holder);
 const readSize = reader.prepare(
   "SELECT page_count AS pages, page_size AS pageBytes FROM pragma_page_count, pragma_page_size",
 );
 /** The pages moved since a backup began or took them last; a text says why they are not known. */
 let moved: PageSet | string = NOT_NOTED;
 let isSealing = false;
+/** Whether the WAL is to be held between passes. */
+let isHolding = false;
 const notes = openPageNotes(
   path,
   Deno.openSync(`${path}-wal`, { read: true }),
@@ -50,6 +56,12 @@ const notes = openPageNotes(
     if (typeof moved !== "string") moved.add(page);
   },
 );
+
+function openReader(): DatabaseSync {
+  const opened = new DatabaseSync(path, { readOnly: true });
+  opened.exec("PRAGMA cache_size = -64");
+  return opened;
+}
 
 async function pass(isFinishing: boolean): Promise<PassAnswer> {
   let note: PageNote | undefined;
@@ -61,9 +73,36 @@ async function pass(isFinishing: boolean): Promise<PassAnswer> {
   } catch (error) {
     return { failure: String(error) };
   } finally {
-    if (reader.isTransaction) reader.exec("COMMIT");
+    endReading(reader);
     note?.end();
   }
+}
+
+/** Lets SQLite move what it may. */
+function move(): { readonly log: number; readonly checkpointed: number } {
+  // It holds an older version, behind which SQLite would move nothing.
+  endReading(holder);
+  try {
+    return checkpoint.get() as { log: number; checkpointed: number };
+  } finally {
+    if (isHolding) hold();
+  }
+}
+
+/** Never throws: if the WAL cannot be held, it is unknown from then on what was moved. */
+function hold(): void {
+  if (holder.isTransaction) return;
+  try {
+    holder.exec("BEGIN");
+    beginHold();
+  } catch (error) {
+    moved = `SQLite's log could not be held: ${error}`;
+    endReading(holder);
+  }
+}
+
+function endReading(connection: DatabaseSync): void {
+  if (connection.isTransaction) connection.exec("COMMIT");
 }
 
 async function moveAndNote(
@@ -71,7 +110,7 @@ async function moveAndNote(
   moment: StoreMoment,
   isFinishing: boolean,
 ): Promise<PassAnswer> {
-  const { log, checkpointed } = checkpoint.get() as { log: number; checkpointed: number };
+  const { log, checkpointed } = move();
   // SQLite says -1 of both.
   if (log < 0) throw new Error("Another program is moving pages");
   note.note(checkpointed, checkpointed === log ? moment : undefined);
@@ -124,6 +163,8 @@ async function answer(request: PassRequest): Promise<CheckpointAnswer | undefine
     case "noteMoved":
       moved = newPageSet();
       isSealing = false;
+      isHolding = true;
+      hold();
       return { taken: takeMoved() };
     case "takeMoved":
       return { taken: takeMoved() };
@@ -131,6 +172,8 @@ async function answer(request: PassRequest): Promise<CheckpointAnswer | undefine
       return void (isSealing = true);
     case "drop":
       moved = NOT_NOTED;
+      isHolding = false;
+      endReading(holder);
       return void (isSealing = false);
   }
 }

@@ -5,6 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { dirname, join } from "node:path";
 import type { BackupPiece, Bytes, Engine } from "../../../../src/kv/engine.ts";
+import type { CheckpointAnswer, PassRequest } from "../../../../src/kv/sqlite/checkpoint_pass.ts";
 import { newPiece, readPiece, spoolPath } from "../../../../src/kv/sqlite/backup/pages_piece.ts";
 import { restoreSqliteStore } from "../../../../src/kv/sqlite/backup/restore_store.ts";
 import { checkSqliteFile } from "../../../../src/kv/sqlite/check_file.ts";
@@ -109,6 +110,7 @@ Deno.test("a close ends a running backup, which fails", async () => {
     await assert.rejects(async () => {
       for await (const _ of backup);
     }, { name: "EngineClosed" });
+    await assert.rejects(Deno.stat(`${world.path}-wal`), Deno.errors.NotFound, "it is a clean one");
   });
 });
 
@@ -235,5 +237,38 @@ Deno.test("a backup beside another program's checkpoint has all commits, or fail
       });
     } else assert.equal(failure.name, "EngineUnavailable");
     assert.ok((await takePieces(world.engine)).length > 0, "the next one goes on");
+  });
+});
+
+Deno.test("no other program begins SQLite's log anew while moved pages are noted", async () => {
+  await withWriters(async ({ engine, path }) => {
+    await engine.close();
+    const other = new DatabaseSync(path);
+    const set = other.prepare("INSERT OR REPLACE INTO kv VALUES (x'01', ?, 0)");
+    const empty = other.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
+    set.run("before");
+    const program = new URL("../../../../src/kv/sqlite/checkpoint_worker.ts", import.meta.url);
+    const worker = new Worker(program, { workerData: { path } });
+    const ask = async (request: PassRequest) => {
+      const answered = new Promise<CheckpointAnswer>((resolve) => worker.once("message", resolve));
+      worker.postMessage(request);
+      return await answered;
+    };
+    try {
+      assert.deepEqual(await ask("noteMoved"), { taken: new Uint32Array(0) });
+      for (const value of ["during", "after a pass"]) {
+        set.run(value);
+        assert.equal(empty.get()!.busy, 1, value);
+        assert.ok("moved" in await ask("pass"));
+      }
+      set.run("moved before, and changed again");
+      assert.equal(empty.get()!.checkpointed, 0, "nothing is moved under one who reads the file");
+      worker.postMessage("drop" satisfies PassRequest);
+      await ask("takeMoved");
+      assert.equal(empty.get()!.busy, 0, "the log is free again");
+    } finally {
+      await worker.terminate();
+      other.close();
+    }
   });
 });

@@ -10,6 +10,7 @@ const FUTURES = "tests/kv/foundationdb/futures_test.ts";
 const LEASES = "tests/features/base/share_work_test.ts";
 const RECENT = "tests/kv/sqlite/recent_values_test.ts";
 const WATCHES = "tests/kv/watches_test.ts";
+const WATCHED_KEYS = "tests/kv/watched_keys_test.ts";
 const UPGRADE = "tests/kv/sqlite/upgrade_store_test.ts";
 const CHECK_FILE = "tests/kv/sqlite/check_file_test.ts";
 
@@ -111,7 +112,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "a value of any size may be set at a stamp",
-      "checkValue(value);\n    this.buffer.stamped",
+      "if (value.length > kvLimits.valueBytesMax) refuseValue(value.length);\n    this.buffer.stamped",
       "this.buffer.stamped",
     ],
   ]),
@@ -282,29 +283,31 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
   ]),
   ...changesOf("src/kv/watches.ts", WATCHES, [
     [
-      "who watches a key does not hear that a range with it was cleared",
-      "isKeyWritten(written, key, hash)",
-      "written.keys.has(key, hash)",
-    ],
-    [
       "one who stops to watch takes the others along",
-      "const isLast = one.ends.delete(resolve) && one.ends.size === 0;",
-      "const isLast = one.ends.delete(resolve);",
-    ],
-    [
-      "one who stops to watch late takes away who watches since",
-      "if (isLast && watched.get(text) === one) watched.delete(text);",
-      "if (isLast) watched.delete(text);",
+      "if (joined.ends.delete(resolve) && joined.ends.size === 0) watched.remove(joined);",
+      "if (joined.ends.delete(resolve)) watched.remove(joined);",
     ],
     [
       "a watch is resolved as changed when the engine closes",
-      "forEach((text) => endAll(text, false))",
-      "forEach((text) => endAll(text, true))",
+      "endWatched(one, false);",
+      "endWatched(one, true);",
+    ],
+  ]),
+  ...changesOf("src/kv/watched_keys.ts", WATCHED_KEYS, [
+    [
+      "who watches a key does not hear that a range with it was cleared",
+      "ranges.some((range) => isWithin(key, range))",
+      "ranges.some((range) => isWithin(key, { ...range, end: range.begin }))",
     ],
     [
-      "a watch hears of keys that begin like its own",
-      "if (isKeyWritten(written, key, hash)) endAll",
-      "if (isKeyWritten(written, key, hash) || hash > 0) endAll",
+      "one who stops to watch late takes away who watches since",
+      "filter((one) => one !== entry)",
+      "filter((one) => one.hash !== entry.hash)",
+    ],
+    [
+      "a watch hears of keys with the hash of its own",
+      "for (const entry of found) if (isSameKey(entry.key, key)) touched.push(entry);",
+      "touched.push(...found);",
     ],
   ]),
   ...changesOf("src/kv/sqlite/upgrade_store.ts", UPGRADE, [

@@ -39,7 +39,6 @@ export function openDeadlines(seconds: number): Deadlines {
   }
 
   function tickLater(): void {
-    if (isTicking) return;
     isTicking = true;
     setTimeout(tick, lengthMs / 10);
   }
@@ -48,7 +47,7 @@ export function openDeadlines(seconds: number): Deadlines {
     start(onLate) {
       const one = { endsMs: performance.now() + lengthMs, onLate };
       pending.add(one);
-      tickLater();
+      if (!isTicking) tickLater();
       return () => void pending.delete(one);
     },
   };

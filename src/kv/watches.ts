@@ -1,14 +1,13 @@
 /** Tracks who waits for a change of which key within this process. Used by the SQLite engine. */
 
 import type { Bytes, Watch } from "./engine.ts";
-import { textOf } from "./byte_text.ts";
-import { isKeyWritten, type Written } from "./transaction/conflict_log.ts";
 import { hashOf, type Keyed } from "./key_map.ts";
+import { openWatchedKeys, type WrittenKeys } from "./watched_keys.ts";
 
 export interface Watches {
   add(key: Bytes): Watch;
   /** Resolves the watches of everything that was written with true. */
-  notify(written: Written): void;
+  notify(written: WrittenKeys): void;
   /** Resolves all watches with false. */
   close(): void;
 }
@@ -18,40 +17,35 @@ interface Watched extends Keyed {
 }
 
 export function openWatches(): Watches {
-  const watched = new Map<string, Watched>();
+  const watched = openWatchedKeys<Watched>();
 
-  function endAll(text: string, isChanged: boolean): void {
-    const ends = watched.get(text)?.ends;
-    watched.delete(text);
-    for (const end of ends ?? []) end(isChanged);
+  function endWatched(one: Watched, isChanged: boolean): void {
+    watched.remove(one);
+    for (const end of one.ends) end(isChanged);
   }
 
   function add(key: Bytes): Watch {
-    const text = textOf(key);
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const one = watched.get(text) ?? { key, hash: hashOf(key), ends: new Set() };
-    one.ends.add(resolve);
-    watched.set(text, one);
+    let one = watched.get(key);
+    if (one === undefined) watched.add(one = { key, hash: hashOf(key), ends: new Set() });
+    const joined = one;
+    joined.ends.add(resolve);
     return {
       changed: promise,
       cancel() {
-        const isLast = one.ends.delete(resolve) && one.ends.size === 0;
-        if (isLast && watched.get(text) === one) watched.delete(text);
+        if (joined.ends.delete(resolve) && joined.ends.size === 0) watched.remove(joined);
         resolve(false);
       },
     };
   }
 
-  function notify(written: Written): void {
-    if (watched.size === 0) return;
-    for (const [text, { key, hash }] of [...watched]) {
-      if (isKeyWritten(written, key, hash)) endAll(text, true);
-    }
-  }
-
   return {
     add,
-    notify,
-    close: () => [...watched.keys()].forEach((text) => endAll(text, false)),
+    notify(written) {
+      for (const one of watched.touchedBy(written)) endWatched(one, true);
+    },
+    close() {
+      for (const one of watched.all()) endWatched(one, false);
+    },
   };
 }

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { bytesOf } from "../../src/kv/byte_text.ts";
-import type { Written } from "../../src/kv/transaction/conflict_log.ts";
 import { hashOf, type Keyed, KeyMap } from "../../src/kv/key_map.ts";
+import type { WrittenKeys } from "../../src/kv/watched_keys.ts";
 import { openWatches } from "../../src/kv/watches.ts";
 
-function written(...texts: string[]): Written {
+function written(...texts: string[]): WrittenKeys {
   const keys = new KeyMap<Keyed>();
   for (const text of texts) {
     const key = bytesOf(text);

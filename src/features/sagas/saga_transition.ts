@@ -321,7 +321,7 @@ async function writeEvent(
     if (reason !== undefined) return { kind: "unwritten", reason, nowMs };
     write = { ...write, targets: [withJudgedState(answers, target!, tip)] };
   }
-  const { openConditions } = answers;
+  const openConditions = write.conditions && answers.openConditions;
   const [outcome] = await appendWrites(tx, tenant, [write], tools.watched, { openConditions });
   assert(outcome !== undefined, "a write that goes alone is judged at once");
   if (!outcome.ok) {

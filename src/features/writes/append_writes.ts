@@ -41,7 +41,7 @@ import {
   type PreparedWrite,
   STREAM_MOVED,
 } from "./prepared_write.ts";
-import type { OpenConditions } from "./judge_guards.ts";
+import type { ConditionScene, OpenConditions } from "./judge_guards.ts";
 import { flushWatched, type ReactionState, readReactionState, setsOff } from "./reaction_state.ts";
 import { flushRootClaims } from "./root_claims.ts";
 import { assert } from "../../domain/assert.ts";
@@ -65,7 +65,7 @@ export interface AppendOptions {
    * off. Others run between the slices (`pieces.ts`).
    */
   readonly turns?: Turns;
-  /** Judges preconditions and guards; needed where a write has some. */
+  /** Judges preconditions and guards; given where a write has some. */
   readonly openConditions?: OpenConditions;
 }
 
@@ -100,7 +100,7 @@ export async function appendWrites(
   for (const stream of implied) direct.set(stream.key, stream);
   const opened = [...own, ...implied];
   const state = { streams, direct, reactions, meter };
-  const conditions = conditionsOf(writes, openConditions)?.(tx, opened);
+  const conditions = openConditions?.(tx, opened);
   if (writes.length > 1) conditions?.begin(writes);
   const long = turns === undefined ? [] : longAppends(writes, streams);
   for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
@@ -113,10 +113,10 @@ export async function appendWrites(
     const rest = pieces?.rest();
     if (rest !== undefined) await rest;
     const early = refuseAppend(tx, tenant, write, readings[index], state);
-    const judging = early ?? (write.conditions && conditions!.judge(write));
+    const judging = early ?? (write.conditions && judgeOf(conditions)(write));
     const judged = judging instanceof Promise ? await judging : judging;
     if (judged === "later") break;
-    const refused = judged ?? meter.refuse(write);
+    const refused = judged ?? meter.refuse?.(write);
     if (refused !== undefined) {
       outcomes.push(refused);
       continue;
@@ -128,7 +128,7 @@ export async function appendWrites(
       firsts.push(first);
       addToLog(log, key, first, events.length);
     }
-    const appended = setsOff(write, reactions)
+    const appended = !reactions.isQuiet && setsOff(write, reactions)
       ? await runHere(appendReactionSteps(tx, reactions, write, firsts, direct), turns)
       : NO_REACTIONS;
     if (appended.direct > 0) addGrown(log, implied, logged);
@@ -143,24 +143,16 @@ export async function appendWrites(
     ? []
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
-  flushWatched(tx, reactions);
+  if (!reactions.isQuiet) flushWatched(tx, reactions);
   for (const stream of opened) stream.flush(epoch);
   if (log.length > 0) await logEntries(tx, tenant, log, reactions.watched);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
 }
 
-/** What judges conditions, if one of the writes has some. */
-function conditionsOf(
-  writes: readonly PreparedWrite[],
-  open: OpenConditions | undefined,
-): OpenConditions | undefined {
-  for (const { conditions } of writes) {
-    if (conditions === undefined) continue;
-    assert(open !== undefined, "somebody judges what has conditions");
-    return open;
-  }
-  return undefined;
+function judgeOf(conditions: ConditionScene | undefined): ConditionScene["judge"] {
+  assert(conditions !== undefined, "somebody judges what has conditions");
+  return conditions.judge;
 }
 
 function runHere<T>(steps: Steps<T>, turns: Turns | undefined): T | Promise<T> {
@@ -346,8 +338,11 @@ function refuseConflict(form: WriteRequest["form"], target: PreparedTarget, leng
 
 /** Meters a transaction's events against the plan; only clients' writes are ever refused. */
 interface EventMeter {
-  /** Returns a refusal if the month's remaining events do not suffice for the write. */
-  refuse(write: PreparedWrite): Outcome<never> | undefined;
+  /**
+   * Returns a refusal if the month's remaining events do not suffice for the write. Undefined if no
+   * write has a limit.
+   */
+  readonly refuse: ((write: PreparedWrite) => Outcome<never> | undefined) | undefined;
   /** Notes events that a write has placed. Returns the usage if there is a limit. */
   note(write: PreparedWrite, events: number): PlanUsage | undefined;
   /** Counts everything that was noted. Call it once. */
@@ -363,27 +358,23 @@ async function openMeter(
   tenant: number,
   writes: readonly PreparedWrite[],
 ): Promise<EventMeter> {
-  const [first] = writes;
-  assert(first !== undefined, "a transaction has a write");
+  const first = writes[0]!;
   const month = monthOf(first.nowMs);
   let isLimited = false;
   for (const { allocation } of writes) if (allocation !== undefined) isLimited = true;
   let used = isLimited ? await readUsage(tx.unguarded, tenant, month) : 0;
   let noted = 0;
 
+  function refuseBeyond({ allocation: limit, targets }: PreparedWrite) {
+    if (limit === undefined) return undefined;
+    const events = targets.reduce((sum, target) => sum + target.events.length, 0);
+    if (used + events <= limit) return undefined;
+    const resetsAt = monthEnd(month);
+    return refuse({ kind: "plan_limit", usage: used, limit, events, resetsAt });
+  }
+
   return {
-    refuse({ allocation: limit, targets }) {
-      if (limit === undefined) return undefined;
-      const events = targets.reduce((sum, target) => sum + target.events.length, 0);
-      if (used + events <= limit) return undefined;
-      return refuse({
-        kind: "plan_limit",
-        usage: used,
-        limit,
-        events,
-        resetsAt: monthEnd(month),
-      });
-    },
+    refuse: isLimited ? refuseBeyond : undefined,
     note({ allocation }, events) {
       noted += events;
       used += events;

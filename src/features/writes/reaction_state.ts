@@ -45,6 +45,8 @@ export interface ReactionState {
   readonly moved: Set<string>;
   /** Scheduled events that this transaction has cancelled one by one. */
   cancelled: number;
+  /** Whether no event of its writes can set anything off, or cancel what waits. */
+  readonly isQuiet: boolean;
   /** Budgets of the roots of its writes; undefined if no write draws on a budget. */
   readonly claims: RootClaims | undefined;
 }
@@ -68,6 +70,7 @@ export async function readReactionState(
   const [watched, claims] = isDrawing
     ? await Promise.all([reads, readRootClaims(tx, tenant, writes)])
     : [await reads, undefined];
+  const isReacting = writes.some(hasReactions);
   const state: ReactionState = {
     tenant,
     watched,
@@ -82,11 +85,10 @@ export async function readReactionState(
     gone: new Set(),
     moved: new Set(),
     cancelled: 0,
+    isQuiet: !isReacting && watched.cancels.size + watched.sagas.size === 0,
     claims,
   };
-  if (watched.cancels.size > 0 || writes.some(hasReactions)) {
-    await readRules(tx, state, writes, turns);
-  }
+  if (watched.cancels.size > 0 || isReacting) await readRules(tx, state, writes, turns);
   return state;
 }
 

@@ -179,7 +179,7 @@ export function createWriter(
     valid: Outcome<ValidWrite>,
   ): Outcome<PreparedWrite> | Promise<Outcome<PreparedWrite>> {
     if (!valid.ok) return valid;
-    const ownWaitMs = outbox.ownWaitMs(tenant.number);
+    const ownWaitMs = spec.setsOff ? outbox.ownWaitMs(tenant.number) : 0;
     const moment = { nowMs, ownWaitMs, isDirect: isDirect && ownWaitMs > 0 };
     const prepareWrite = (answers?: ModuleAnswers) =>
       runInPieces(

@@ -83,8 +83,7 @@ export const writeSingle = write({
   example: { data: NOTED.data!, metadata: BY },
   answers: { 201: answer({ stream_id: TEXT, "implied_count?": COUNT }) },
   errors: [...ERRORS, ...TYPES, "occ_conflict"],
-  run: (edge, call, tenant) =>
-    writeForm(edge, call, tenant, { form: "single", decode: decodeSingle }),
+  run: writing("single", decodeSingle),
 });
 
 export const writeBatch = write({
@@ -95,8 +94,7 @@ export const writeBatch = write({
   example: { events: [NOTED], metadata: { ...BY, previous_length: 0 } },
   answers: { 201: answer({ stream_ids: STREAM_IDS, count: COUNT, "implied_count?": COUNT }) },
   errors: [...ERRORS, ...TYPES, "occ_conflict", "write_invalid"],
-  run: (edge, call, tenant) =>
-    writeForm(edge, call, tenant, { form: "batch", decode: decodeBatch }),
+  run: writing("batch", decodeBatch),
 });
 
 export const writeAtomic = write({
@@ -128,48 +126,42 @@ export const writeAtomic = write({
     "occ_conflict_atomic",
     "implications_in_multi_write",
   ],
-  run: (edge, call, tenant) =>
-    writeForm(edge, call, tenant, { form: "atomic", decode: decodeAtomic }),
+  run: writing("atomic", decodeAtomic),
 });
 
-interface Form {
-  readonly form: WriteRequest["form"];
-  readonly decode: (body: JsonObject, params: readonly string[]) => Outcome<DecodedWrite>;
-}
+type Decode = (body: JsonObject, params: readonly string[]) => Outcome<DecodedWrite>;
 
-async function writeForm(
-  edge: Edge,
-  call: Call,
-  tenant: Tenant,
-  { form, decode }: Form,
-): Promise<Response> {
-  const { request, requestId } = call;
-  const body = await readJsonBody(call, limits.requestBodyBytesMax);
-  if (!body.ok) return sendWrite(edge, call, body);
-  const header = request.headers.get("x-idempotency-key");
-  // Only a long body holds a share of the memory for bodies.
-  const idempotency = header === null
-    ? ACCEPTED
-    : call.body === undefined
-    ? decodeIdempotency(header, body.value)
-    : await decodeLongIdempotency(header, body.value, call.host);
-  if (!idempotency.ok) return sendWrite(edge, call, idempotency);
-  const decoded = decode(body.value, call.params);
-  if (!decoded.ok) {
-    // A key with a recorded answer gets that answer, whatever is wrong with this body. See
-    // docs/reference/writing.md.
-    const claim = idempotency.value;
-    const recorded = claim && await edge.service.data.answerRecorded(tenant, claim);
-    return sendWrite(edge, call, recorded ?? decoded);
-  }
-  const outcome = await edge.service.data.writeEvents(tenant, {
-    form,
-    ...decoded.value,
-    idempotency: idempotency.value,
-    requestId,
-    allocation: call.tier && EVENTS_PER_MONTH[call.tier],
-  });
-  return sendWrite(edge, call, outcome);
+/** The handler of one form of write. */
+function writing(form: WriteRequest["form"], decode: Decode) {
+  return async (edge: Edge, call: Call, tenant: Tenant): Promise<Response> => {
+    const { request, requestId } = call;
+    const body = await readJsonBody(call, limits.requestBodyBytesMax);
+    if (!body.ok) return sendWrite(edge, call, body);
+    const header = request.headers.get("x-idempotency-key");
+    // Only a long body holds a share of the memory for bodies.
+    const idempotency = header === null
+      ? ACCEPTED
+      : call.body === undefined
+      ? decodeIdempotency(header, body.value)
+      : await decodeLongIdempotency(header, body.value, call.host);
+    if (!idempotency.ok) return sendWrite(edge, call, idempotency);
+    const decoded = decode(body.value, call.params);
+    if (!decoded.ok) {
+      // A key with a recorded answer gets that answer, whatever is wrong with this body. See
+      // docs/reference/writing.md.
+      const claim = idempotency.value;
+      const recorded = claim && await edge.service.data.answerRecorded(tenant, claim);
+      return sendWrite(edge, call, recorded ?? decoded);
+    }
+    const outcome = await edge.service.data.writeEvents(tenant, {
+      form,
+      ...decoded.value,
+      idempotency: idempotency.value,
+      requestId,
+      allocation: call.tier && EVENTS_PER_MONTH[call.tier],
+    });
+    return sendWrite(edge, call, outcome);
+  };
 }
 
 function sendWrite(edge: Edge, call: Call, outcome: Outcome<Written>): Response {

@@ -9,9 +9,8 @@
  */
 
 import type { Bytes, Watch } from "../engine.ts";
-import { textOf } from "../byte_text.ts";
-import { isKeyWritten, type Written } from "../transaction/conflict_log.ts";
 import { hashOf, type Keyed } from "../key_map.ts";
+import { openWatchedKeys, type WrittenKeys } from "../watched_keys.ts";
 import type { ClientDatabase, ClientWatch, WatchingTransaction } from "./client.ts";
 import type { Stalls } from "./stalls.ts";
 
@@ -20,7 +19,7 @@ export interface FoundationdbWatches {
   /** Resolves when all watches see every later change; undefined when they do already. */
   armed(): Promise<unknown> | undefined;
   /** Resolves the watches of everything that was written with true. */
-  notify(written: Written): void;
+  notify(written: WrittenKeys): void;
   /** Resolves all watches with false, and then waits until the client has released each of them. */
   close(): Promise<void>;
 }
@@ -46,22 +45,22 @@ interface Entry extends Keyed {
 
 export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches {
   const { failurePauseMs = 500 } = home;
-  const entries = new Map<string, Entry>();
+  const entries = openWatchedKeys<Entry>();
   const arming = new Set<Promise<void>>();
   const following = new Set<Promise<void>>();
   const closing = Promise.withResolvers<void>();
   let isClosed = false;
 
-  function endEntry(text: string, entry: Entry, isChanged: boolean): void {
+  function endEntry(entry: Entry, isChanged: boolean): void {
     if (entry.isOver) return;
     entry.isOver = true;
-    if (entries.get(text) === entry) entries.delete(text);
+    entries.remove(entry);
     for (const end of entry.ends) end(isChanged);
     entry.cancel?.();
   }
 
   /** Never rejects. */
-  async function follow(text: string, entry: Entry): Promise<void> {
+  async function follow(entry: Entry): Promise<void> {
     const armed = Promise.withResolvers<void>();
     arming.add(armed.promise);
     function settle(): void {
@@ -78,7 +77,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
       if (!entry.isOver) await pause(failurePauseMs, closing.promise);
     }
     entry.cancel = undefined;
-    endEntry(text, entry, true);
+    endEntry(entry, true);
   }
 
   /** Arms a native watch; cancels it if its entry has ended meanwhile. */
@@ -105,13 +104,12 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
   }
 
   function add(key: Bytes): Watch {
-    const text = textOf(key);
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    let entry = entries.get(text);
+    let entry = entries.get(key);
     if (entry === undefined) {
       entry = { key, hash: hashOf(key), ends: new Set(), isOver: false, cancel: undefined };
-      entries.set(text, entry);
-      const followed = follow(text, entry);
+      entries.add(entry);
+      const followed = follow(entry);
       following.add(followed);
       followed.finally(() => following.delete(followed));
     }
@@ -121,16 +119,13 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
       changed: promise,
       cancel() {
         resolve(false);
-        if (joined.ends.delete(resolve) && joined.ends.size === 0) endEntry(text, joined, false);
+        if (joined.ends.delete(resolve) && joined.ends.size === 0) endEntry(joined, false);
       },
     };
   }
 
-  function notify(written: Written): void {
-    if (entries.size === 0) return;
-    for (const [text, entry] of [...entries]) {
-      if (isKeyWritten(written, entry.key, entry.hash)) endEntry(text, entry, true);
-    }
+  function notify(written: WrittenKeys): void {
+    for (const entry of entries.touchedBy(written)) endEntry(entry, true);
   }
 
   return {
@@ -141,7 +136,7 @@ export function openFoundationdbWatches(home: WatchesHome): FoundationdbWatches 
       if (!isClosed) {
         isClosed = true;
         closing.resolve();
-        for (const [text, entry] of [...entries]) endEntry(text, entry, false);
+        for (const entry of entries.all()) endEntry(entry, false);
       }
       await Promise.all(following);
     },

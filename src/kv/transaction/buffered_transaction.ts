@@ -29,7 +29,7 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
 
   set(key: Bytes, value: Bytes): void {
     this.checkCall(key);
-    checkValue(value);
+    if (value.length > kvLimits.valueBytesMax) refuseValue(value.length);
     putWrite(this.buffer, key, value);
   }
 
@@ -49,10 +49,10 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
   }
 
   setStamped(prefix: Bytes, suffix: Bytes, value: Bytes): void {
-    this.refuseOver();
-    checkKeyBytes(prefix.length + stampBytes + suffix.length);
-    if (prefix.length > 0) checkKey(prefix);
-    checkValue(value);
+    this.checkCall(prefix);
+    const keyBytes = prefix.length + stampBytes + suffix.length;
+    if (keyBytes > kvLimits.keyBytesMax) refuseKey(keyBytes);
+    if (value.length > kvLimits.valueBytesMax) refuseValue(value.length);
     this.buffer.stamped.push({ prefix, suffix, value });
   }
 
@@ -121,22 +121,17 @@ function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
 
 /** @throws {EngineLimitExceeded} for a key that cannot be written or read. */
 export function checkKey(key: Bytes): void {
-  if (key.length > kvLimits.keyBytesMax) checkKeyBytes(key.length);
+  if (key.length > kvLimits.keyBytesMax) refuseKey(key.length);
   if (key[0] === RESERVED_FIRST_BYTE) {
     throw new EngineLimitExceeded("A key cannot begin with the byte 0xff: it is reserved");
   }
 }
 
-/** @throws {EngineLimitExceeded} if a key of `count` bytes is too long. */
-export function checkKeyBytes(count: number): void {
-  if (count <= kvLimits.keyBytesMax) return;
+function refuseKey(count: number): never {
   throw new EngineLimitExceeded(`A key has ${count} bytes; at most ${kvLimits.keyBytesMax} fit`);
 }
 
-/** @throws {EngineLimitExceeded} for a value that is too long. */
-export function checkValue(value: Bytes): void {
-  const count = value.length;
-  if (count <= kvLimits.valueBytesMax) return;
+function refuseValue(count: number): never {
   throw new EngineLimitExceeded(
     `A value has ${count} bytes; at most ${kvLimits.valueBytesMax} fit`,
   );

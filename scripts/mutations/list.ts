@@ -5,6 +5,7 @@
  * exactly once in its file.
  */
 
+import { BACKUP_MUTATIONS } from "./backups.ts";
 import { CLIENT_MUTATIONS } from "./client.ts";
 import { DISK_MUTATIONS } from "./disk.ts";
 import { ENGINE_MUTATIONS } from "./engine.ts";
@@ -361,6 +362,7 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/http/openapi/generators_test.ts",
   },
   ...DISK_MUTATIONS,
+  ...BACKUP_MUTATIONS,
   ...ENGINE_MUTATIONS,
   ...GUARD_MUTATIONS,
   ...WRITE_MUTATIONS,

@@ -35,14 +35,14 @@ program.command("token")
   .option("--subject <name>", "who the token is for", "operator")
   .option("--instance <id...>", "only these instances (default: all)")
   .option("--hours <number>", "how long it lives, at most 24", "24")
-  .action(async (options) => (await import("./src/cli/print_token.ts")).printToken(options));
+  .action(async (options) => (await import("./src/cli/access/print_token.ts")).printToken(options));
 
 program.command("user").description("Manage the accounts that may log in.")
   .command("add <email>")
   .description("Add an account that may log in. The password is asked for at the terminal.")
   .option("--password-stdin", "read the password from standard input")
   .action(async (email, options) =>
-    (await import("./src/cli/add_user.ts")).addUserOrExit(email, options)
+    (await import("./src/cli/access/add_user.ts")).addUserOrExit(email, options)
   );
 
 program.command("export")
@@ -61,15 +61,15 @@ program.command("export")
   .option("--profile <name>", "which profile, for --format, --since and --projection")
   .action(async (options) =>
     [options.format, options.since, options.projection].some((option) => option !== undefined)
-      ? (await import("./src/cli/export_events.ts")).exportEvents(options)
-      : (await import("./src/cli/export_environment.ts")).exportToFile(options)
+      ? (await import("./src/cli/transfer/export_events.ts")).exportEvents(options)
+      : (await import("./src/cli/transfer/export_environment.ts")).exportToFile(options)
   );
 
 remote(program, "backup")
   .description("Write the whole deployment as of one moment to one file, also while it runs.")
   .option("--out <file>", "the file to make, for its owner alone")
   .option("--verify <file>", "check a backup instead; asks no server and opens no store")
-  .action(async (options) => (await import("./src/cli/backup.ts")).backup(options));
+  .action(async (options) => (await import("./src/cli/backup/backup.ts")).backup(options));
 
 program.command("restore [file]")
   .description("Make a deployment of a backup (- for standard input) in an empty data folder.")
@@ -77,7 +77,9 @@ program.command("restore [file]")
   .option("--at <time>", "as of this time, e.g. 2026-11-26T12:00:00Z (default: the newest)")
   .option("--resume", "do not wait for daybook resume: react, deliver and anchor at the start")
   .option("--json", "print JSON, failures too")
-  .action(async (file, options) => (await import("./src/cli/restore.ts")).restore(file, options));
+  .action(async (file, options) =>
+    (await import("./src/cli/backup/restore.ts")).restore(file, options)
+  );
 
 remote(program, "drill [file]")
   .description(
@@ -86,18 +88,20 @@ remote(program, "drill [file]")
   .option("--archive <folder>", "an archive instead of a backup")
   .option("--at <time>", "as of this time (default: the newest)")
   .option("--metrics <file>", "also write the outcome for Prometheus")
-  .action(async (file, options) => (await import("./src/cli/drill.ts")).drill(file, options));
+  .action(async (file, options) =>
+    (await import("./src/cli/backup/drill.ts")).drill(file, options)
+  );
 
 remote(program, "resume")
   .description("Let a restored deployment react, deliver and make anchors again.")
-  .action(async (options) => (await import("./src/cli/resume.ts")).resume(options));
+  .action(async (options) => (await import("./src/cli/backup/resume.ts")).resume(options));
 
 program.command("import <file>")
   .description("Bring a file made by export (- for standard input) into an empty environment.")
   .option("--instance <slug>", "into this instance (default: the one that the file names)")
   .option("--environment <name>", "into this environment (default: the one that the file names)")
   .action(async (file, options) =>
-    (await import("./src/cli/import_environment.ts")).importFile(file, options)
+    (await import("./src/cli/transfer/import_environment.ts")).importFile(file, options)
   );
 
 const migrate = program.command("migrate").description("Move the events of another system in.");
@@ -109,7 +113,7 @@ migrate.command("plan <file>")
   .option("--out <folder>", "write the drafts there: map.json, spec.json and plan.json")
   .option("--json", "print JSON, failures too")
   .action(async (file, options) =>
-    (await import("./src/cli/migrate_plan.ts")).planMigration(file, options)
+    (await import("./src/cli/migrate/migrate_plan.ts")).planMigration(file, options)
   );
 remote(migrate, "run <file>")
   .description("Move the events of a file in. After a kill, the same command goes on.")
@@ -119,7 +123,7 @@ remote(migrate, "run <file>")
   .option("--append", "also into an environment that has events")
   .option("--name <name>", "the name of the import (default: one that follows from the file)")
   .action(async (file, options) =>
-    (await import("./src/cli/migrate_run.ts")).runMigration(file, options)
+    (await import("./src/cli/migrate/migrate_run.ts")).runMigration(file, options)
   );
 
 program.command("verify <file>")
@@ -153,7 +157,9 @@ remote(program, "deploy <file>")
   .option("--check-data", "try the stored events first; deploy nothing if one would be refused")
   .option("--force", "deploy an incompatible spec; not in production")
   .option("--watch", "deploy again whenever the file changes")
-  .action(async (file, options) => (await import("./src/cli/deploy.ts")).deploy(file, options));
+  .action(async (file, options) =>
+    (await import("./src/cli/spec/deploy.ts")).deploy(file, options)
+  );
 
 remote(program, "diff <file>")
   .description("Show what a spec would change, what that means, and whether it would be refused.")
@@ -165,38 +171,46 @@ remote(program, "diff <file>")
     "\nExit codes: 0 the same, 3 differs and may be deployed, 4 would be refused,\n" +
       "1 no answer from the server, 2 wrong options or an unreadable file.",
   )
-  .action(async (file, options) => (await import("./src/cli/diff.ts")).diff(file, options));
+  .action(async (file, options) => (await import("./src/cli/spec/diff.ts")).diff(file, options));
 
 const keys = program.command("keys").description("List, issue, rotate and revoke API keys.");
 remote(keys, "list").description("List the API keys of an environment, never their text.")
-  .action(async (options) => (await import("./src/cli/keys.ts")).listKeys(options));
+  .action(async (options) => (await import("./src/cli/access/keys.ts")).listKeys(options));
 remote(keys, "issue <name>").description("Issue an API key. Its text is shown once.")
   .option("--scope <scope>", "read or write", "write")
   .option("--save", "keep it in the profile, and do not show it")
-  .action(async (name, options) => (await import("./src/cli/keys.ts")).issueKey(name, options));
+  .action(async (name, options) =>
+    (await import("./src/cli/access/keys.ts")).issueKey(name, options)
+  );
 remote(keys, "rotate <key>").description("Give a key (id or name) a new text; the old one ends.")
-  .action(async (key, options) => (await import("./src/cli/keys.ts")).rotateKey(key, options));
+  .action(async (key, options) =>
+    (await import("./src/cli/access/keys.ts")).rotateKey(key, options)
+  );
 remote(keys, "revoke <key>").description("End a key (id or name) now, or at a time.")
   .option("--at <time>", "ISO 8601 UTC, for example 2030-01-31T12:00:00Z")
-  .action(async (key, options) => (await import("./src/cli/keys.ts")).revokeKey(key, options));
+  .action(async (key, options) =>
+    (await import("./src/cli/access/keys.ts")).revokeKey(key, options)
+  );
 
 const events = program.command("events").description("List or follow events.");
 remote(events, "list <key>").description("List the events of an aggregate, oldest first.")
   .option("--limit <number>", "how many at most", "100")
   .option("--start <id>", "begin behind this event")
   .option("--backwards", "the newest instead of the oldest")
-  .action(async (key, options) => (await import("./src/cli/events.ts")).listEvents(key, options));
+  .action(async (key, options) =>
+    (await import("./src/cli/data/events.ts")).listEvents(key, options)
+  );
 remote(events, "tail").description("Print every event of an environment as it is committed.")
   .option("--types <list>", "only these, e.g. order,product.was_added")
   .option("--from <place>", "start, now, or a cursor", "now")
   .option("--no-follow", "end when everything is printed")
-  .action(async (options) => (await import("./src/cli/events.ts")).tailEvents(options));
+  .action(async (options) => (await import("./src/cli/data/events.ts")).tailEvents(options));
 
 remote(program, "state <key>").description("Print the state of an aggregate, <type>:<id>.")
   .option("--at-length <number>", "as it was after so many events")
   .option("--at <seconds>", "as it was at a time, in Unix seconds")
   .option("--live", "print it again after each change")
-  .action(async (key, options) => (await import("./src/cli/state.ts")).state(key, options));
+  .action(async (key, options) => (await import("./src/cli/data/state.ts")).state(key, options));
 
 remote(program, "write <key> <event-type>").description("Write one event to <type>:<id>.")
   .option("--data <json>", "an object of JSON, @file, or - for standard input", "{}")
@@ -206,14 +220,14 @@ remote(program, "write <key> <event-type>").description("Write one event to <typ
   .option("--timestamp <seconds>", "when it happened, in Unix seconds; not in production")
   .option("--idempotency-key <text>", "a name of your own for this write")
   .action(async (key, type, options) =>
-    (await import("./src/cli/write.ts")).write(key, type, options)
+    (await import("./src/cli/data/write.ts")).write(key, type, options)
   );
 
 remote(program, "sql <text>").description("Run a query over the projections; - reads it.")
   .option("--csv", "print CSV instead of a table")
   .option("--param <value...>", "values of ? in the query")
   .option("--stale", "accept the last good rows of broken projections")
-  .action(async (text, options) => (await import("./src/cli/sql.ts")).sql(text, options));
+  .action(async (text, options) => (await import("./src/cli/data/sql.ts")).sql(text, options));
 
 remote(program, "types")
   .description("Write the TypeScript types of the deployed spec, or of a file.")
@@ -221,12 +235,12 @@ remote(program, "types")
   .option("--out <file>", "the file to write (default: standard output)")
   .option("--name <name>", "the name of the interface of all types", "Types")
   .option("--check", "write nothing; exit with 1 if the file is not current")
-  .action(async (options) => (await import("./src/cli/types_command.ts")).types(options));
+  .action(async (options) => (await import("./src/cli/spec/types_command.ts")).types(options));
 
 remote(program, "reset")
   .description("Erase every aggregate of an environment; never of production.")
   .option("--yes", "do not ask")
-  .action(async (options) => (await import("./src/cli/reset.ts")).reset(options));
+  .action(async (options) => (await import("./src/cli/data/reset.ts")).reset(options));
 
 remote(program, "open").description("Print the address of the console, and open it if possible.")
   .action(async (options) => (await import("./src/cli/open_console.ts")).openConsole(options));
@@ -242,26 +256,26 @@ program.command("login")
   .option("--env <name>", "the environment of commands without --env")
   .option("--instance <slug>", "the instance, where the server has several")
   .option("--json", "print JSON, failures too")
-  .action(async (options) => (await import("./src/cli/login.ts")).logInAndKeep(options));
+  .action(async (options) => (await import("./src/cli/access/login.ts")).logInAndKeep(options));
 
 program.command("logout").description("Remove the credentials of a profile.")
   .option("--profile <name>", "which one (default: the current one)")
   .option("--json", "print JSON, failures too")
-  .action(async (options) => (await import("./src/cli/login.ts")).logout(options));
+  .action(async (options) => (await import("./src/cli/access/login.ts")).logout(options));
 
 const profiles = program.command("profiles").description("List, choose and remove profiles.");
 profiles.command("list", { isDefault: true }).description("List the profiles of this user.")
   .option("--json", "print JSON, failures too")
-  .action(async (options) => (await import("./src/cli/profiles.ts")).listProfiles(options));
+  .action(async (options) => (await import("./src/cli/access/profiles.ts")).listProfiles(options));
 profiles.command("use <name>").description("Make a profile the current one.")
   .option("--json", "print JSON, failures too")
   .action(async (name, options) =>
-    (await import("./src/cli/profiles.ts")).useProfile(name, options)
+    (await import("./src/cli/access/profiles.ts")).useProfile(name, options)
   );
 profiles.command("remove <name>").description("Remove a profile with its credentials.")
   .option("--json", "print JSON, failures too")
   .action(async (name, options) =>
-    (await import("./src/cli/profiles.ts")).removeProfile(name, options)
+    (await import("./src/cli/access/profiles.ts")).removeProfile(name, options)
   );
 
 program.command("completion <shell>")

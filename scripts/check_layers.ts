@@ -9,7 +9,7 @@
 
 import { type Import, importsOf, resolveImport } from "./checks/imports.ts";
 import { type Edge, fileCycles, folderCycles } from "./checks/import_cycles.ts";
-import { type Layer, LAYERS, ROOMS } from "./checks/layer_table.ts";
+import { HOUSES, type Layer, LAYERS, type Rooms } from "./checks/layer_table.ts";
 import {
   checkSingleImporters,
   SINGLE_IMPORTERS_MAX,
@@ -70,7 +70,7 @@ export function checkRest(
 export function checkUnused(
   sources: readonly Source[],
   layers: Readonly<Record<string, Layer>> = LAYERS,
-  rooms: Readonly<Record<string, readonly string[]>> = ROOMS,
+  houses: Readonly<Record<string, Rooms>> = HOUSES,
 ): Fault[] {
   const used = new Set(sources.flatMap((source) => rowsUsed(source, layers)));
   const rows = [
@@ -80,7 +80,9 @@ export function checkUnused(
         places.map((place) => `${name}: ${one} in ${place}`)
       ),
     ]),
-    ...Object.entries(rooms).flatMap(([from, all]) => all.map((to) => `room ${from}: ${to}`)),
+    ...Object.entries(houses).flatMap(([house, rooms]) =>
+      Object.entries(rooms).flatMap(([from, all]) => all.map((to) => `${house}/${from}: ${to}`))
+    ),
   ];
   return rows.filter((row) => !used.has(row)).map((row) => {
     const message = `no import needs the row "${row}": remove it`;
@@ -101,26 +103,32 @@ function rowsUsed(source: Source, layers: Readonly<Record<string, Layer>>): stri
         .map((place) => `${name}: ${one} in ${place}`);
     }
     const places = [...imports, ...types].filter((place) => isWithin(target, place));
+    const house = houseOf(source.path);
     return [
       ...places.map((place) => `${name}: ${place}`),
-      `room ${roomOf(source.path)}: ${roomOf(target)}`,
+      `${house}/${roomOf(house, source.path)}: ${roomOf(house, target)}`,
     ];
   });
 }
 
 function roomBreach(path: string, target: string | undefined) {
-  const from = roomOf(path);
-  if (from === undefined || target === undefined || !isWithin(target, "src/features")) {
-    return undefined;
-  }
-  const to = roomOf(target);
-  if (to === from || (to !== undefined && ROOMS[from]?.includes(to))) return undefined;
-  return { rule: "room_import", message: `the room ${from} may not import ${target}` };
+  const house = houseOf(path);
+  const from = roomOf(house, path);
+  if (from === undefined || target === undefined || !isWithin(target, house!)) return undefined;
+  const to = roomOf(house, target);
+  if (to === from || (to !== undefined && HOUSES[house!]![from]?.includes(to))) return undefined;
+  return { rule: "room_import", message: `${house}/${from} may not import ${target}` };
 }
 
-/** The folder of `src/features` that has the file; undefined elsewhere. */
-function roomOf(path: string): string | undefined {
-  return /^src\/features\/([^/]+)\//.exec(path)?.[1];
+function houseOf(path: string): string | undefined {
+  return Object.keys(HOUSES).find((house) => isWithin(path, house));
+}
+
+/** The folder of the house that has the file; undefined for a file beside the rooms. */
+function roomOf(house: string | undefined, path: string): string | undefined {
+  if (house === undefined || !isWithin(path, house)) return undefined;
+  const [room, ...rest] = path.slice(house.length + 1).split("/");
+  return rest.length > 0 ? room : undefined;
 }
 
 interface FoundImport {

@@ -9,7 +9,12 @@ import { chargedLoops } from "./checks/charged_loops.ts";
 import { type Fault, readSources, reportAndExit, type Source } from "./checks/source_tree.ts";
 import * as rules from "./checks/style_rules.ts";
 import { sameNames } from "./checks/same_names.ts";
-import { LONG_SIGNATURES, type LongSignatures } from "./checks/style_tables.ts";
+import {
+  FOLDER_FILES_MAX,
+  LONG_SIGNATURES,
+  type LongSignatures,
+  PRODUCT_FOLDERS,
+} from "./checks/style_tables.ts";
 import { COVERED_BY_NEIGHBOUR, type Neighbour } from "./checks/covered_by_neighbour.ts";
 
 const RULES: readonly rules.Rule[] = [
@@ -39,6 +44,7 @@ export function checkStyle(sources: readonly Source[], excused: Excused = EXCUSE
     ...sources.flatMap((source) => RULES.flatMap((rule) => rule(source))),
     ...signatureFaults(sources, excused.signatures),
     ...sameNames(sources),
+    ...crowdedFolders(sources),
     ...untested(sources, excused.neighbours),
   ];
 }
@@ -58,6 +64,18 @@ function signatureFaults(sources: readonly Source[], rows: readonly LongSignatur
     faults.push(...found, { path, line: 1, rule: "parameters", message });
   }
   return faults;
+}
+
+function crowdedFolders(sources: readonly Source[]): Fault[] {
+  const product = sources.filter(({ path }) =>
+    PRODUCT_FOLDERS.some((folder) => rules.within(path, folder))
+  );
+  return [...Map.groupBy(product, ({ path }) => path.slice(0, path.lastIndexOf("/")))]
+    .filter(([, files]) => files.length > FOLDER_FILES_MAX)
+    .map(([folder, files]) => {
+      const message = `${folder} has ${files.length} files, at most ${FOLDER_FILES_MAX}`;
+      return rules.fault(files[0]!, 1, "folder_files", message);
+    });
 }
 
 /** A file is tested by `<name>_test.ts` in its folder of `tests`, or by its neighbour's test. */

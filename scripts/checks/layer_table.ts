@@ -181,37 +181,52 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   "src/cli": {
     imports: ["src"],
     packages: {
-      "jsonc-parser": ["src/cli/spec_file.ts"],
-      "node:sqlite": ["src/cli/migrate_file.ts"],
-      "hyparquet-writer": ["src/cli/export_parquet.ts"],
-      "@daybook/client": ["src/cli/follow_live.ts"],
+      "jsonc-parser": ["src/cli/spec/spec_file.ts"],
+      "node:sqlite": ["src/cli/migrate/migrate_file.ts"],
+      "hyparquet-writer": ["src/cli/transfer/export_parquet.ts"],
+      "@daybook/client": ["src/cli/connection/follow_live.ts"],
     },
   },
   "main.ts": { imports: ["src"], packages: { "commander": ["main.ts"] } },
 };
 
+/** Which rooms of its house a room may import, by its name. */
+export type Rooms = Readonly<Record<string, readonly string[]>>;
+
 /**
- * The rooms of `src/features`, from the ground up: which of its folders each may import. The files
- * beside the rooms put them together.
+ * The rooms of a house are its folders, from the ground up. The files beside the rooms put them
+ * together.
  */
-export const ROOMS: Readonly<Record<string, readonly string[]>> = {
-  base: [],
-  limits: [],
-  checks: [],
-  access: ["base"],
-  backup: ["reactions"],
-  audit: ["base"],
-  modules: ["base"],
-  listeners: ["base", "writes"],
-  specs: ["base", "modules", "states"],
-  states: ["base", "modules"],
-  projections: ["base", "states"],
-  writes: ["base", "modules", "states"],
-  imports: ["base", "writes"],
-  erasure: ["base"],
-  sagas: ["base", "writes"],
-  reactions: ["base", "sagas", "writes"],
-  transfer: ["access", "base", "projections", "sagas", "specs"],
-  feed: ["base"],
-  work: ["base", "erasure", "listeners", "reactions", "sagas", "states", "writes"],
+export const HOUSES: Readonly<Record<string, Rooms>> = {
+  "src/features": {
+    base: [],
+    limits: [],
+    checks: [],
+    access: ["base"],
+    backup: ["reactions"],
+    audit: ["base"],
+    modules: ["base"],
+    listeners: ["base", "writes"],
+    specs: ["base", "modules", "states"],
+    states: ["base", "modules"],
+    projections: ["base", "states"],
+    writes: ["base", "modules", "states"],
+    imports: ["base", "writes"],
+    erasure: ["base"],
+    sagas: ["base", "writes"],
+    reactions: ["base", "sagas", "writes"],
+    transfer: ["access", "base", "projections", "sagas", "specs"],
+    feed: ["base"],
+    work: ["base", "erasure", "listeners", "reactions", "sagas", "states", "writes"],
+  },
+  "src/cli": {
+    terminal: [],
+    connection: ["terminal"],
+    spec: ["connection", "terminal"],
+    data: ["connection", "spec", "terminal"],
+    transfer: ["connection", "terminal"],
+    migrate: ["connection", "spec", "terminal", "transfer"],
+    backup: ["connection", "spec", "terminal", "transfer"],
+    access: ["connection", "terminal"],
+  },
 };

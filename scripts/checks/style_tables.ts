@@ -12,6 +12,9 @@ export const FILE_LINES_MAX: readonly (readonly [folder: string, lines: number])
   ["console", 400],
   ["main.ts", 400],
 ];
+/** A folder of the product with more files of its own is two rooms. */
+export const FOLDER_FILES_MAX = 25;
+export const PRODUCT_FOLDERS = ["src", "sdk", "console"];
 export const FUNCTION_LINES_MAX = 70;
 export const LINE_COLUMNS_MAX = 100;
 /** More than this many positional parameters tell a reader nothing at the call. */

@@ -1,8 +1,8 @@
 /** `completion`: prints the script with which a shell completes commands, options and values. */
 
 import { didYouMean } from "../domain/nearest_name.ts";
-import { print } from "./print.ts";
-import { EXIT_MISUSED, exitWith } from "./settings.ts";
+import { print } from "./terminal/print.ts";
+import { EXIT_MISUSED, exitWith } from "./terminal/settings.ts";
 
 /** A command as the help describes it. */
 export interface CommandShape {

@@ -8,17 +8,17 @@ import { type Config, readVariables } from "../config.ts";
 import type { JsonObject } from "../domain/json.ts";
 import { writeTypes } from "../domain/spec/shapes/write_types.ts";
 import { systemHost } from "../host.ts";
-import { counted } from "./show_data_check.ts";
-import { deployAndTell, readDeployed } from "./deploy.ts";
-import { developmentFolder, type LocalServer, serverOf } from "./find_server.ts";
-import { openOutput, type Output } from "./output.ts";
+import { counted } from "./spec/show_data_check.ts";
+import { deployAndTell, readDeployed } from "./spec/deploy.ts";
+import { developmentFolder, type LocalServer, serverOf } from "./connection/find_server.ts";
+import { openOutput, type Output } from "./terminal/output.ts";
 import { readSeedFile } from "./seed_file.ts";
-import { type CommonOptions, openSessionWith, type Session } from "./session.ts";
-import { EXIT_FAILED, reasonOf, settingsOrExit } from "./settings.ts";
+import { type CommonOptions, openSessionWith, type Session } from "./connection/session.ts";
+import { EXIT_FAILED, reasonOf, settingsOrExit } from "./terminal/settings.ts";
 import { LIMITER_PATH } from "../runners/memory_limit.ts";
-import { denoProgram } from "./spec_file.ts";
-import { type WatchedFile, watchFiles } from "./watch_files.ts";
-import { actorTypes } from "./write.ts";
+import { denoProgram } from "./spec/spec_file.ts";
+import { type WatchedFile, watchFiles } from "./spec/watch_files.ts";
+import { actorTypes } from "./data/write.ts";
 
 export interface DevOptions extends Pick<CommonOptions, "env"> {
   /** A file of events to begin with. */

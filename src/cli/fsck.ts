@@ -11,9 +11,9 @@ import { systemHost } from "../host.ts";
 import { checkStoreFile, checkStorePages } from "../kv/open_engine.ts";
 import type { PageCheck } from "../kv/sqlite/pages/page_check.ts";
 import { checkStore } from "../features/checks/check_store.ts";
-import { complain, print } from "./print.ts";
-import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit } from "./settings.ts";
-import { exitForOpening, openStoreOrExit } from "./transfer_settings.ts";
+import { complain, print } from "./terminal/print.ts";
+import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit } from "./terminal/settings.ts";
+import { exitForOpening, openStoreOrExit } from "./transfer/transfer_settings.ts";
 
 export async function fsck({ all = false }: { readonly all?: boolean }): Promise<void> {
   const config = settingsOrExit();

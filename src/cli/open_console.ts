@@ -3,8 +3,8 @@
  * the profile, and prints its address without the token.
  */
 
-import { ask } from "./remote.ts";
-import { type CommonOptions, openSession } from "./session.ts";
+import { ask } from "./connection/remote.ts";
+import { type CommonOptions, openSession } from "./connection/session.ts";
 import { systemHost } from "../host.ts";
 
 const CONSOLE = "/_console/";

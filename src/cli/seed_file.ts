@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
-import { reasonOf } from "./settings.ts";
+import { reasonOf } from "./terminal/settings.ts";
 
 export type ReadSeed =
   | { readonly ok: true; readonly events: readonly JsonObject[] }

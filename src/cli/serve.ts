@@ -57,8 +57,14 @@ import {
   typeCountWorker,
 } from "../workers/workers.ts";
 import { type RunningWorker, runWorker, watchThread, type Worker } from "../workers/worker.ts";
-import { print } from "./print.ts";
-import { EXIT_FAILED, exitWith, reasonOf, settingsOrExit, tokenSecret } from "./settings.ts";
+import { print } from "./terminal/print.ts";
+import {
+  EXIT_FAILED,
+  exitWith,
+  reasonOf,
+  settingsOrExit,
+  tokenSecret,
+} from "./terminal/settings.ts";
 
 /**
  * Processes for SQL: each may use a core and some hundred MiB for the five seconds of its

@@ -19,8 +19,8 @@ import { isJsonObject, type JsonObject } from "../domain/json.ts";
 import { createFileCheck } from "../domain/transfer/check_file.ts";
 import { LINE_BYTES_MAX } from "../domain/transfer/record.ts";
 import { createLineSplitter } from "../domain/transfer/split_lines.ts";
-import { print } from "./print.ts";
-import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf } from "./settings.ts";
+import { print } from "./terminal/print.ts";
+import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf } from "./terminal/settings.ts";
 
 export interface VerifyOptions {
   readonly key?: string;

@@ -1,8 +1,8 @@
 /** Profiles as they are made, used and kept: nobody else reads them, no other server gets them. */
 
 import assert from "node:assert/strict";
-import { parseProfiles } from "../../src/cli/profiles_file.ts";
-import { siblingUrl } from "../../src/cli/find_server.ts";
+import { parseProfiles } from "../../src/cli/connection/profiles_file.ts";
+import { siblingUrl } from "../../src/cli/connection/find_server.ts";
 import { runCli } from "../support/run_cli.ts";
 import { startServer } from "../support/server_process.ts";
 

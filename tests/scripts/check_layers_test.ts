@@ -182,19 +182,19 @@ Deno.test("checkUnused() finds the rows that no import needs, and keeps those th
     "src/domain": { imports: [], packages: { ajv: ["src/domain/spec"], lodash: ["src/domain"] } },
     "src/store": { imports: ["src/domain"], types: ["src/kv"] },
   };
-  const rooms = { writes: ["base", "states"] };
+  const houses = { "src/features": { writes: ["base", "states"] } };
   const files = {
     "src/domain/spec/a.ts": `import ajv from "ajv";`,
     "src/store/s.ts": `import { a } from "../domain/spec/a.ts";`,
     "src/features/writes/w.ts": `import { b } from "../base/b.ts";`,
   };
   const sources = Object.entries(files).map(([path, text]) => parseSource(path, text));
-  const told = checkUnused(sources, { ...layers, "src/features": { imports: [] } }, rooms)
+  const told = checkUnused(sources, { ...layers, "src/features": { imports: [] } }, houses)
     .map(({ message }) => /"(.*)"/.exec(message)![1]);
   assert.deepEqual(told, [
     "src/domain: lodash in src/domain",
     "src/store: src/kv",
-    "room writes: states",
+    "src/features/writes: states",
   ]);
 });
 

@@ -27,6 +27,19 @@ Deno.test("checkStyle() counts lines of a file: 400 in src, 600 in tests and scr
   }
 });
 
+Deno.test("checkStyle() counts the files of a folder of the product: 25", () => {
+  const rulesOf = (folder: string, count: number) => {
+    const paths = Array.from({ length: count }, (_, number) => `${folder}/a${number}.ts`);
+    const inner = `${folder}/room/a.ts`;
+    const sources = [...paths, inner].map((path) => parseSource(path, HEADER));
+    return checkStyle(sources, NONE_EXCUSED)
+      .filter(({ rule }) => rule === "folder_files").map(({ path }) => path);
+  };
+  assert.deepEqual(rulesOf("src/cli", 25), []);
+  assert.deepEqual(rulesOf("src/cli", 26), ["src/cli/a0.ts"]);
+  assert.deepEqual(rulesOf("tests/cli", 26), []);
+});
+
 Deno.test("checkStyle() counts lines of functions and methods: 70", () => {
   const body = (count: number) => "  step();\n".repeat(count);
   assert.deepEqual(brokenBy("src/a.ts", `${HEADER}function a() {\n${body(68)}}\n`), []);

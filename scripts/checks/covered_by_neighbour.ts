@@ -236,6 +236,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the records of the filling in",
   },
   {
+    place: "src/store/feed/sharded_log.ts",
+    test: "tests/features/feed/fill_feed_test.ts",
+    reason: "what the filling in finds of older builds",
+  },
+  {
     place: "src/features/feed/feed_service.ts",
     test: "tests/features/feed/shared_pages_test.ts",
     reason: "shared pages; the other calls are tested by the files that they bind",
@@ -434,6 +439,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     place: "src/domain/wasm/action_output.ts",
     test: "tests/domain/wasm/call_output_test.ts",
     reason: "one of the kinds of output",
+  },
+  {
+    place: "src/domain/wasm/memory_range.ts",
+    test: "tests/domain/wasm/call_output_test.ts",
+    reason: "where the output is",
   },
   {
     place: "src/domain/wasm/handler_error.ts",

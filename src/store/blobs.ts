@@ -20,12 +20,10 @@ export async function findBlobs(
   references: Iterable<BlobReference>,
 ): Promise<Map<string, FoundBlob>> {
   const wanted = new Map([...references].map((each) => [referenceText(each), each]));
-  const found = await Promise.all(
-    [...wanted].map(async ([text, reference]) =>
-      [text, await findBlob(tx, tenant, reference)] as const
-    ),
+  const finding = [...wanted].map(async ([text, reference]) =>
+    [text, await findBlob(tx, tenant, reference)] as const
   );
-  return new Map(found);
+  return new Map(await Promise.all(finding));
 }
 
 async function findBlob(
@@ -67,10 +65,7 @@ export interface BlobFiles {
   readonly module: Bytes;
 }
 
-/**
- * Stores a new version: the file, and `module`, the form of it that runs. Both fit one
- * transaction.
- */
+/** Stores a new version: the file, and the form of it that runs. Both fit one transaction. */
 export function storeBlob(
   tx: Transaction,
   tenant: number,

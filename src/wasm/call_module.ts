@@ -15,13 +15,8 @@
 
 import type { CallPhase, WasmFailure, WasmFailureKind } from "../domain/wasm/failure.ts";
 import type { HandlerError } from "../domain/wasm/handler_error.ts";
-import {
-  isWithinMemory,
-  type MemoryRange,
-  type OutputKind,
-  readOutput,
-  unpackRange,
-} from "../domain/wasm/call_output.ts";
+import { type OutputKind, readOutput } from "../domain/wasm/call_output.ts";
+import { isWithinMemory, type MemoryRange, unpackRange } from "../domain/wasm/memory_range.ts";
 import { MEMORY_IMPORT } from "../domain/wasm/rewrite_module.ts";
 import type { CompiledModule } from "./compiled_modules.ts";
 import { Script } from "node:vm";

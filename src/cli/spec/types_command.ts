@@ -73,9 +73,8 @@ async function specOfFile(output: Output, path: string): Promise<Source> {
     const { error, hint } = read;
     return output.fail({ error, error_type: "spec_unreadable", hint }, EXIT_MISUSED);
   }
-  const { spec } = read.file;
-  const compiled = compileSpec(spec);
-  if (compiled.ok) return { spec, from: path };
+  const compiled = compileSpec(read.file.spec);
+  if (compiled.ok) return { spec: read.file.spec, from: path };
   const { violations } = compiled;
   return output.fail({
     error: `The spec is not valid (${violations.length}).`,
@@ -98,13 +97,11 @@ async function compare(output: Output, text: string, path: string): Promise<void
   if (stored?.replaceAll("\r\n", "\n") === text) {
     return output.result({ file: path, current: true }, () => `${path} is current.`);
   }
+  const again = "Write it again: the same command without --check.";
   output.fail({
     error: stored === undefined ? `There is no file ${path}.` : `${path} is not current.`,
     error_type: "types_differ",
-    hint: [
-      ...(stored === undefined ? [] : [firstDifference(stored, text)]),
-      "Write it again: the same command without --check.",
-    ].join("\n"),
+    hint: stored === undefined ? again : `${firstDifference(stored, text)}\n${again}`,
     file: path,
   }, EXIT_FAILED);
 }

@@ -54,12 +54,8 @@ export function compileProjection(
     const message = "include_substreams must be true or false.";
     faults.add("wrong_type", "include_substreams", message, "Leave it out for false.");
   }
-  const { scope: sources, steps, includes, types } = compileSources(
-    document,
-    spec,
-    origin,
-    faults,
-  );
+  const compiled = compileSources(document, spec, origin, faults);
+  const { scope: sources, steps, includes, types } = compiled;
   const scope = { ...sources, operators: PROJECTION_OPERATORS };
   const columns = compileColumns(document.select, scope, faults);
   if (faults.faults.length > 0) return { ok: false, violations: faults.faults };
@@ -80,12 +76,8 @@ export function compileProjection(
 function compileName(value: JsonValue | undefined, faults: FaultList): string {
   if (typeof value !== "string" || !isTypeName(value)) {
     const message = value === undefined ? "name is required." : "name is not a valid name.";
-    faults.add(
-      value === undefined ? "missing_key" : "invalid_name",
-      "name",
-      message,
-      TYPE_NAME_HINT,
-    );
+    const rule = value === undefined ? "missing_key" : "invalid_name";
+    faults.add(rule, "name", message, TYPE_NAME_HINT);
     return "";
   }
   if (value.startsWith(RESERVED_PREFIX)) {
@@ -105,12 +97,8 @@ function compileForEach(
   if (typeof value === "string") addUnknownType(value, "for_each", spec, faults);
   else {
     const message = "for_each must be the name of an aggregate type.";
-    faults.add(
-      value === undefined ? "missing_key" : "wrong_type",
-      "for_each",
-      message,
-      describeTypes(spec),
-    );
+    const rule = value === undefined ? "missing_key" : "wrong_type";
+    faults.add(rule, "for_each", message, describeTypes(spec));
   }
   return name;
 }

@@ -10,23 +10,6 @@ import { limits } from "../limits.ts";
 import { readActions } from "./action_output.ts";
 import { type HandlerError, readHandlerError } from "./handler_error.ts";
 
-/** Where a module's output is: `(output_ptr << 32) | output_len`, both unsigned. */
-export interface MemoryRange {
-  readonly pointer: number;
-  readonly length: number;
-}
-
-/** `packed` is any 64-bit number. Of a signed one the bits count. */
-export function unpackRange(packed: bigint): MemoryRange {
-  const bits = BigInt.asUintN(64, packed);
-  return { pointer: Number(bits >> 32n), length: Number(bits & 0xffff_ffffn) };
-}
-
-/** Whether the range lies within a memory of that many bytes. */
-export function isWithinMemory({ pointer, length }: MemoryRange, memoryBytes: number): boolean {
-  return pointer + length <= memoryBytes;
-}
-
 /** What the call was for: `state`, `actions`, or `context` in transform mode. */
 export type OutputKind = "state" | "actions" | "context";
 

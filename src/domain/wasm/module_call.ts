@@ -116,6 +116,5 @@ function finish<More extends { readonly timeoutMs: number }>(
 }
 
 function isTimeout(value: JsonValue): boolean {
-  return typeof value === "number" && Number.isInteger(value) && value >= 1 &&
-    value <= limits.wasmTimeoutMsMax;
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= limits.wasmTimeoutMsMax;
 }

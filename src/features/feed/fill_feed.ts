@@ -12,12 +12,12 @@ import {
   endFill,
   isFeedPrepared,
   listFills,
-  moveShardedLog,
   readFill,
   readLogStart,
   setFeedPrepared,
   setFill,
 } from "../../store/feed/fill.ts";
+import { moveShardedLog } from "../../store/feed/sharded_log.ts";
 import { moveLogCursor } from "../../store/feed/log_cursor.ts";
 import { setFilling } from "../../store/reactions/watched_types.ts";
 import { readHead } from "../../store/streams/streams.ts";

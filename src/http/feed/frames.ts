@@ -58,10 +58,14 @@ export function pageFrames(page: FeedPage, form: LiveForm, shown: ShownEvent): s
   return text;
 }
 
+/** A frame of that name. Only server-sent events have the id. */
+function frame(name: string, id: string | undefined, fields: string, form: LiveForm): string {
+  if (form === "ndjson") return `{"type":"${name}"${fields && ","}${fields}}\n`;
+  return `event: ${name}\n${id === undefined ? "" : `id: ${id}\n`}data: {${fields}}\n\n`;
+}
+
 function eventFrame(place: string, fields: string, form: LiveForm): string {
-  return form === "sse"
-    ? `event: event\nid: ${place}\ndata: {${fields}}\n\n`
-    : `{"type":"event",${fields}}\n`;
+  return frame("event", place, fields, form);
 }
 
 /** Events of one stream; the ids of their frames are those of the events. */
@@ -77,15 +81,12 @@ export function streamFrames(
 
 /** The events of the stream have become markers. Readers go on behind the event that they had. */
 export function streamErasedFrame(key: StreamKey, form: LiveForm): string {
-  const fields = `"key":${JSON.stringify(key)}`;
-  return form === "sse" ? `event: erased\ndata: {${fields}}\n\n` : `{"type":"erased",${fields}}\n`;
+  return frame("erased", undefined, `"key":${JSON.stringify(key)}`, form);
 }
 
 /** Nothing is left; `start` is the id of the last event, undefined if there is none. */
 export function streamCaughtUpFrame(start: string | undefined, form: LiveForm): string {
-  const fields = start === undefined ? "" : `"next_start":"${start}"`;
-  if (form === "sse") return `event: caught_up\ndata: {${fields}}\n\n`;
-  return `{"type":"caught_up"${fields && ","}${fields}}\n`;
+  return frame("caught_up", undefined, start === undefined ? "" : `"next_start":"${start}"`, form);
 }
 
 /** A state, with the body of a plain read; the id of the frame is the length of its stream. */
@@ -97,17 +98,12 @@ export function stateFrame(length: number, body: readonly Part[], form: LiveForm
 }
 
 function erasedFrame({ key, cursor }: FeedErasure, form: LiveForm): string {
-  const fields = `"key":${JSON.stringify(key)},"cursor":"${cursor}"`;
-  return form === "sse"
-    ? `event: erased\nid: ${cursor}\ndata: {${fields}}\n\n`
-    : `{"type":"erased",${fields}}\n`;
+  return frame("erased", cursor, `"key":${JSON.stringify(key)},"cursor":"${cursor}"`, form);
 }
 
 /** Nothing is left; `cursor` is where to go on. */
 export function caughtUpFrame(cursor: string, form: LiveForm): string {
-  return form === "sse"
-    ? `event: caught_up\nid: ${cursor}\ndata: {"cursor":"${cursor}"}\n\n`
-    : `{"type":"caught_up","cursor":"${cursor}"}\n`;
+  return frame("caught_up", cursor, `"cursor":"${cursor}"`, form);
 }
 
 /** Says that the connection is alive. */
@@ -117,8 +113,5 @@ export function heartbeatFrame(form: LiveForm): string {
 
 /** Says why the answer ends early: the body of the refusal that a new request would get. */
 export function refusedFrame(body: object, form: LiveForm): string {
-  const fields = JSON.stringify({ ok: false, ...body });
-  return form === "sse"
-    ? `event: refused\ndata: ${fields}\n\n`
-    : `{"type":"refused",${fields.slice(1)}\n`;
+  return frame("refused", undefined, JSON.stringify({ ok: false, ...body }).slice(1, -1), form);
 }

@@ -9,7 +9,7 @@ import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keys } from "../keys.ts";
-import { lastLogPlace, LIVE_EPOCH, logCommit, type LogEntry } from "./commit_log.ts";
+import { lastLogPlace, LIVE_EPOCH, type LogEntry } from "./commit_log.ts";
 
 export interface FillProgress {
   /** How many records were filled in. */
@@ -95,33 +95,4 @@ export const BEFORE_COMMITS: LogPlace = LIVE_EPOCH.toString(16).padStart(4, "0")
 export async function logEnd(tx: Reads, tenant: number): Promise<LogPlace> {
   const last = await lastLogPlace(tx, tenant);
   return last === undefined || last < BEFORE_COMMITS ? BEFORE_COMMITS : last;
-}
-
-/** The log that older builds kept for projections had this many shards. */
-const SHARDS = 16;
-const STAMP_BYTES = 10;
-
-/**
- * Moves up to `limit` entries of that older log into this one, as streams that have been touched,
- * and removes its cursors once it is empty. Returns how many entries there were.
- */
-export async function moveShardedLog(
-  tx: Transaction,
-  tenant: number,
-  limit: number,
-): Promise<number> {
-  const touched: LogEntry[] = [];
-  for (let shard = 0; shard < SHARDS && touched.length < limit; shard++) {
-    const begin = keys.shardedLog(tenant, shard);
-    const range = { begin, end: keys.shardedLog(tenant, shard + 1) };
-    const options = { limit: limit - touched.length, keysOnly: true };
-    for (const { key } of await tx.getRange(range, options)) {
-      const [stream] = unpack(key.subarray(begin.length + STAMP_BYTES)) as [StreamKey];
-      touched.push({ kind: "touched", stream });
-      tx.clear(key);
-    }
-  }
-  if (touched.length > 0) logCommit(tx, tenant, touched);
-  else tx.clearRange(keys.shardedCursors(tenant));
-  return touched.length;
 }

@@ -39,11 +39,8 @@ export async function readTypeCounts(
   { start, limit }: { readonly start?: string; readonly limit?: number } = {},
 ): Promise<Map<string, TypeCount>> {
   const { begin, end } = keys.typeCounts(tenant);
-  const range = {
-    begin: start === undefined ? begin : keyAfter(keys.typeCount(tenant, start)),
-    end,
-  };
-  const pairs = await tx.getRange(range, limit === undefined ? {} : { limit });
+  const first = start === undefined ? begin : keyAfter(keys.typeCount(tenant, start));
+  const pairs = await tx.getRange({ begin: first, end }, limit === undefined ? {} : { limit });
   return new Map(
     pairs.map(({ key, value }) => [unpack(key).at(-1) as string, decodeRecord<TypeCount>(value)]),
   );

@@ -5,6 +5,7 @@
  * rows again.
  */
 
+import { Buffer } from "node:buffer";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { pack, unpack } from "../../kv/tuple.ts";
@@ -47,7 +48,8 @@ export async function readRowChanges(
     tx.get(keys.rowChangesTrimmed(tenant, number, version)),
     tx.getRange(afterStamp(place, after), { limit }),
   ]);
-  const isLost = trimmed !== undefined && (after === undefined || isBefore(after, trimmed));
+  const isLost = trimmed !== undefined &&
+    (after === undefined || Buffer.compare(after, trimmed) < 0);
   return { changes: pairs.map(({ key }) => decodeChange(place, key)), isLost };
 }
 
@@ -87,10 +89,8 @@ export async function trimRowChanges(
   const last = old.at(-1);
   if (last === undefined) return 0;
   tx.clearRange({ begin: range.begin, end: keyAfter(last.key) });
-  tx.set(
-    keys.rowChangesTrimmed(tenant, number, version),
-    decodeChange(place, last.key).stamp,
-  );
+  const { stamp } = decodeChange(place, last.key);
+  tx.set(keys.rowChangesTrimmed(tenant, number, version), stamp);
   return old.length;
 }
 
@@ -113,12 +113,4 @@ function decodeChange(place: ProjectionPlace, key: Bytes): RowChange {
   const stamp = key.slice(changesRange(place).begin.length);
   const [row] = unpack(stamp.slice(STAMP_BYTES)) as [string];
   return { key: row, stamp };
-}
-
-function isBefore(a: Bytes, b: Bytes): boolean {
-  const shared = Math.min(a.length, b.length);
-  for (let at = 0; at < shared; at++) {
-    if (a[at] !== b[at]) return a[at]! < b[at]!;
-  }
-  return a.length < b.length;
 }

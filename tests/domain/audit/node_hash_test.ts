@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { hash } from "node:crypto";
 import fc from "fast-check";
-import { openHashInput } from "../../../src/domain/audit/chain.ts";
+import { openHashInput } from "../../../src/domain/sha256/hash_input.ts";
 
 /** FIPS 180-4, examples of SHA-256. */
 const EXAMPLES: readonly (readonly [text: string, digest: string])[] = [

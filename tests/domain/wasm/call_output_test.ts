@@ -5,12 +5,8 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  isWithinMemory,
-  type OutputKind,
-  readOutput,
-  unpackRange,
-} from "../../../src/domain/wasm/call_output.ts";
+import { type OutputKind, readOutput } from "../../../src/domain/wasm/call_output.ts";
+import { isWithinMemory, unpackRange } from "../../../src/domain/wasm/memory_range.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
 const encoder = new TextEncoder();

@@ -281,6 +281,23 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     ["pages are not looked at", `if (text !== "ok") yield text;`, `if (text === "") yield text;`],
   ]),
+  ...changesOf("src/features/states/log_marks.ts", "tests/features/states/log_marks_test.ts", [
+    [
+      "a state stands although the store has moved on",
+      "follower.hasMoved = version > follower.version;",
+      "follower.hasMoved = follower.version === 0n;",
+    ],
+    [
+      "the log is read again although the store has stayed as it was",
+      "if (version > follower.version) follower.version = version;",
+      "",
+    ],
+    [
+      "a state stands although the log was cleared",
+      "if (!isKept || records.length === RECORDS_MAX) return end(follower);",
+      "if (records.length === RECORDS_MAX) return end(follower);",
+    ],
+  ]),
   ...changesOf("src/kv/watches.ts", WATCHES, [
     [
       "one who stops to watch takes the others along",

@@ -114,6 +114,7 @@ function memoryTransaction(
   cancelled.promise.catch(() => {});
   const watches: { key: Bytes; end: PromiseWithResolvers<boolean> }[] = [];
   let view: bigint | undefined;
+  let asking: Promise<void> | undefined;
   let conflicting: string | undefined;
   let committed = -1n;
 
@@ -131,9 +132,10 @@ function memoryTransaction(
     }
   }
 
+  /** Reads that begin together share one request. */
   async function see(): Promise<bigint> {
     if (view === undefined) {
-      await answer("version");
+      await (asking ??= answer("version").finally(() => asking = undefined));
       view ??= store.commits.at(-1)!.version;
     }
     return view;

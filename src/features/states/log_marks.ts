@@ -7,20 +7,22 @@
  * stream. The head is not older than the part of the log that was known then, so what is new in
  * the log contains everything that the head does not. A mark that stands after a read of the log
  * which began after a request says that the state is what the request would find.
+ *
+ * Nothing is new in the log of a store that is still at the version of the last read.
  */
 
 import { createRecentMap } from "../../domain/recent_map.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
-import type { Engine } from "../../kv/engine.ts";
-import { lastLogPlace, type LogRecord, readLog, readLogAt } from "../../store/feed/commit_log.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
+import { lastLogPlace, type LogRecord, readLogBehind } from "../../store/feed/commit_log.ts";
 
 /** If more is new in the log, it costs more to read than the heads of some streams. */
 const RECORDS_MAX = 64;
 /** After that much was new, heads are read for so long. */
 const PAUSE_MS = 1_000;
 /** Reads of one log at a time. Who asks then waits until one ends, so that many share the next. */
-const READS_MAX = 3;
+const READS_MAX = 2;
 /** Requests that come at longer intervals are answered as fast by the heads of their streams. */
 const INTERVAL_MS_MAX = 0.5;
 /** An interval counts as no longer than this, so that a pause is soon forgotten. */
@@ -40,6 +42,10 @@ export interface Mark {
 interface Follower {
   readonly tenant: number;
   place: LogPlace;
+  /** The version of the store up to which everything in the log is known. */
+  version: bigint;
+  /** Whether the last read found the store at a later one. */
+  hasMoved: boolean;
   readonly marks: Map<StreamKey, Mark>;
   /** Too much was new, or the log was cleared: its marks say nothing. */
   isOver: boolean;
@@ -88,6 +94,8 @@ export function openLogMarks(engine: Engine, nowMs: () => number): LogMarks {
     followers.set(tenant, {
       tenant,
       place,
+      version: 0n,
+      hasMoved: true,
       marks: new Map(),
       isOver: false,
       reading: new Set(),
@@ -144,18 +152,27 @@ export function openLogMarks(engine: Engine, nowMs: () => number): LogMarks {
       if (follower.next === catching) follower.next = undefined;
     }
     try {
-      const [records, last] = await engine.snapshot((tx) => {
+      await engine.snapshot((tx) => {
         // Whoever asks from now on needs a later read.
         begin();
-        const { tenant, place } = follower;
-        const page = { after: place, limit: RECORDS_MAX };
-        return Promise.all([readLog(tx, tenant, page), readLogAt(tx, tenant, place)]);
+        return followLog(tx, follower);
       });
-      if (last === undefined || records.length === RECORDS_MAX) end(follower);
-      else for (const record of records) note(follower, record);
     } finally {
       begin();
     }
+  }
+
+  async function followLog(tx: ReadTransaction, follower: Follower): Promise<void> {
+    const { tenant, place, hasMoved } = follower;
+    const read = () => readLogBehind(tx, tenant, place, RECORDS_MAX);
+    // While others write, the log is asked for together with the version.
+    const [version, asked] = await Promise.all([tx.readVersion(), hasMoved ? read() : undefined]);
+    follower.hasMoved = version > follower.version;
+    if (!follower.hasMoved) return;
+    const { isKept, records } = asked ?? await read();
+    if (!isKept || records.length === RECORDS_MAX) return end(follower);
+    for (const record of records) note(follower, record);
+    if (version > follower.version) follower.version = version;
   }
 
   function end(follower: Follower): void {

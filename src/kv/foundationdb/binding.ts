@@ -41,6 +41,12 @@ const storeFormat = 8;
 const prefixBytesMax = 4;
 /** Long enough for a cluster that is being started at the same time. */
 const openMsMax = 10_000;
+/**
+ * Transactions that begin together share one request for a version here. The client would wait for
+ * more of them, for half of the time that such a request takes.
+ */
+const network = { knob: "grv_batch_timeout=0" };
+let isNetworkSet = false;
 /** How many databases this process has open. */
 let openDatabases = 0;
 
@@ -124,6 +130,9 @@ async function loadPackage(): Promise<Package> {
   try {
     const fdb = await import("foundationdb");
     fdb.setAPIVersion(apiVersion);
+    // The network starts with the first database of the process.
+    if (!isNetworkSet) fdb.configNetwork(network);
+    isNetworkSet = true;
     return fdb;
   } catch (cause) {
     const [reason] = (cause as Error).message.split("\n");

@@ -70,6 +70,7 @@ interface Call {
   readonly startedMs: number;
   /** Whether the reply to one of its commits was lost. */
   mayHaveLanded: boolean;
+  readonly expectsWrites: boolean;
   /** Whether its next run may read at an old version. */
   mayBeBehind: boolean;
 }
@@ -151,8 +152,13 @@ export class FoundationdbEngine implements Engine {
     return this.#calls.run(() => this.#transact(body, expectsWrites));
   }
 
-  #transact<T>(body: (tx: Transaction) => Promise<T>, mayBeBehind = false): Promise<T> {
-    const call: Call = { startedMs: this.#home.nowMs(), mayHaveLanded: false, mayBeBehind };
+  #transact<T>(body: (tx: Transaction) => Promise<T>, expectsWrites = false): Promise<T> {
+    const call: Call = {
+      startedMs: this.#home.nowMs(),
+      mayHaveLanded: false,
+      expectsWrites,
+      mayBeBehind: expectsWrites,
+    };
     const attempt = (inner: typeof body) => this.#runUntilCommitted(inner, call);
     return transactExactlyOnce(attempt, body, this.#marks.next());
   }
@@ -300,6 +306,7 @@ export class FoundationdbEngine implements Engine {
     call: Call,
   ): Promise<Run<T>> {
     await this.#untilWatchesSee(tx);
+    if (call.expectsWrites) tx.expectCommit();
     let value: T;
     try {
       value = await body(tx);

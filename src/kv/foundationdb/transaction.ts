@@ -76,6 +76,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
   /** What it reads in together with others; undefined if it does not. */
   #shared: SharedClient | undefined;
   #renewal: Promise<void> | undefined;
+  #metadata: Promise<Bytes | undefined> | undefined;
   #startedMs: number | undefined;
   #hasRead = false;
   #failure: { readonly kind: ReadFailure; readonly error: Error } | undefined;
@@ -170,7 +171,8 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
 
   async #isBackupRunning(): Promise<boolean> {
     const { captures } = this.home;
-    const version = await this.#read((client) => client.metadataVersion(), true);
+    if (this.#metadata === undefined) this.expectCommit();
+    const version = await this.#metadata;
     const metadata = version && textOf(version);
     if (captures.known === undefined || captures.known.metadata !== metadata) {
       const flag = await this.#read((client) => client.get(this.#prefixed(flagKey)), true);
@@ -178,6 +180,11 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
       return flag !== undefined;
     }
     return captures.known.isRunning;
+  }
+
+  /** Begins to read what the commit will need, so that it need not wait for it. */
+  expectCommit(): void {
+    this.#metadata = heard(this.#read((client) => client.metadataVersion(), true));
   }
 
   /**
@@ -335,8 +342,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
 
   /** Only the first failure counts: later ones follow from it. */
   #fail(kind: ReadFailure, cause: unknown): Error {
-    this.#failure ??= { kind, error: describeFailure(kind, cause) };
-    return this.#failure.error;
+    return (this.#failure ??= { kind, error: describeFailure(kind, cause) }).error;
   }
 
   /**
@@ -359,6 +365,7 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     // Other reads may still be waiting for the old one, so it is left to finish.
     if (failed !== this.#shared?.client) this.#left.push(failed);
     this.#client = fresh;
+    this.#metadata = undefined;
   }
 
   #ageMs(): number {

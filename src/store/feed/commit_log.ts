@@ -118,6 +118,28 @@ export async function readLogAt(
   return value && { place, entries: decodeEntries(value) };
 }
 
+/** What is behind a place. */
+export interface LogNews {
+  /** False if there is no record at the place any more; then there are no others here either. */
+  readonly isKept: boolean;
+  readonly records: readonly LogRecord[];
+}
+
+/** The first `limit` records behind a place, by one read. */
+export async function readLogBehind(
+  tx: Reads,
+  tenant: number,
+  place: LogPlace,
+  limit: number,
+): Promise<LogNews> {
+  const range = { begin: keyOf(tenant, place), end: keys.commitLog(tenant).end };
+  const [first, ...behind] = await tx.getRange(range, { limit: limit + 1 });
+  if (first === undefined || placeOf(tenant, first.key) !== place) {
+    return { isKept: false, records: [] };
+  }
+  return { isKept: true, records: behind.map((pair) => toRecord(tenant, pair)) };
+}
+
 /** The place of the newest record; undefined if the log is empty. */
 export async function lastLogPlace(tx: Reads, tenant: number): Promise<LogPlace | undefined> {
   const options = { limit: 1, reverse: true, keysOnly: true };

@@ -79,12 +79,21 @@ Deno.test("a mark stands until the log tells of its stream, whatever it tells of
   });
 });
 
-Deno.test("one read of the log and of its last place answers for all of a turn", async () => {
-  await inWorld(async ({ database, mark, stands }) => {
+Deno.test("one read of the log answers for all of a turn, and none while the store stays as it is", async () => {
+  await inWorld(async ({ engine, database, mark, stands }) => {
     const mine = await mark(ONE);
-    const before = database.counts.read;
-    assert.equal(await stands(mine), true);
-    assert.equal(database.counts.read - before, 2);
+    async function readsOfOne(): Promise<number> {
+      const before = database.counts.read;
+      assert.equal(await stands(mine), true);
+      return database.counts.read - before;
+    }
+    assert.equal(await readsOfOne(), 1);
+    await readsOfOne();
+    assert.equal(await readsOfOne(), 0);
+    await log(engine, TWO);
+    assert.equal(await readsOfOne(), 1);
+    await log(engine, ONE);
+    assert.equal(await stands(mine), false);
   });
 });
 

@@ -1,11 +1,13 @@
 /** Tells how much JSON is parsed: for tests of what must not be decoded, or not at once. */
 
-/** The length of each text that is parsed while `body` runs, in characters. */
-export async function parsedIn(body: () => Promise<unknown>): Promise<number[]> {
+/** Calls `note` with the length in characters of each text that is parsed while `body` runs. */
+export async function whileParsing(
+  note: (characters: number) => void,
+  body: () => Promise<unknown>,
+): Promise<void> {
   const { parse } = JSON;
-  const lengths: number[] = [];
   JSON.parse = (text, ...rest) => {
-    lengths.push(text.length);
+    note(text.length);
     return parse(text, ...rest);
   };
   try {
@@ -13,6 +15,12 @@ export async function parsedIn(body: () => Promise<unknown>): Promise<number[]> 
   } finally {
     JSON.parse = parse;
   }
+}
+
+/** The length of each text that is parsed while `body` runs, in characters. */
+export async function parsedIn(body: () => Promise<unknown>): Promise<number[]> {
+  const lengths: number[] = [];
+  await whileParsing((characters) => void lengths.push(characters), body);
   return lengths;
 }
 

@@ -78,9 +78,19 @@ export interface LiveSource {
   caughtUp?(place: string): string;
 }
 
+/** RFC 9110, section 12.4.2. */
+const NO_WEIGHT = /^q=0(?:\.0{0,3})?$/;
+
 /** How the client wants a live answer. */
 export function liveFormOf({ request }: Call): LiveForm {
-  return request.headers.get("accept")?.includes("application/x-ndjson") ? "ndjson" : "sse";
+  const accept = request.headers.get("accept") ?? "";
+  return accept.split(",").some(takesLines) ? "ndjson" : "sse";
+}
+
+/** Whether a part of an `Accept` header names lines of JSON, with a weight above zero. */
+function takesLines(part: string): boolean {
+  const [type, ...parameters] = part.toLowerCase().split(";").map((text) => text.trim());
+  return type === "application/x-ndjson" && !parameters.some((text) => NO_WEIGHT.test(text));
 }
 
 /** Where a client goes on that lost its connection. */

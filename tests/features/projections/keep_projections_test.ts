@@ -7,6 +7,7 @@ import type { Service } from "../../../src/features/service.ts";
 import { waitForProjections } from "../../../src/features/projections/wait_for_projections.ts";
 import { keyAfter, keys } from "../../../src/store/keys.ts";
 import { NODE_STORES } from "../../support/node_stores.ts";
+import { parsedIn } from "../../support/parsed_json.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleProjections } from "../../support/settle_projections.ts";
 import {
@@ -116,20 +117,13 @@ Deno.test("projections are listed without a look at the large rows that have fai
     await settleProjections(service);
     await add();
     await settleProjections(service);
-    const { parse } = JSON;
-    let longest = 0;
-    JSON.parse = (text, ...rest) => {
-      longest = Math.max(longest, text.length);
-      return parse(text, ...rest);
-    };
-    try {
+    const parsed = await parsedIn(async () => {
       const [status] = await service.projections.list(test, "orders_seen");
       assert.equal(status?.failed_rows, 1);
       assert.match(status?.last_error ?? "", /The row has/);
       assert.deepEqual(await service.projections.list(test, "others"), []);
-    } finally {
-      JSON.parse = parse;
-    }
+    });
+    const longest = Math.max(...parsed);
     assert.ok(longest < LARGE_LINE.length, `${longest} characters are parsed at once`);
   }, WITH_LINES);
 });

@@ -20,6 +20,7 @@ import { createAggregateReader } from "../../../src/features/states/read_aggrega
 import { openStateCache } from "../../../src/features/states/state_cache.ts";
 import { openProjectionSets } from "../../../src/features/projections/projection_sets.ts";
 import { noRunners } from "../../support/no_modules.ts";
+import { whileParsing } from "../../support/parsed_json.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleProjections } from "../../support/settle_projections.ts";
 import {
@@ -179,7 +180,6 @@ Deno.test("rows that were large go into several transactions, each of which read
 Deno.test("the thread may rest before each large row that is parsed", async () => {
   await withSlowProcess(async (slow) => {
     const works = await shrink(slow, 4);
-    const { parse } = JSON;
     let parsed = 0;
     let most = 0;
     const pieces = {
@@ -189,15 +189,13 @@ Deno.test("the thread may rest before each large row that is parsed", async () =
         return Promise.resolve();
       },
     };
-    try {
-      JSON.parse = (text, ...rest) => {
-        if (text.length > 800_000) parsed++;
-        return parse(text, ...rest);
-      };
-      await slow.engine.transact((tx) => writeRows(tx, works, slow.moment, pieces));
-    } finally {
-      JSON.parse = parse;
-    }
+    const note = (characters: number) => {
+      if (characters > 800_000) parsed++;
+    };
+    await whileParsing(
+      note,
+      () => slow.engine.transact((tx) => writeRows(tx, works, slow.moment, pieces)),
+    );
     assert.equal(Math.max(most, parsed), 1);
   });
 });

@@ -9,6 +9,7 @@ import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import { createTimerRunner, type TimerParts } from "../../../src/features/work/fire_schedule.ts";
 import { EngineUnavailable } from "../../../src/kv/engine.ts";
 import { type ScheduleRecord, storeSchedule } from "../../../src/store/reactions/schedules.ts";
+import { whileParsing } from "../../support/parsed_json.ts";
 import { reactiveSpec } from "../../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, withService } from "../../support/service_fixture.ts";
 
@@ -193,20 +194,16 @@ Deno.test("each large record is decoded after a rest, however small those before
         return host.yieldTurn();
       },
     };
-    const { parse } = JSON;
     const { writing, runner } = openRunner(fixture, { host: slow });
-    JSON.parse = (text, reviver) => {
-      if (text.length > 20_000) most = Math.max(most, ++decoded);
-      return parse(text, reviver);
+    const note = (characters: number) => {
+      if (characters > 20_000) most = Math.max(most, ++decoded);
     };
-    try {
+    await whileParsing(note, async () => {
       const done = runner.drain(72 * QUEUE_SHARDS.timer);
       assert.equal(await settled({ writing }), 72);
       for (const { resolve } of writing.values()) resolve();
       assert.equal(await done, 72);
-    } finally {
-      JSON.parse = parse;
-    }
+    });
     assert.equal(most, 1);
     assert.ok(rests >= 72);
   }, { spec: reactiveSpec });

@@ -79,6 +79,22 @@ Deno.test("with Accept: application/x-ndjson the same comes as lines", () =>
     await untilNobody(world);
   }));
 
+Deno.test("lines are sent to those who take them, in any case, and not at a weight of zero", () =>
+  withFeedServer(async (world) => {
+    const forms = {
+      "text/plain, Application/X-NDJSON;q=0.1": "application/x-ndjson",
+      "application/x-ndjson;q=0, text/event-stream": "text/event-stream",
+      "application/x-ndjson; q=0.00": "text/event-stream",
+      "application/x-ndjson-seq": "text/event-stream",
+    };
+    for (const [accept, form] of Object.entries(forms)) {
+      const response = await world.get("?live=sse", { headers: { accept } });
+      assert.equal(response.headers.get("content-type"), form, accept);
+      await response.body!.cancel();
+    }
+    await untilNobody(world);
+  }));
+
 Deno.test("Last-Event-ID wins over from, and each cursor of a frame is one to go on from", () =>
   withFeedServer(async (world) => {
     await world.note("a", "b", "c");

@@ -49,7 +49,8 @@ const ENVIRONMENT = "test";
 export async function besiege(options: SiegeOptions): Promise<Besieged> {
   const cluster = options.engine === "foundationdb" ? await startCluster() : undefined;
   const dataDir = await Deno.makeTempDir({ prefix: "siege_" });
-  const start = () => startServer(serverOptions(options, dataDir, cluster));
+  const secret = crypto.getRandomValues(new Uint8Array(32)).toHex();
+  const start = () => startServer(serverOptions(options, { dataDir, secret, cluster }));
   const remove = async (server: ServerProcess) => {
     const children = descendants(server.pid);
     await server.remove();
@@ -61,7 +62,7 @@ export async function besiege(options: SiegeOptions): Promise<Besieged> {
   let server = await start();
   let parties: Parties;
   try {
-    parties = await settle(server, options);
+    parties = await settle(server, secret, options);
   } catch (error) {
     await remove(server);
     throw error;
@@ -94,10 +95,16 @@ export async function besiege(options: SiegeOptions): Promise<Besieged> {
   };
 }
 
+interface Place {
+  readonly dataDir: string;
+  /** With it operator tokens are made, also where the store is on a cluster. */
+  readonly secret: string;
+  readonly cluster: ClusterProcess | undefined;
+}
+
 function serverOptions(
   { engine, settings, folder }: SiegeOptions,
-  dataDir: string,
-  cluster: ClusterProcess | undefined,
+  { dataDir, secret, cluster }: Place,
 ) {
   return {
     dataDir,
@@ -105,6 +112,7 @@ function serverOptions(
     wrapper: wrapperFor(folder),
     env: {
       DAYBOOK_STORE: engine,
+      DAYBOOK_JWT_SECRET: secret,
       // Trust the proxy header, so that each side can have its own address on one machine.
       DAYBOOK_TRUSTED_PROXIES: "127.0.0.1/32",
       DAYBOOK_ALLOW_PRIVATE_WEBHOOKS: "true",
@@ -133,7 +141,11 @@ interface Parties {
 }
 
 /** Creates both instances by the operator's calls, and everything the neighbour has. */
-async function settle(server: ServerProcess, options: SiegeOptions): Promise<Parties> {
+async function settle(
+  server: ServerProcess,
+  secret: string,
+  options: SiegeOptions,
+): Promise<Parties> {
   const base = server.baseUrls[ENVIRONMENT];
   const operator = server.credentials.operator_token;
   const attacker = await makeInstance(base, operator, "attacker");
@@ -145,7 +157,7 @@ async function settle(server: ServerProcess, options: SiegeOptions): Promise<Par
     credentials: { ...neighbour.keys, operator, nobody: undefined },
   };
   for (const step of await neighbourSteps(options)) await take(home, step);
-  const token = await tokenFor(server, attacker.instance);
+  const token = await tokenFor(secret, attacker.instance);
   return {
     attacker: {
       instance: attacker.instance,
@@ -181,16 +193,14 @@ async function makeInstance(base: string, operator: string, slug: string) {
 }
 
 /** A token for the attacker's operator, which may touch its own instance and no other. */
-async function tokenFor(server: ServerProcess, instance: string): Promise<string> {
+async function tokenFor(secret: string, instance: string): Promise<string> {
   const command = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", "main.ts", "token", "--instance", instance],
-    env: { DAYBOOK_DATA_DIR: server.dataDir, NO_COLOR: "1" },
-    stderr: "null",
+    env: { DAYBOOK_JWT_SECRET: secret, NO_COLOR: "1" },
   });
-  const { success, stdout } = await command.output();
-  const token = new TextDecoder().decode(stdout).trim();
-  // On a cluster the secret is not in the folder; then a token for both instances is used.
-  return success && token.split(".").length === 3 ? token : server.credentials.operator_token;
+  const { success, stdout, stderr } = await command.output();
+  if (!success) throw new Error(`no token: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout).trim();
 }
 
 export async function deploy(target: Target, spec: Json): Promise<void> {

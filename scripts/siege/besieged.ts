@@ -47,7 +47,9 @@ const ORPHAN_MS = 500;
 const ENVIRONMENT = "test";
 
 export async function besiege(options: SiegeOptions): Promise<Besieged> {
-  const cluster = options.engine === "foundationdb" ? await startCluster() : undefined;
+  const cluster = options.engine === "foundationdb"
+    ? await startCluster({ wrapper: ownPriority() })
+    : undefined;
   const dataDir = await Deno.makeTempDir({ prefix: "siege_" });
   const secret = crypto.getRandomValues(new Uint8Array(32)).toHex();
   const start = () => startServer(serverOptions(options, { dataDir, secret, cluster }));
@@ -123,13 +125,18 @@ function serverOptions(
 }
 
 /**
- * Limits the memory through the system. If permitted, the server gets the processor before the
- * attackers, because real attackers are on other machines.
+ * If permitted, the server and its cluster get the processor before the attackers, because real
+ * attackers are on other machines.
  */
+function ownPriority(): string[] {
+  return Deno.uid() === 0 ? ["nice", "-n", "-10"] : [];
+}
+
+/** Limits the memory through the system. */
 function wrapperFor(folder: string | undefined): string[] {
   return [
     ...(folder === undefined ? [] : ["sh", "-c", `cd '${folder}' && exec "$@"`, "sh"]),
-    ...(Deno.uid() === 0 ? ["nice", "-n", "-10"] : []),
+    ...ownPriority(),
     "prlimit",
     `--data=${DATA_BYTES_MAX}`,
   ];

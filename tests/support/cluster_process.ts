@@ -8,6 +8,8 @@ export interface ClusterOptions {
   readonly storage?: "memory" | "ssd";
   /** Kept when the cluster stops. Default: a temporary folder, which `stop` removes. */
   readonly folder?: string;
+  /** A command that runs its arguments, such as `nice`. */
+  readonly wrapper?: readonly string[];
 }
 
 export interface ClusterProcess {
@@ -60,7 +62,7 @@ function isFile(path: string): boolean {
  */
 export async function startCluster(options: ClusterOptions = {}): Promise<ClusterProcess> {
   const folder = options.folder ?? await Deno.makeTempDir({ prefix: "foundationdb_" });
-  let script = await runScript(folder, options.storage ?? "memory");
+  let script = await runScript(folder, options);
   const serverPid = () => Number(Deno.readTextFileSync(`${folder}/fdbserver.pid`));
   const signal = (name: Deno.Signal) => Deno.kill(serverPid(), name);
   let isRunning = true;
@@ -76,7 +78,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       await script.status;
     },
     async restart() {
-      script = await runScript(folder, options.storage ?? "memory");
+      script = await runScript(folder, options);
       isRunning = true;
     },
     async stop() {
@@ -91,12 +93,15 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 }
 
 /** Resolves when the database answers; the script keeps running. */
-async function runScript(folder: string, storage: string): Promise<Deno.ChildProcess> {
+async function runScript(
+  folder: string,
+  { storage = "memory", wrapper = [] }: ClusterOptions,
+): Promise<Deno.ChildProcess> {
   const options = storage === "memory" ? ["--memory"] : [];
   const errors = `${folder}/start.err`;
   const child = new Deno.Command("sh", {
     // The script's stderr goes to a file: a pipe would have to be drained all the time.
-    args: ["-c", 'exec sh "$0" "$@" 2>"$ERRORS"', SCRIPT, ...options, folder],
+    args: ["-c", 'exec "$@" 2>"$ERRORS"', "sh", ...wrapper, "sh", SCRIPT, ...options, folder],
     env: { UNTIL_PID: String(Deno.pid), ERRORS: errors },
     stdin: "null",
     stdout: "piped",

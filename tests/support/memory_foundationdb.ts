@@ -32,6 +32,8 @@ export interface MemoryDatabase extends ClientDatabase {
   readonly counts: Record<ClientCall, number>;
   /** Watches that are set and have neither fired nor been cancelled. */
   readonly pendingWatches: number;
+  /** Transactions that others go before. */
+  stoodBack: number;
   /** Lands the commits that hung and were cancelled. */
   landLate(): void;
   plan: ClientPlan;
@@ -93,6 +95,7 @@ export function memoryDatabase(plan: ClientPlan = () => undefined): MemoryDataba
   const database: MemoryDatabase = {
     counts: { version: 0, read: 0, commit: 0, watch: 0 },
     plan,
+    stoodBack: 0,
     get pendingWatches() {
       return store.watches.size;
     },
@@ -187,6 +190,7 @@ function memoryTransaction(
   return {
     readVersion: see,
     startAt: (version) => void (view = version),
+    standBack: () => void database.stoodBack++,
     get: (key) => read((version) => store.pairs.get(textOf(key), version)?.slice()),
     // It came with the version.
     metadataVersion: async () => store.pairs.get(METADATA_VERSION, await see())?.slice(),

@@ -85,6 +85,15 @@ function inside(end: FilePlace, done: number) {
   return { window: { ...end, done } };
 }
 
+/** What the events of the slices store. */
+function bytesOf(slices: readonly WindowSlice[]): number {
+  let sum = 0;
+  for (const { stream: { events }, from, to } of slices) {
+    for (let index = from; index < to; index++) sum += events[index]!.bytes;
+  }
+  return sum;
+}
+
 type Stored = "stored" | "taken_over" | "moved";
 
 async function storePiece(
@@ -104,7 +113,7 @@ async function storePiece(
           verdicts: judged.verdicts,
           next,
         }),
-      { owner: tenant },
+      { owner: tenant, bytes: bytesOf(slices) },
     );
     if (stored === "stored") {
       for (const [{ stream: { key, owner } }, { before, after }] of judged.verdicts) {

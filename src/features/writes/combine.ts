@@ -16,7 +16,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
-import { type AppendOptions, appendWrites } from "./append_writes.ts";
+import { type AppendOptions, appendWrites, storedBytes } from "./append_writes.ts";
 import { type DirectRuns, directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import { CHANGE_MS_MAX, openGathering } from "./gather_writes.ts";
 import { transactJudged } from "./judge_guards.ts";
@@ -122,7 +122,7 @@ export function createCombiner(
         const directStreams = direct.runs++ === 0 ? direct.streams : NO_STREAMS;
         const options = { directStreams, lanes, turns, openConditions };
         return appendWrites(tx, tenant, writes, watched, options);
-      }, { owner: tenant, expectsWrites: true });
+      }, { owner: tenant, expectsWrites: true, bytes: storedBytes(writes) });
     for (const { conditions } of writes) {
       if (conditions !== undefined) return transactJudged(judging, tenant, run, isShared);
     }

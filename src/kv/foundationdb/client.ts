@@ -34,6 +34,11 @@ export interface ClientDatabase {
 export interface ClientTransaction {
   readVersion(): Promise<bigint>;
   startAt(version: bigint): void;
+  /**
+   * To be called before its first request: the cluster then puts its version off before those of
+   * others, when it has too much to do.
+   */
+  standBack(): void;
   get(key: Bytes): Promise<Bytes | undefined>;
   /**
    * The cluster's metadata version as of the version read. It comes with that version, so the
@@ -160,4 +165,25 @@ export function noReply(seconds: number): EngineUnavailable {
   return new EngineUnavailable(
     `FoundationDB lost the replies to one transaction for ${seconds} seconds`,
   );
+}
+
+/** The outcome of one run of a body. */
+export type Run<T> =
+  | { readonly kind: "committed"; readonly value: T }
+  | { readonly kind: "conflict"; readonly place: string }
+  | { readonly kind: "expired" }
+  /** What it read may have been old, and no commit tells. */
+  | { readonly kind: "behind" }
+  | { readonly kind: "passing"; readonly error: Error };
+
+/** Why reading ended, and the error that says so. */
+export interface FailedRead {
+  readonly kind: ReadFailure;
+  readonly error: Error;
+}
+
+export function afterFailedRead({ kind, error }: FailedRead): Run<never> {
+  if (kind === "expired") return { kind: "expired" };
+  if (kind === "version lost") return { kind: "passing", error: error };
+  throw error;
 }

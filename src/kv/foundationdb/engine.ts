@@ -25,6 +25,7 @@ import {
   EngineLimitExceeded,
   type EngineMeasure,
   EngineUnavailable,
+  kvLimits,
   type ReadTransaction,
   type Transaction,
   type TransactOptions,
@@ -34,6 +35,7 @@ import { type BackupPace, type Backups, openClusterBackups } from "./backup.ts";
 import { storeApart } from "./changes.ts";
 import { CommitUnknown, type Marks, openMarks, transactExactlyOnce } from "./exactly_once.ts";
 import {
+  afterFailedRead,
   cannotCommit,
   type ClientDatabase,
   codeOf,
@@ -43,13 +45,21 @@ import {
   isMisuse,
   isPassing,
   noReply,
+  type Run,
 } from "./client.ts";
 import { openSharedReads, type SharedReads } from "./shared_reads.ts";
 import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
 import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
 import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
-import { conflictsMaxMs, expirationsMax, lostTooOften, openTurns } from "../transaction/turns.ts";
+import {
+  conflictsMaxMs,
+  expirationsMax,
+  lostTooOften,
+  openPace,
+  openTurns,
+  type Pace,
+} from "../transaction/turns.ts";
 
 export type { EngineHost };
 
@@ -65,24 +75,18 @@ export interface FoundationdbEngineOptions {
   readonly backupPace?: BackupPace;
 }
 
+const ORDINARY = { expectsWrites: false, isLarge: false };
+
 /** One call of `transact`, through all its attempts. */
 interface Call {
+  readonly expectsWrites: boolean;
+  readonly isLarge: boolean;
   readonly startedMs: number;
   /** Whether the reply to one of its commits was lost. */
   mayHaveLanded: boolean;
-  readonly expectsWrites: boolean;
   /** Whether its next run may read at an old version. */
   mayBeBehind: boolean;
 }
-
-/** The outcome of one run of a body. */
-type Run<T> =
-  | { readonly kind: "committed"; readonly value: T }
-  | { readonly kind: "conflict"; readonly place: string }
-  | { readonly kind: "expired" }
-  /** What it read may have been old, and no commit tells. */
-  | { readonly kind: "behind" }
-  | { readonly kind: "passing"; readonly error: Error };
 
 /** How long the cluster may put a call off. */
 const passingMaxMs = 4_000;
@@ -107,6 +111,7 @@ export class FoundationdbEngine implements Engine {
   readonly #watches: FoundationdbWatches;
   readonly #sharing: SharedReads;
   readonly #turns = openTurns();
+  readonly #pace: Pace;
   readonly #backups: Backups;
   readonly #calls = openCalls(() => this.#refuseClosing());
   readonly #running = new Set<FoundationdbTransaction>();
@@ -130,6 +135,7 @@ export class FoundationdbEngine implements Engine {
       isClosed: false,
       captures: { known: undefined },
     };
+    this.#pace = openPace(kvLimits.largeBytesPerSecond, this.#home.nowMs);
     this.#watches = openFoundationdbWatches({
       database,
       stalls,
@@ -145,20 +151,20 @@ export class FoundationdbEngine implements Engine {
     });
   }
 
-  transact<T>(
-    body: (tx: Transaction) => Promise<T>,
-    { expectsWrites = false }: TransactOptions = {},
-  ): Promise<T> {
-    return this.#calls.run(() => this.#transact(body, expectsWrites));
+  transact<T>(body: (tx: Transaction) => Promise<T>, options?: TransactOptions): Promise<T> {
+    const { bytes = 0, expectsWrites = false } = options ?? {};
+    const isLarge = bytes > kvLimits.largeBytesMin;
+    return this.#calls.run(async () => {
+      if (isLarge) await this.#pace.enter(bytes);
+      return await this.#transact(body, { expectsWrites, isLarge });
+    });
   }
 
-  #transact<T>(body: (tx: Transaction) => Promise<T>, expectsWrites = false): Promise<T> {
-    const call: Call = {
-      startedMs: this.#home.nowMs(),
-      mayHaveLanded: false,
-      expectsWrites,
-      mayBeBehind: expectsWrites,
-    };
+  #transact<T>(body: (tx: Transaction) => Promise<T>, kind = ORDINARY): Promise<T> {
+    // The cluster puts off requests for a version, so a large one has to ask for it.
+    const mayBeBehind = kind.expectsWrites && !kind.isLarge;
+    const startedMs = this.#home.nowMs();
+    const call: Call = { ...kind, startedMs, mayHaveLanded: false, mayBeBehind };
     const attempt = (inner: typeof body) => this.#runUntilCommitted(inner, call);
     return transactExactlyOnce(attempt, body, this.#marks.next());
   }
@@ -306,7 +312,7 @@ export class FoundationdbEngine implements Engine {
     call: Call,
   ): Promise<Run<T>> {
     await this.#untilWatchesSee(tx);
-    if (call.expectsWrites) tx.expectCommit();
+    if (call.expectsWrites || call.isLarge) tx.expectCommit(call.isLarge);
     let value: T;
     try {
       value = await body(tx);
@@ -391,10 +397,4 @@ export class FoundationdbEngine implements Engine {
   #refuseClosing(): void {
     if (this.#isClosing) throw new EngineClosed("The engine is closed");
   }
-}
-
-function afterFailedRead(failure: NonNullable<FoundationdbTransaction["failure"]>): Run<never> {
-  if (failure.kind === "expired") return { kind: "expired" };
-  if (failure.kind === "version lost") return { kind: "passing", error: failure.error };
-  throw failure.error;
 }

@@ -131,7 +131,12 @@ export interface NativeDatabase {
 }
 
 /** As the library numbers them. */
-const options = { readYourWritesDisable: 51, rawAccess: 303, reportConflictingKeys: 712 } as const;
+const options = {
+  readYourWritesDisable: 51,
+  priorityBatch: 201,
+  rawAccess: 303,
+  reportConflictingKeys: 712,
+} as const;
 const mutations = { add: 2, setVersionstampedKey: 14, setVersionstampedValue: 15 } as const;
 const conflictRangeRead = 0;
 const streamingExact = 0;
@@ -191,6 +196,11 @@ class NativeTransaction implements ClientTransaction {
 
   startAt(version: bigint): void {
     this.#library.calls.fdb_transaction_set_read_version(this.#tx, version);
+  }
+
+  standBack(): void {
+    const { calls, check } = this.#library;
+    check(calls.fdb_transaction_set_option(this.#tx, options.priorityBatch, null, 0));
   }
 
   get(key: Bytes): Promise<Bytes | undefined> {

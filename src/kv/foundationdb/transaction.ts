@@ -14,7 +14,6 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../engine.ts";
-import { BufferedTransaction } from "../transaction/buffered_transaction.ts";
 import { bytesOf, textOf, type TextRange } from "../byte_text.ts";
 import {
   type ClientDatabase,
@@ -67,7 +66,7 @@ export interface Captures {
   known: { readonly metadata: string | undefined; readonly isRunning: boolean } | undefined;
 }
 
-export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
+export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome>
   implements Transaction {
   readonly #calls: Tracked;
   readonly unguarded: Pick<ReadTransaction, "get" | "getRange">;
@@ -182,8 +181,9 @@ export class FoundationdbTransaction extends BufferedTransaction<AttemptHome>
     return captures.known.isRunning;
   }
 
-  /** Begins to read what the commit will need, so that it need not wait for it. */
-  expectCommit(): void {
+  /** Begins to read what the commit will need. A large one lets others go first. */
+  expectCommit(isLarge = false): void {
+    if (isLarge) this.#own().standBack();
     this.#metadata = heard(this.#read((client) => client.metadataVersion(), true));
   }
 

@@ -2,6 +2,8 @@
  * Lets transactions that lost over the same key run again one after another. If all ran at once,
  * all but one would lose again. This only matters for speed: a transaction that does not get its
  * turn in time runs without one. Used by both engines.
+ *
+ * And spaces what is large, on the engine that many processes share.
  */
 
 import { EngineUnavailable } from "../engine.ts";
@@ -47,6 +49,26 @@ async function endOrTimeout(end: Promise<void>): Promise<void> {
   const timer = setTimeout(resolve, waitMsMax);
   await Promise.race([end, promise]);
   clearTimeout(timer);
+}
+
+/** Spaces work by its bytes, in the order in which it comes. */
+export interface Pace {
+  /** Undefined if the work may begin at once. */
+  enter(bytes: number): Promise<void> | undefined;
+}
+
+/** @param nowMs a monotonic clock, in milliseconds. */
+export function openPace(bytesPerSecond: number, nowMs: () => number): Pace {
+  let freeMs = -Infinity;
+  return {
+    enter(bytes) {
+      const now = nowMs();
+      const beginMs = Math.max(now, freeMs);
+      freeMs = beginMs + 1000 * bytes / bytesPerSecond;
+      if (beginMs === now) return undefined;
+      return new Promise((resolve) => void setTimeout(resolve, beginMs - now));
+    },
+  };
 }
 
 /** Resolves in the next turn of the event loop. */

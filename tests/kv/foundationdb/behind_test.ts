@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import type { Transaction } from "../../../src/kv/engine.ts";
+import { kvLimits, type Transaction } from "../../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../../src/kv/foundationdb/engine.ts";
 import { bytes, read } from "../../contract/engine_fixture.ts";
 import { fakeHost } from "../../support/fake_host.ts";
@@ -168,3 +168,31 @@ for (const landed of [true, false]) {
     });
   });
 }
+
+Deno.test("a large write asks for its version, behind those of others", async () => {
+  await withProcesses(async ({ engine, asked, database }) => {
+    await put(engine, "a", "1");
+    const large = { expectsWrites: true, bytes: kvLimits.largeBytesMin + 1 };
+    assert.equal(await asked(() => engine.transact(append("a", "2"), large)), 1);
+    assert.equal(database.stoodBack, 1);
+    const small = { expectsWrites: true, bytes: kvLimits.largeBytesMin };
+    assert.equal(await asked(() => engine.transact(append("a", "3"), small)), 0);
+    assert.equal(database.stoodBack, 1);
+    assert.equal(await read(engine, "a"), "123");
+  });
+});
+
+Deno.test("large writes are spaced by their bytes, and small ones pass them", async () => {
+  await withProcesses(async ({ engine }) => {
+    const order: string[] = [];
+    const run = async (name: string, bytes: number) => {
+      await engine.transact(append(name, "1"), { expectsWrites: true, bytes });
+      order.push(name);
+    };
+    const aTenth = kvLimits.largeBytesPerSecond / 10;
+    const startedMs = performance.now();
+    await Promise.all([run("a", aTenth), run("b", aTenth), run("c", aTenth), run("d", 1)]);
+    assert.deepEqual(order.slice(-2), ["b", "c"]);
+    assert.ok(performance.now() - startedMs >= 195, "the third waits for two others");
+  });
+});

@@ -155,13 +155,6 @@ function judgeOf(conditions: ConditionScene | undefined): ConditionScene["judge"
   return conditions.judge;
 }
 
-/** What the events of these writes store. */
-export function storedBytes(writes: readonly PreparedWrite[]): number {
-  let sum = 0;
-  for (const { bytes } of writes) sum += bytes;
-  return sum;
-}
-
 function runHere<T>(steps: Steps<T>, turns: Turns | undefined): T | Promise<T> {
   return turns === undefined ? runAtOnce(steps) : runInPieces(steps, turns);
 }

@@ -16,7 +16,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions/watched_types.ts";
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
-import { type AppendOptions, appendWrites, storedBytes } from "./append_writes.ts";
+import { type AppendOptions, appendWrites } from "./append_writes.ts";
 import { type DirectRuns, directStreamsOf, NO_STREAMS } from "./direct_events.ts";
 import { CHANGE_MS_MAX, openGathering } from "./gather_writes.ts";
 import { transactJudged } from "./judge_guards.ts";
@@ -117,16 +117,18 @@ export function createCombiner(
     direct: DirectRuns,
     isShared = false,
   ): Promise<Outcome<Written>[]> {
+    let [bytes, isJudged] = [0, false];
+    for (const write of writes) {
+      bytes += write.bytes;
+      if (write.conditions !== undefined) isJudged = true;
+    }
     const run = (openConditions: AppendOptions["openConditions"]) =>
       engine.transact((tx) => {
         const directStreams = direct.runs++ === 0 ? direct.streams : NO_STREAMS;
         const options = { directStreams, lanes, turns, openConditions };
         return appendWrites(tx, tenant, writes, watched, options);
-      }, { owner: tenant, expectsWrites: true, bytes: storedBytes(writes) });
-    for (const { conditions } of writes) {
-      if (conditions !== undefined) return transactJudged(judging, tenant, run, isShared);
-    }
-    return run(undefined);
+      }, { owner: tenant, expectsWrites: true, bytes });
+    return isJudged ? transactJudged(judging, tenant, run, isShared) : run(undefined);
   }
 
   async function commitAlone(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
@@ -211,7 +213,6 @@ export function createCombiner(
     for (const stream of group.streams) queue.busy.delete(stream);
     for (const stream of direct) queue.busy.delete(stream);
     if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
-    // Other writes may have waited for this group.
     if (waiting.writes > 0) schedule();
   }
 

@@ -64,11 +64,23 @@ export abstract class BufferedTransaction<Home extends { readonly isClosed: bool
   }
 
   /**
-   * Returns the bytes of its writes and guards together.
+   * Returns the bytes of its writes and guards together. Each write counts once for itself and once
+   * for the range it may conflict with.
    * @throws {EngineLimitExceeded} when they are too many.
    */
   checkSize(): number {
-    const count = countTransactionBytes(this.buffer, this.guards);
+    const { buffer, guards } = this;
+    let count = 0;
+    for (const { key, value, delta } of buffer.writes.entries) {
+      const written = value !== undefined ? value.length : delta !== undefined ? 8 : key.length + 1;
+      count += 3 * key.length + 1 + written;
+    }
+    for (const { prefix, suffix, value } of buffer.stamped) {
+      count += 3 * (prefix.length + stampBytes + suffix.length) + 1 + value.length;
+    }
+    for (const { begin, end } of buffer.cleared) count += 2 * (begin.length + end.length);
+    for (const { key } of guards.keys.entries) count += 2 * key.length + 1;
+    for (const { begin, end } of guards.ranges) count += begin.length + end.length;
     if (count <= kvLimits.transactionBytesMax) return count;
     throw new EngineLimitExceeded(
       `The transaction has ${count} bytes of keys, values and guards; at most ` +
@@ -102,22 +114,6 @@ const RESERVED_FIRST_BYTE = 0xff;
 
 /** Bytes of the commit's stamp in a stamped key. */
 export const stampBytes = 10;
-
-/** Each write counts once for itself and once for the range it may conflict with. */
-function countTransactionBytes(buffer: WriteBuffer, guards: Guards): number {
-  let count = 0;
-  for (const { key, value, delta } of buffer.writes.entries) {
-    const written = value !== undefined ? value.length : delta !== undefined ? 8 : key.length + 1;
-    count += 3 * key.length + 1 + written;
-  }
-  for (const { prefix, suffix, value } of buffer.stamped) {
-    count += 3 * (prefix.length + stampBytes + suffix.length) + 1 + value.length;
-  }
-  for (const { begin, end } of buffer.cleared) count += 2 * (begin.length + end.length);
-  for (const { key } of guards.keys.entries) count += 2 * key.length + 1;
-  for (const { begin, end } of guards.ranges) count += begin.length + end.length;
-  return count;
-}
 
 /** @throws {EngineLimitExceeded} for a key that cannot be written or read. */
 export function checkKey(key: Bytes): void {
@@ -198,7 +194,7 @@ export function addWrite(buffer: WriteBuffer, key: Bytes, delta: bigint): void {
   const own = writes.get(key, hash);
   if (own?.delta !== undefined) {
     writes.put({ key, hash, value: undefined, delta: own.delta + delta });
-  } else if (own !== undefined || isCleared(buffer, key)) {
+  } else if (own !== undefined || (buffer.cleared.length > 0 && isCleared(buffer, key))) {
     writes.put({ key, hash, value: addToCounter(own?.value, delta), delta: undefined });
   } else {
     writes.put({ key, hash, value: undefined, delta });

@@ -215,8 +215,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "what waits behind a transaction is not looked at when that ends",
-      "group.\n    if (waiting.writes > 0) schedule();",
-      "group.",
+      "queues.delete(tenant);\n    if (waiting.writes > 0) schedule();",
+      "queues.delete(tenant);",
     ],
     [
       "writes that were taken count as waiting",

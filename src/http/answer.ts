@@ -160,7 +160,8 @@ function chooseCoding(header: string | null, isWhole: boolean): Coding | undefin
   return best;
 }
 
-function readWeight(part: string): [name: string, weight: number] {
+/** A part of a list with weights, in lowercase. A weight that is none counts as zero. */
+export function readWeight(part: string): [name: string, weight: number] {
   const [name = "", ...params] = part.split(";").map((text) => text.trim());
   const given = params.find((text) => text.startsWith("q="))?.slice(2);
   const weight = given === undefined ? 1 : Number(given);

@@ -5,14 +5,11 @@
  */
 
 import type { Bytes } from "./engine.ts";
-import { hashOf, isSameKey, isWithin, type Keyed, type KeyMap } from "./key_map.ts";
-import type { TextRange } from "./byte_text.ts";
+import { hashOf, isSameKey, isWithin, type Keyed } from "./key_map.ts";
+import type { WrittenGroup } from "./transaction/conflict_log.ts";
 
-/** Keys that were set or cleared, and ranges that were cleared. */
-export interface WrittenKeys {
-  readonly keys: Pick<KeyMap<Keyed>, "entries">;
-  readonly ranges: readonly TextRange[];
-}
+/** What a commit wrote. */
+export type WrittenKeys = Pick<WrittenGroup, "keys" | "ranges">;
 
 /** At most one entry for each key. */
 export interface WatchedKeys<Entry extends Keyed> {

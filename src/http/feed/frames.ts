@@ -52,7 +52,7 @@ export function pageFrames(page: FeedPage, form: LiveForm, shown: ShownEvent): s
     while (erasure < erased.length && erased[erasure]!.cursor < entry.cursor) {
       text += erasedFrame(erased[erasure++]!, form);
     }
-    text += eventFrame(entry.cursor, entryFields(entry, shown), form);
+    text += frame("event", entry.cursor, entryFields(entry, shown), form);
   }
   while (erasure < erased.length) text += erasedFrame(erased[erasure++]!, form);
   return text;
@@ -64,10 +64,6 @@ function frame(name: string, id: string | undefined, fields: string, form: LiveF
   return `event: ${name}\n${id === undefined ? "" : `id: ${id}\n`}data: {${fields}}\n\n`;
 }
 
-function eventFrame(place: string, fields: string, form: LiveForm): string {
-  return frame("event", place, fields, form);
-}
-
 /** Events of one stream; the ids of their frames are those of the events. */
 export function streamFrames(
   entries: readonly StoredEntry[],
@@ -75,7 +71,7 @@ export function streamFrames(
   isRaw: boolean,
 ): string {
   return entries.map((entry) =>
-    eventFrame(entry.id, eventFields(entry, isRaw ? "raw" : "event"), form)
+    frame("event", entry.id, eventFields(entry, isRaw ? "raw" : "event"), form)
   ).join("");
 }
 

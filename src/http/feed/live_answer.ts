@@ -9,6 +9,7 @@ import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome, Refusal } from "../../domain/refusal.ts";
 import type { Follower } from "../../features/feed/follow_commits.ts";
+import { readWeight } from "../answer.ts";
 import type { Call, Edge } from "../call.ts";
 import { answerRefused } from "../failure.ts";
 import { byteLength, cutParts, type Part } from "../long_answer.ts";
@@ -78,19 +79,11 @@ export interface LiveSource {
   caughtUp?(place: string): string;
 }
 
-/** RFC 9110, section 12.4.2. */
-const NO_WEIGHT = /^q=0(?:\.0{0,3})?$/;
-
 /** How the client wants a live answer. */
 export function liveFormOf({ request }: Call): LiveForm {
-  const accept = request.headers.get("accept") ?? "";
-  return accept.split(",").some(takesLines) ? "ndjson" : "sse";
-}
-
-/** Whether a part of an `Accept` header names lines of JSON, with a weight above zero. */
-function takesLines(part: string): boolean {
-  const [type, ...parameters] = part.toLowerCase().split(";").map((text) => text.trim());
-  return type === "application/x-ndjson" && !parameters.some((text) => NO_WEIGHT.test(text));
+  const accept = request.headers.get("accept")?.toLowerCase().split(",").map(readWeight) ?? [];
+  const takesLines = accept.some(([type, weight]) => type === "application/x-ndjson" && weight > 0);
+  return takesLines ? "ndjson" : "sse";
 }
 
 /** Where a client goes on that lost its connection. */

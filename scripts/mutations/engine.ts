@@ -6,6 +6,8 @@ const CONTRACT = "tests/contract/sqlite_test.ts";
 const CONFLICTS = "tests/kv/transaction/conflict_log_test.ts";
 const EXACTLY_ONCE = "tests/kv/foundationdb/exactly_once_test.ts";
 const BEHIND = "tests/kv/foundationdb/behind_test.ts";
+const TURNS = "tests/kv/transaction/turns_test.ts";
+const ATTEMPT = "tests/kv/foundationdb/transaction_test.ts";
 const FUTURES = "tests/kv/foundationdb/futures_test.ts";
 const LEASES = "tests/features/base/share_work_test.ts";
 const RECENT = "tests/kv/sqlite/recent_values_test.ts";
@@ -144,17 +146,63 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "return this.hasWrites && !this.#hasReadUnguarded;",
       "return this.hasWrites;",
     ],
+    [
+      "what the cluster puts off waits for ever",
+      "endsWithin(client.readVersion(), standBackMsMax)",
+      "endsWithin(client.readVersion(), 1e9 * standBackMsMax)",
+    ],
+  ]),
+  ...changesOf("src/kv/foundationdb/transaction.ts", ATTEMPT, [
+    [
+      "a large transaction is handed over in one piece",
+      "const rest = openSlices(nowMs, nextTurn);",
+      "const rest = openSlices(() => -nowMs(), nextTurn);",
+    ],
+    [
+      "a read that is begun anew takes away what was handed over",
+      "if (this.#isReleased || this.#isPreparing) return;",
+      "if (this.#isReleased) return;",
+    ],
+  ]),
+  ...changesOf("src/kv/transaction/turns.ts", TURNS, [
+    [
+      "one owner's work goes first until there is none",
+      "line.delete(owner);\n    if (waiting.length > 1) line.set(owner, waiting);",
+      "if (waiting.length === 1) line.delete(owner);",
+    ],
+    [
+      "large work follows large work at once",
+      "else setTimeout(beginNext, restMs);",
+      "else setTimeout(beginNext, 0 * restMs);",
+    ],
+    ["any failure fails all that wait", "if (isAway(error)) refuseAll", "if (error) refuseAll"],
+    ["each that waits finds an outage for itself", "refuseAll(error);", "throw error;"],
+    [
+      "what waits at the close begins",
+      "closed = { reason };\n      refuseAll(reason);",
+      "closed = { reason };",
+    ],
+    [
+      "what the cluster refuses at once is asked for at once",
+      "end.then(() => resolve(true), () => {});",
+      "end.then(() => resolve(true), () => resolve(false));",
+    ],
   ]),
   ...changesOf("src/kv/foundationdb/futures.ts", FUTURES, [
     [
       "a thread waits for each turn, however many there are",
-      "if (lists.size < WAITS_MAX) {",
-      "if (lists.size < Infinity) {",
+      "if (line.lists.size < WAITS_MAX) {",
+      "if (line.lists.size < Infinity) {",
     ],
     [
       "a future is destroyed when another of its turn is ready",
       "if (calls.fdb_future_is_ready(pending.future) === 0) list.push(pending);",
       "if (pending === undefined) list.push(pending);",
+    ],
+    [
+      "a read waits for a commit of its turn",
+      "const line = lines[kind];",
+      'const line = lines[kind && "read"];',
     ],
     ["a future that was read stays in memory", "calls.fdb_future_destroy(future);", ""],
   ]),

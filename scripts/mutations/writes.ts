@@ -5,6 +5,7 @@ import { changesOf, type Mutation } from "./mutation.ts";
 const APPEND = "tests/features/writes/append_writes_test.ts";
 const WRITES = "tests/features/writes/write_events_test.ts";
 const COMBINE = "tests/features/writes/combine_test.ts";
+const BACKGROUND = "tests/features/work/background_service_test.ts";
 const GATHER = "tests/features/writes/gather_writes_test.ts";
 const IDEMPOTENT = "tests/features/writes/idempotent_write_test.ts";
 const LEDGER = "tests/store/streams/idempotency_test.ts";
@@ -187,6 +188,30 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     ["waits in vain are not counted", "toSkip = skipped;", "toSkip = 0;"],
   ]),
+  ...changesOf("src/features/writes/gather_writes.ts", COMBINE, [
+    [
+      "writes to a stream overtake one that does not fit beside those before it",
+      "taken.isFull = true;\n      staying",
+      "staying",
+    ],
+  ]),
+  ...changesOf("src/features/writes/combine.ts", BACKGROUND, [
+    [
+      "what is set off shares transactions with clients' writes",
+      "write.cause !== undefined && engine.capabilities.isShared",
+      "write.cause !== undefined && !engine.capabilities.isShared",
+    ],
+    [
+      "one tenant's events go first until there are none",
+      "queues.delete(tenant);\n      queues.set(tenant, queue);\n      const [direct]",
+      "const [direct]",
+    ],
+    [
+      "what is set off goes first, too",
+      "if (write.cause === undefined) isBackground = false;",
+      "if (write.bytes >= 0) isBackground = false;",
+    ],
+  ]),
   ...changesOf("src/features/writes/combine.ts", COMBINE, [
     [
       "what waits beside a long transaction waits for its end",
@@ -209,19 +234,14 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
       "const underWay = commitGroup(tenant, queue, group, direct);\n    void underWay;\n    for",
     ],
     [
-      "writes to a stream overtake one that does not fit beside those before it",
-      "taken.isFull = true;\n      staying",
-      "staying",
-    ],
-    [
       "what waits behind a transaction is not looked at when that ends",
       "queues.delete(tenant);\n    if (waiting.writes > 0) schedule();",
       "queues.delete(tenant);",
     ],
     [
       "writes that were taken count as waiting",
-      "    waiting = sumWaiting(queues);\n  }\n\n  /** Where",
-      "  }\n\n  /** Where",
+      "    waiting = sumWaiting(queues);\n  }\n\n  function scheduleLater",
+      "  }\n\n  function scheduleLater",
     ],
     [
       "what waits behind an outage waits as long again",

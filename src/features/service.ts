@@ -45,6 +45,7 @@ import {
 } from "./projections/sql/query_projections.ts";
 import { traceCommits, traceParts } from "./traced.ts";
 import type { Host } from "../host.ts";
+import { inBackground } from "../kv/calls.ts";
 import type { Engine } from "../kv/engine.ts";
 import { createModuleAsker } from "./writes/ask_modules.ts";
 import { createOutsideAsker } from "./writes/ask_outside.ts";
@@ -177,7 +178,8 @@ export function createService(
   const { counters = newCounters(), webhooks, tracer } = options;
   const specs = openSpecCache(engine, host);
   const tools = { engine, host, specs, counters };
-  const keeper = createSnapshotKeeper(engine, host, specs);
+  const later = { ...tools, engine: inBackground(engine) };
+  const keeper = createSnapshotKeeper(later.engine, host, specs);
   const cache = openStateCache();
   const modules = openModules(engine, host, counters, options.wasm ?? WASM_DEFAULTS);
   const compute = openCompute(engine, host, options.compute ?? COMPUTE_DEFAULTS);
@@ -185,26 +187,25 @@ export function createService(
   const reader = createAggregateReader({ ...tools, cache, onSnapshotDue: keeper.add, runners });
   const errors = openErrorRecords(engine, host, counters);
   const share = engine.capabilities.isShared ? shareWork(engine, host) : ownAllWork();
-  const rebuilder = createRebuilder({ engine, host, ...runners }, specs, share);
+  const rebuilder = createRebuilder({ ...later, ...runners }, specs, share);
   const deliveries = webhooks === undefined
     ? NO_DELIVERIES
-    : createDeliveryRunner({ ...tools, share, ...webhooks });
+    : createDeliveryRunner({ ...later, share, ...webhooks });
   const asker = createModuleAsker(host, modules);
   const judging = { ...tools, ...runners, reader };
-  const commit = { counters, lanes: deliveries, judging };
-  const combiner = traceCommits(createCombiner(engine, host, commit), tracer);
-  const outside = createOutsideAsker(engine, judging, asker);
-  const sagas = createSagaAdvancer({ ...tools, watched: combiner.watched, outside });
+  const commits = createCombiner(engine, host, { counters, lanes: deliveries, judging });
+  const combiner = traceCommits(commits, tracer);
+  const outside = createOutsideAsker(later.engine, judging, asker);
+  const sagas = createSagaAdvancer({ ...later, watched: combiner.watched, outside });
   const emitter = createEmitter(host, combiner, asker);
   const paused = followPauses(engine, host);
-  const reacting = { ...tools, combiner, share, sagas, emitter, paused };
+  const reacting = { ...later, combiner, share, sagas, emitter, paused };
   const outbox = createOutboxRunner(reacting);
   const timers = createTimerRunner({ ...reacting, lanes: deliveries, outbox });
   const writer = createWriter(engine, host, specs, combiner, outbox, asker, options.isDirect);
-  const audit = holdAnchors(createAudit({ ...tools, share }), paused);
-  const feed = createFeed(tools);
-  const sql = createSql(tools, options.sql);
-  const erasure = createErasure({ engine, host, specs, share, memories: [cache, keeper] });
+  const audit = holdAnchors(createAudit({ ...later, share }), paused);
+  const [feed, sql] = [createFeed(tools), createSql(tools, options.sql)];
+  const erasure = createErasure({ ...later, share, memories: [cache, keeper] });
   const imports = createImports({ ...judging, watched: combiner.watched });
   const projections = createProjections({ ...tools, reader, share });
   const data: DataService = {
@@ -215,12 +216,11 @@ export function createService(
     readError: errors.read,
     listErrors: errors.list,
     ...storedCalls(engine, specs, host, feed),
-    ...reactionCalls({ ...reacting, counters, circuitOf: deliveries.circuitOf }),
+    ...reactionCalls({ ...reacting, engine, circuitOf: deliveries.circuitOf }),
     recordError: errors.record,
   };
-  const specService = createSpecService({ ...tools, ...runners }, webhooks);
-  const queues = { rebuilder, keeper, errors, outbox, timers, deliveries, paused };
-  const background = backgroundCalls({ engine, host, share, ...queues });
+  const queues = { rebuilder, keeper, errors, outbox, timers, deliveries, paused, share };
+  const background = backgroundCalls({ engine, host, ...queues });
   const operations: OperationsService = {
     counters,
     measureStore: openStoreMeasures(engine, host),
@@ -251,7 +251,8 @@ export function createService(
   }
 
   const [backup, limiting] = [createBackups(reacting, options.backup), createLimits(tools)];
-  const calls = { data, specs: specService, access, imports, audit, erasure, projections, feed };
+  const specCalls = createSpecService({ ...tools, ...runners }, webhooks);
+  const calls = { data, specs: specCalls, access, imports, audit, erasure, projections, feed };
   const parts = traceParts({ ...calls, background, operations }, tracer);
   return { ...parts, backup, limits: limiting, sql, ping, failure: () => engine.failure(), close };
 }

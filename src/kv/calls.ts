@@ -1,6 +1,7 @@
 /**
  * Follows the calls of an engine: counts those that are under way, so that closing can wait for
- * them, and reports how each transaction ended, for metrics.
+ * them, and makes engines that differ from another one in a method, such as one that reports how
+ * each transaction ended, for metrics.
  */
 
 import { type Engine, kvLimits } from "./engine.ts";
@@ -80,6 +81,13 @@ export function wrapEngine(inner: Engine, own: Partial<Engine>): Engine {
     close: () => inner.close(),
     ...own,
   };
+}
+
+/** The same engine for work that nobody waits for. */
+export function inBackground(engine: Engine): Engine {
+  return wrapEngine(engine, {
+    transact: (body, options) => engine.transact(body, { ...options, isBackground: true }),
+  });
 }
 
 /**

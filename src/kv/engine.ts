@@ -74,11 +74,12 @@ export interface TransactOptions {
    * hold any more, the commit conflicts. A run that writes nothing is repeated at the newest.
    */
   readonly expectsWrites?: boolean;
-  /**
-   * About how much the body writes. Where many processes share the store, what is large waits when
-   * that has more to write than it can take, so that all others need not.
-   */
+  /** About what the body writes. What is large lets others go first, one by one. */
   readonly bytes?: number;
+  /** No client waits for it: it lets others go first, where processes share the store. */
+  readonly isBackground?: boolean;
+  /** There may be many more of it: it takes turns with what is large, though it is not. */
+  readonly isBulk?: boolean;
 }
 
 export interface SnapshotOptions {
@@ -186,13 +187,8 @@ export const kvLimits = {
   valueBytesMax: 100_000,
   transactionBytesMax: 10_000_000,
   transactionSecondsMax: 5,
-  /** A transaction that writes more is large. Only an engine that processes share spaces these. */
+  /** A transaction that writes more is large. It matters where processes share the store. */
   largeBytesMin: 256 * 1024,
-  /**
-   * What large transactions of a process write at most. A process of a cluster keeps everything
-   * for seconds. If that gets too much, the cluster puts off whoever begins to read.
-   */
-  largeBytesPerSecond: 32 * 1024 * 1024,
 } as const;
 
 /** The store cannot be read or written now; nothing of the call is known to have landed. */

@@ -17,6 +17,7 @@ import type { PageRequest } from "../../domain/reading.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
+import { inBackground } from "../../kv/calls.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { type CsvExport, type CsvRequest, exportProjection } from "./export_projection.ts";
@@ -62,8 +63,9 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
   const { engine, host, specs, share } = parts;
   const sets = openProjectionSets(engine, specs, host);
   const working = { ...parts, sets };
-  const keeper = createProjectionKeeper(working, share);
-  const builder = createProjectionBuilder(working, share);
+  const later = { ...working, engine: inBackground(engine) };
+  const keeper = createProjectionKeeper(later, share);
+  const builder = createProjectionBuilder(later, share);
   const lines = openLines();
   return {
     deploy: (tenant, document) => deployProjection(working, tenant, document),

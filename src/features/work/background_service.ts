@@ -11,6 +11,7 @@ import type { WorkShare } from "../base/share_work.ts";
 import { createSweeper } from "./sweep.ts";
 import type { QueueMeasure } from "../../domain/measures/queue_measure.ts";
 import type { Host } from "../../host.ts";
+import { inBackground } from "../../kv/calls.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { measureQueues } from "./measures.ts";
 import { keys } from "../../store/keys.ts";
@@ -64,7 +65,7 @@ export function backgroundCalls(parts: BackgroundParts): BackgroundService {
   const { deliveries, paused } = parts;
   return {
     rebuildSnapshots: rebuilder.rebuild,
-    sweep: createSweeper(engine, host, share).sweep,
+    sweep: createSweeper(inBackground(engine), host, share).sweep,
     async saveMemory(limit, isStopping) {
       const saved = await errors.saveWaiting(limit);
       return saved + await keeper.drain(limit, isStopping);

@@ -7,7 +7,6 @@
 
 import { withOwnLine } from "../../domain/fairness/pieces.ts";
 import { count, countErrors, type Counters, newCounters } from "../../domain/measures/counters.ts";
-import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -18,42 +17,32 @@ import { openWatchedTypes, type WatchedTypesReader } from "../../store/reactions
 import { NO_OWN_LANES, offerDeliveries, type OwnLanes } from "./append_deliveries.ts";
 import { type AppendOptions, appendWrites } from "./append_writes.ts";
 import { type DirectRuns, directStreamsOf, NO_STREAMS } from "./direct_events.ts";
-import { CHANGE_MS_MAX, openGathering } from "./gather_writes.ts";
+import {
+  CHANGE_MS_MAX,
+  openGathering,
+  takeGroups,
+  type WaitingWrite,
+  type WriteGroup,
+} from "./gather_writes.ts";
 import { transactJudged } from "./judge_guards.ts";
 import type { SceneParts } from "./judge_scene.ts";
 import { createJudge } from "./judge_writes.ts";
 import { StatesNeeded } from "./outside_states.ts";
 import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_write.ts";
 
-/** Writes that share one transaction at most. */
-const GROUP_WRITES_MAX = 500;
-/** Streams that share one transaction at most: a conflict on one reruns it for all of them. */
-const GROUP_STREAMS_MAX = 64;
-/** Stored bytes of events that share one transaction at most; a larger write goes alone. */
-const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/** Groups of what the service itself writes that are under way at once, if others go before. */
+const LATER_GROUPS_MAX = 2;
 /** Streams tried at a time where one has to wait for states, which take memory. */
 const ALONE_MAX = 8;
 /** Implied events go to the outbox for this long after a rerun: another process may write there. */
 const DIRECT_PAUSE_MS = 1_000;
 
-/** Writes that share a transaction; those to one stream are adjacent and in order. */
-interface Group {
-  readonly writes: Waiting[];
-  /** The streams of the writes, each once. */
-  readonly streams: StreamKey[];
-}
-
-interface Waiting {
-  readonly stream: StreamKey;
-  readonly write: PreparedWrite;
-  readonly resolve: (outcome: Outcome<Written>) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /** The writes of one tenant in order of arrival, and the streams that are being written. */
 interface Queue {
   readonly busy: Set<StreamKey>;
-  waiting: Waiting[];
+  waiting: WaitingWrite[];
+  /** What the service itself writes and others go before. */
+  later: WaitingWrite[];
 }
 
 export interface Combiner {
@@ -88,6 +77,8 @@ export function createCombiner(
   /** Whether a timer will look. */
   let isTimed = false;
   const turns = withOwnLine(host);
+  let laterRunning = 0;
+  let isLaterScheduled = false;
 
   const judged = judging && createJudge(judging, combine);
 
@@ -102,9 +93,17 @@ export function createCombiner(
   function combine(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     if (write.targets.length > 1) return commitAlone(tenant, write);
     let queue = queues.get(tenant);
-    if (queue === undefined) queues.set(tenant, queue = { busy: new Set(), waiting: [] });
+    if (queue === undefined) {
+      queues.set(tenant, queue = { busy: new Set(), waiting: [], later: [] });
+    }
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Written>>();
-    queue.waiting.push({ stream: write.targets[0]!.key, write, resolve, reject });
+    const waits = { stream: write.targets[0]!.key, write, resolve, reject };
+    if (write.cause !== undefined && engine.capabilities.isShared) {
+      queue.later.push(waits);
+      scheduleLater();
+      return promise;
+    }
+    queue.waiting.push(waits);
     waiting.writes++;
     waiting.bytes += write.bytes;
     schedule();
@@ -117,17 +116,19 @@ export function createCombiner(
     direct: DirectRuns,
     isShared = false,
   ): Promise<Outcome<Written>[]> {
-    let [bytes, isJudged] = [0, false];
+    let [bytes, isJudged, isBackground] = [0, false, true];
     for (const write of writes) {
       bytes += write.bytes;
       if (write.conditions !== undefined) isJudged = true;
+      if (write.cause === undefined) isBackground = false;
     }
+    const isBulk = isBackground && engine.capabilities.isShared;
     const run = (openConditions: AppendOptions["openConditions"]) =>
       engine.transact((tx) => {
         const directStreams = direct.runs++ === 0 ? direct.streams : NO_STREAMS;
         const options = { directStreams, lanes, turns, openConditions };
         return appendWrites(tx, tenant, writes, watched, options);
-      }, { owner: tenant, expectsWrites: true, bytes });
+      }, { owner: tenant, expectsWrites: true, bytes, isBackground, isBulk });
     return isJudged ? transactJudged(judging, tenant, run, isShared) : run(undefined);
   }
 
@@ -179,18 +180,49 @@ export function createCombiner(
 
   function startGroups(): void {
     for (const [tenant, queue] of queues) {
-      const groups = takeGroups(queue);
+      const { groups, staying } = takeGroups(queue.waiting, queue.busy);
+      queue.waiting = staying;
       const direct = directStreams(tenant, queue, groups);
       for (const [index, group] of groups.entries()) {
         commitInTurn(tenant, queue, group, direct?.[index] ?? NO_STREAMS);
       }
-      if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
+      if (isEmpty(queue)) queues.delete(tenant);
     }
     waiting = sumWaiting(queues);
   }
 
+  function scheduleLater(): void {
+    if (isLaterScheduled) return;
+    isLaterScheduled = true;
+    host.yieldBriefly().then(() => {
+      isLaterScheduled = false;
+      startLater();
+    });
+  }
+
+  /** Starts as many groups of what the service itself writes as there is room for. */
+  function startLater(): void {
+    for (const [tenant, queue] of queues) {
+      if (laterRunning === LATER_GROUPS_MAX) return;
+      const { groups: [group], staying } = takeGroups(queue.later, queue.busy, 1);
+      if (group === undefined) continue;
+      queue.later = staying;
+      // Tenants take turns.
+      queues.delete(tenant);
+      queues.set(tenant, queue);
+      const [direct] = directStreams(tenant, queue, [group]) ?? [];
+      laterRunning++;
+      void commitInTurn(tenant, queue, { ...group, isLater: true }, direct ?? NO_STREAMS).then(
+        () => {
+          laterRunning--;
+          startLater();
+        },
+      );
+    }
+  }
+
   /** Where implied events may go, for each group; undefined for nowhere. */
-  function directStreams(tenant: number, queue: Queue, groups: readonly Group[]) {
+  function directStreams(tenant: number, queue: Queue, groups: readonly WriteGroup[]) {
     if (!hasDirect(groups)) return undefined;
     const untilMs = directPauses.get(tenant);
     if (untilMs !== undefined) {
@@ -204,7 +236,7 @@ export function createCombiner(
   async function commitInTurn(
     tenant: number,
     queue: Queue,
-    group: Group,
+    group: WriteGroup,
     direct: ReadonlySet<StreamKey>,
   ): Promise<void> {
     for (const stream of group.streams) queue.busy.add(stream);
@@ -212,14 +244,15 @@ export function createCombiner(
     await commitGroup(tenant, queue, group, direct);
     for (const stream of group.streams) queue.busy.delete(stream);
     for (const stream of direct) queue.busy.delete(stream);
-    if (queue.waiting.length === 0 && queue.busy.size === 0) queues.delete(tenant);
+    if (isEmpty(queue)) queues.delete(tenant);
     if (waiting.writes > 0) schedule();
+    if (queue.later.length > 0) scheduleLater();
   }
 
   async function commitGroup(
     tenant: number,
     queue: Queue,
-    group: Group,
+    group: WriteGroup,
     direct: ReadonlySet<StreamKey> = NO_STREAMS,
   ): Promise<void> {
     const writes: PreparedWrite[] = [];
@@ -227,14 +260,16 @@ export function createCombiner(
     const directRuns: DirectRuns = { streams: direct, runs: 0 };
     try {
       let outcomes: Outcome<Written>[];
-      gathering.begin(writes.length);
+      if (!group.isLater) gathering.begin(writes.length);
       try {
         outcomes = await commit(tenant, writes, directRuns, group.streams.length > 1);
       } finally {
-        gathering.end(writes.length, waiting.writes);
+        if (!group.isLater) gathering.end(writes.length, waiting.writes);
       }
       if (outcomes.length < writes.length) {
-        queue.waiting.unshift(...group.writes.slice(outcomes.length));
+        (group.isLater ? queue.later : queue.waiting).unshift(
+          ...group.writes.slice(outcomes.length),
+        );
         waiting = sumWaiting(queues);
       }
       noteWritten(tenant, writes.slice(0, outcomes.length), outcomes);
@@ -259,7 +294,7 @@ export function createCombiner(
       const tryLeft = async () => {
         for (const stream of left) {
           const writes = group.writes.filter((waiting) => waiting.stream === stream);
-          await commitGroup(tenant, queue, { writes, streams: [stream] });
+          await commitGroup(tenant, queue, { ...group, writes, streams: [stream] });
         }
       };
       const count = error instanceof StatesNeeded ? ALONE_MAX : 1;
@@ -271,11 +306,15 @@ export function createCombiner(
 }
 
 /** Whether a write has implied events that may be written with it. */
-function hasDirect(groups: readonly Group[]): boolean {
+function hasDirect(groups: readonly WriteGroup[]): boolean {
   for (const { writes } of groups) {
     for (const { write } of writes) if (write.directStreams !== undefined) return true;
   }
   return false;
+}
+
+function isEmpty({ waiting, later, busy }: Queue): boolean {
+  return waiting.length === 0 && later.length === 0 && busy.size === 0;
 }
 
 /** How many writes wait, and the stored size of their events. */
@@ -297,79 +336,20 @@ function sumWaiting(queues: ReadonlyMap<number, Queue>): Waits {
  * Takes the writes that wait for streams whose commit has just met an outage. They would wait
  * as long again, and an outage has to be reported within five seconds.
  */
-function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): Waiting[] {
-  const behind = queue.waiting.filter(({ stream }) => streams.has(stream));
+function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): WaitingWrite[] {
+  const all = [...queue.waiting, ...queue.later];
   queue.waiting = queue.waiting.filter(({ stream }) => !streams.has(stream));
-  return behind;
+  queue.later = queue.later.filter(({ stream }) => !streams.has(stream));
+  return all.filter(({ stream }) => streams.has(stream));
 }
 
 /**
  * Streams that are being written or have writes waiting. No implied event is written to them
  * directly.
  */
-function takenStreams(queue: Queue, groups: readonly Group[]): Set<StreamKey> {
-  const all = [...queue.waiting.map(({ stream }) => stream), ...groups.flatMap((g) => g.streams)];
-  return queue.busy.union(new Set(all));
-}
-
-/** The writes to one stream that can start now. */
-interface Taken {
-  readonly stream: StreamKey;
-  readonly waiting: Waiting[];
-  bytes: number;
-  isFull: boolean;
-}
-
-function hasRoom({ waiting, bytes, isFull }: Taken, write: PreparedWrite): boolean {
-  if (isFull || waiting.length === GROUP_WRITES_MAX) return false;
-  return bytes === 0 || bytes + write.bytes <= GROUP_BYTES_MAX;
-}
-
-/**
- * Takes the writes that can start now: all waiting writes to streams that are not being
- * written, up to one group per stream. The others stay in their order.
- */
-function takeGroups(queue: Queue): Group[] {
-  const byStream = new Map<StreamKey, Taken>();
-  const staying: Waiting[] = [];
-  for (const waiting of queue.waiting) {
-    const { stream, write } = waiting;
-    const taken = byStream.get(stream);
-    if (queue.busy.has(stream)) {
-      staying.push(waiting);
-    } else if (taken === undefined) {
-      byStream.set(stream, { stream, waiting: [waiting], bytes: write.bytes, isFull: false });
-    } else if (hasRoom(taken, write)) {
-      taken.waiting.push(waiting);
-      taken.bytes += write.bytes;
-    } else {
-      // A full stream takes no later write either, because that would change their order.
-      taken.isFull = true;
-      staying.push(waiting);
-    }
-  }
-  queue.waiting = staying;
-  return joinStreams(byStream.values());
-}
-
-/** Joins the writes of several streams while they fit into one group. */
-function joinStreams(streams: Iterable<Taken>): Group[] {
-  const groups: Group[] = [];
-  let room = { streams: 0, writes: 0, bytes: 0 };
-  for (const { stream, waiting, bytes } of streams) {
-    const fits = room.streams > 0 && room.writes >= waiting.length && room.bytes >= bytes;
-    if (!fits) {
-      room = { streams: GROUP_STREAMS_MAX, writes: GROUP_WRITES_MAX, bytes: GROUP_BYTES_MAX };
-      groups.push({ writes: [], streams: [] });
-    }
-    const group = groups.at(-1)!;
-    group.writes.push(...waiting);
-    group.streams.push(stream);
-    room.streams--;
-    room.writes -= waiting.length;
-    room.bytes -= bytes;
-  }
-  return groups;
+function takenStreams(queue: Queue, groups: readonly WriteGroup[]): Set<StreamKey> {
+  const waiting = [...queue.waiting, ...queue.later].map(({ stream }) => stream);
+  return queue.busy.union(new Set([...waiting, ...groups.flatMap(({ streams }) => streams)]));
 }
 
 /** Counts what a committed transaction has done; `outcomes` are those of `writes`, in order. */

@@ -1,5 +1,5 @@
 /**
- * Decides when waiting writes are committed.
+ * Decides when waiting writes are committed, and which of them together.
  *
  * Much of a commit's cost is the same for one write as for many. Clients that wait for their
  * answers tend to split into parts: while one part is on its way to the disk or the cluster, the
@@ -8,6 +8,12 @@
  * no write arrives, it waits only for a moment. If a wait was in vain, some of the next commits do
  * not wait at all.
  */
+
+import type { StreamKey } from "../../domain/identifier.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Outcome } from "../../domain/refusal.ts";
+import type { Written } from "../../domain/write/write.ts";
+import type { PreparedWrite } from "./prepared_write.ts";
 
 export interface Gathering {
   /** A transaction with this many writes begins. */
@@ -130,4 +136,94 @@ export function openGathering(nowMs: () => number): Gathering {
       return commit();
     },
   };
+}
+
+/** Writes that share one transaction at most. */
+const GROUP_WRITES_MAX = 500;
+/** Streams that share one transaction at most: a conflict on one reruns it for all of them. */
+const GROUP_STREAMS_MAX = 64;
+/** Stored bytes of events that share one transaction at most; a larger write goes alone. */
+const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+/** Writes that share a transaction; those to one stream are adjacent and in order. */
+export interface WriteGroup {
+  readonly writes: WaitingWrite[];
+  /** The streams of the writes, each once. */
+  readonly streams: StreamKey[];
+  /** Whether others go before it. */
+  readonly isLater?: boolean;
+}
+
+/** A write that waits for its transaction. */
+export interface WaitingWrite {
+  readonly stream: StreamKey;
+  readonly write: PreparedWrite;
+  readonly resolve: (outcome: Outcome<Written>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The writes to one stream that can start now. */
+interface Taken {
+  readonly stream: StreamKey;
+  readonly waiting: WaitingWrite[];
+  bytes: number;
+  isFull: boolean;
+}
+
+function hasRoom({ waiting, bytes, isFull }: Taken, write: PreparedWrite): boolean {
+  if (isFull || waiting.length === GROUP_WRITES_MAX) return false;
+  return bytes === 0 || bytes + write.bytes <= GROUP_BYTES_MAX;
+}
+
+/**
+ * Takes the writes that can start now: all that wait for streams that are not being written, up
+ * to one group per stream, and so many groups at most. The others stay in their order.
+ */
+export function takeGroups(
+  waiting: readonly WaitingWrite[],
+  busy: ReadonlySet<StreamKey>,
+  groupsMax = Infinity,
+): { readonly groups: readonly WriteGroup[]; readonly staying: WaitingWrite[] } {
+  const byStream = new Map<StreamKey, Taken>();
+  const staying: WaitingWrite[] = [];
+  for (const one of waiting) {
+    const { stream, write } = one;
+    const taken = byStream.get(stream);
+    if (busy.has(stream)) {
+      staying.push(one);
+    } else if (taken === undefined) {
+      byStream.set(stream, { stream, waiting: [one], bytes: write.bytes, isFull: false });
+    } else if (hasRoom(taken, write)) {
+      taken.waiting.push(one);
+      taken.bytes += write.bytes;
+    } else {
+      // A full stream takes no later write either, because that would change their order.
+      taken.isFull = true;
+      staying.push(one);
+    }
+  }
+  const groups = joinStreams(byStream.values());
+  if (groups.length <= groupsMax) return { groups, staying };
+  const first = groups.slice(0, groupsMax);
+  const started = new Set(first.flatMap(({ writes }) => writes));
+  return { groups: first, staying: waiting.filter((one) => !started.has(one)) };
+}
+
+/** Joins the writes of several streams while they fit into one group. */
+function joinStreams(streams: Iterable<Taken>): WriteGroup[] {
+  const groups: WriteGroup[] = [];
+  let room = { streams: 0, writes: 0, bytes: 0 };
+  for (const { stream, waiting, bytes } of streams) {
+    const fits = room.streams > 0 && room.writes >= waiting.length && room.bytes >= bytes;
+    if (!fits) {
+      room = { streams: GROUP_STREAMS_MAX, writes: GROUP_WRITES_MAX, bytes: GROUP_BYTES_MAX };
+      groups.push({ writes: [], streams: [] });
+    }
+    const group = groups.at(-1)!;
+    group.writes.push(...waiting);
+    group.streams.push(stream);
+    room.streams--;
+    room.writes -= waiting.length;
+    room.bytes -= bytes;
+  }
+  return groups;
 }

@@ -63,6 +63,12 @@ export const restoringKey = ownKey(6);
 /** The newest format that a build has brought this store to: 4 bytes, little-endian. */
 export const formatKey = ownKey(7);
 
+/** What a process knows of the backup that may run. */
+export interface Captures {
+  /** Whether one ran while the metadata version of the cluster had this value. */
+  known: { readonly metadata: string | undefined; readonly isRunning: boolean } | undefined;
+}
+
 /** Below the largest value, with room for what surrounds it. */
 const partBytesMax = 90_000;
 const headBytes = 13;

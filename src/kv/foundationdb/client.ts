@@ -187,3 +187,36 @@ export function afterFailedRead({ kind, error }: FailedRead): Run<never> {
   if (kind === "version lost") return { kind: "passing", error: error };
   throw error;
 }
+
+/** One call of `transact`, through all its attempts. */
+export interface Call {
+  readonly expectsWrites: boolean;
+  /** Whether it lets others go first. */
+  readonly standsBack: boolean;
+  /** When it began its first attempt. */
+  startedMs: number | undefined;
+  /** How long it has waited for commits. */
+  busyMs: number;
+  /** Whether the reply to one of its commits was lost. */
+  mayHaveLanded: boolean;
+  /** Whether its next run may read at an old version. */
+  mayBeBehind: boolean;
+}
+
+export function newCall({ expectsWrites = false, standsBack = false } = {}): Call {
+  return {
+    expectsWrites,
+    standsBack,
+    startedMs: undefined,
+    busyMs: 0,
+    mayHaveLanded: false,
+    // The cluster puts off requests for a version, so whoever stands back has to ask for one.
+    mayBeBehind: expectsWrites && !standsBack,
+  };
+}
+
+/** A body that throws may abandon reads; if those fail later, they must not end the process. */
+export function heard<T>(read: Promise<T>): Promise<T> {
+  read.catch(() => {});
+  return read;
+}

@@ -36,6 +36,7 @@ import { storeApart } from "./changes.ts";
 import { CommitUnknown, type Marks, openMarks, transactExactlyOnce } from "./exactly_once.ts";
 import {
   afterFailedRead,
+  type Call,
   cannotCommit,
   type ClientDatabase,
   codeOf,
@@ -44,11 +45,13 @@ import {
   isLimit,
   isMisuse,
   isPassing,
+  newCall,
   noReply,
   type Run,
 } from "./client.ts";
+import { openKeyPlace } from "./range.ts";
 import { openSharedReads, type SharedReads } from "./shared_reads.ts";
-import { openStalls, type StallLimits, type Stalls } from "./stalls.ts";
+import { ClusterSilent, openStalls, type StallLimits, type Stalls } from "./stalls.ts";
 import { type AttemptHome, FoundationdbTransaction } from "./transaction.ts";
 import { type FoundationdbWatches, openFoundationdbWatches } from "./watches.ts";
 import { refuseExpired } from "../transaction/buffered_transaction.ts";
@@ -56,9 +59,8 @@ import {
   conflictsMaxMs,
   expirationsMax,
   lostTooOften,
-  openPace,
+  openSpacing,
   openTurns,
-  type Pace,
 } from "../transaction/turns.ts";
 
 export type { EngineHost };
@@ -73,19 +75,6 @@ export interface FoundationdbEngineOptions {
   readonly stallLimits?: StallLimits;
   readonly failurePauseMs?: number;
   readonly backupPace?: BackupPace;
-}
-
-const ORDINARY = { expectsWrites: false, isLarge: false };
-
-/** One call of `transact`, through all its attempts. */
-interface Call {
-  readonly expectsWrites: boolean;
-  readonly isLarge: boolean;
-  readonly startedMs: number;
-  /** Whether the reply to one of its commits was lost. */
-  mayHaveLanded: boolean;
-  /** Whether its next run may read at an old version. */
-  mayBeBehind: boolean;
 }
 
 /** How long the cluster may put a call off. */
@@ -111,7 +100,7 @@ export class FoundationdbEngine implements Engine {
   readonly #watches: FoundationdbWatches;
   readonly #sharing: SharedReads;
   readonly #turns = openTurns();
-  readonly #pace: Pace;
+  readonly #spacing = openSpacing((error) => error instanceof ClusterSilent);
   readonly #backups: Backups;
   readonly #calls = openCalls(() => this.#refuseClosing());
   readonly #running = new Set<FoundationdbTransaction>();
@@ -123,23 +112,23 @@ export class FoundationdbEngine implements Engine {
   #closing: Promise<void> | undefined;
 
   constructor(options: FoundationdbEngineOptions) {
-    const { database, host, prefix = new Uint8Array(), failurePauseMs } = options;
+    const { database, host, failurePauseMs } = options;
+    const place = openKeyPlace(options.prefix ?? new Uint8Array());
     this.#host = host;
     this.#stalls = openStalls(options.stallLimits);
     const stalls = this.#stalls;
     this.#home = {
       database,
       stalls,
-      prefix,
+      place,
       nowMs: options.nowMs ?? (() => performance.now()),
       isClosed: false,
       captures: { known: undefined },
     };
-    this.#pace = openPace(kvLimits.largeBytesPerSecond, this.#home.nowMs);
     this.#watches = openFoundationdbWatches({
       database,
       stalls,
-      stored: (key) => Uint8Array.from([...prefix, ...key]),
+      stored: place.key,
       failurePauseMs,
     });
     this.#sharing = openSharedReads(database);
@@ -152,19 +141,16 @@ export class FoundationdbEngine implements Engine {
   }
 
   transact<T>(body: (tx: Transaction) => Promise<T>, options?: TransactOptions): Promise<T> {
-    const { bytes = 0, expectsWrites = false } = options ?? {};
+    const { owner, bytes = 0, expectsWrites, isBackground, isBulk } = options ?? {};
     const isLarge = bytes > kvLimits.largeBytesMin;
-    return this.#calls.run(async () => {
-      if (isLarge) await this.#pace.enter(bytes);
-      return await this.#transact(body, { expectsWrites, isLarge });
-    });
+    const call = newCall({ expectsWrites, standsBack: isLarge || isBackground });
+    const run = () => this.#transact(body, call);
+    if (!isLarge && !isBulk) return this.#calls.run(run);
+    const restsFor = () => isBackground ? 0 : call.busyMs;
+    return this.#calls.run(() => this.#spacing.run({ owner, restsFor }, run));
   }
 
-  #transact<T>(body: (tx: Transaction) => Promise<T>, kind = ORDINARY): Promise<T> {
-    // The cluster puts off requests for a version, so a large one has to ask for it.
-    const mayBeBehind = kind.expectsWrites && !kind.isLarge;
-    const startedMs = this.#home.nowMs();
-    const call: Call = { ...kind, startedMs, mayHaveLanded: false, mayBeBehind };
+  #transact<T>(body: (tx: Transaction) => Promise<T>, call = newCall()): Promise<T> {
     const attempt = (inner: typeof body) => this.#runUntilCommitted(inner, call);
     return transactExactlyOnce(attempt, body, this.#marks.next());
   }
@@ -232,6 +218,7 @@ export class FoundationdbEngine implements Engine {
     const ended = this.#backups.close();
     if (ended !== undefined) await ended;
     this.#isClosing = true;
+    this.#spacing.close(new EngineClosed("The engine is closed"));
     await this.#calls.untilIdle();
     this.#home.isClosed = true;
     for (const tx of this.#running) tx.cancel();
@@ -266,10 +253,8 @@ export class FoundationdbEngine implements Engine {
    * @throws {CommitUnknown} when the last commit has landed or never will, and it is unknown
    * which.
    */
-  async #runUntilCommitted<T>(
-    body: (tx: Transaction) => Promise<T>,
-    call: Call,
-  ): Promise<T> {
+  async #runUntilCommitted<T>(body: (tx: Transaction) => Promise<T>, call: Call): Promise<T> {
+    call.startedMs ??= this.#home.nowMs();
     // True only after lost replies: the first attempt begins at once.
     if (this.#elapsedMs(call) > conflictsMaxMs) throw noReply(conflictsMaxMs / 1000);
     let expirations = 0;
@@ -312,7 +297,8 @@ export class FoundationdbEngine implements Engine {
     call: Call,
   ): Promise<Run<T>> {
     await this.#untilWatchesSee(tx);
-    if (call.expectsWrites || call.isLarge) tx.expectCommit(call.isLarge);
+    if (call.standsBack) await tx.standBack();
+    if (call.expectsWrites || call.standsBack) tx.expectCommit();
     let value: T;
     try {
       value = await body(tx);
@@ -328,16 +314,17 @@ export class FoundationdbEngine implements Engine {
     if (tx.isTooOld) return { kind: "expired" };
     try {
       await this.#capture(tx);
-      tx.prepareCommit();
+      await tx.prepareCommit();
     } catch (error) {
       if (tx.failure === undefined) throw error;
       return afterFailedRead(tx.failure);
     }
-    try {
-      await tx.sendCommit();
-    } catch (error) {
-      if (codeOf(error) === errorCodes.commitUnknown) call.mayHaveLanded = true;
-      return await this.#afterFailedCommit(tx, error);
+    const sentMs = this.#home.nowMs();
+    const failed = await tx.sendCommit().then(() => undefined, (error: unknown) => ({ error }));
+    call.busyMs += this.#home.nowMs() - sentMs;
+    if (failed !== undefined) {
+      if (codeOf(failed.error) === errorCodes.commitUnknown) call.mayHaveLanded = true;
+      return await this.#afterFailedCommit(tx, failed.error);
     }
     const version = tx.committedVersion();
     if (version > this.#committed.version) this.#committed = { version, atMs: this.#home.nowMs() };
@@ -391,7 +378,7 @@ export class FoundationdbEngine implements Engine {
   }
 
   #elapsedMs({ startedMs }: Call): number {
-    return this.#home.nowMs() - startedMs;
+    return this.#home.nowMs() - startedMs!;
   }
 
   #refuseClosing(): void {

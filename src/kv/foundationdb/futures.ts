@@ -1,11 +1,11 @@
 /**
- * Waits for what FoundationDB's client will answer. The answers to all calls of one turn are
- * waited for together, on another thread, so this one is woken about once for all of them.
+ * Waits for what FoundationDB's client will answer. The answers to all calls of one kind and turn
+ * are waited for together, on another thread, so this one is woken about once for all of them.
  */
 
-import type { Address, Futures, Library } from "./native.ts";
+import type { Address, AnswerKind, Futures, Library } from "./native.ts";
 
-/** Threads that wait at the same time. Files are read by threads of the same pool, of 512. */
+/** Threads that wait at once, by kind. Files are read by threads of the same pool, of 512. */
 const WAITS_MAX = 32;
 
 interface Pending {
@@ -14,13 +14,28 @@ interface Pending {
   readonly end: () => void;
 }
 
-export function openFutures({ calls, check }: Library): Futures {
+/** The calls of one kind that have no answer yet. */
+interface Line {
   /** Of this turn. */
-  let fresh: Pending[] = [];
+  fresh: Pending[];
   /** What is waited for, a list for each wait. */
-  const lists = new Set<Pending[]>();
+  readonly lists: Set<Pending[]>;
+}
 
-  function settle<T>(future: Address, read: (future: Address) => T): Promise<T> {
+export function openFutures({ calls, check }: Library): Futures {
+  const newLine = (): Line => ({ fresh: [], lists: new Set() });
+  const lines: Record<AnswerKind, Line> = {
+    read: newLine(),
+    commit: newLine(),
+    putOff: newLine(),
+  };
+
+  function settle<T>(
+    future: Address,
+    kind: AnswerKind,
+    read: (future: Address) => T,
+  ): Promise<T> {
+    const line = lines[kind];
     return new Promise<T>((resolve, reject) => {
       const end = () => {
         try {
@@ -32,24 +47,24 @@ export function openFutures({ calls, check }: Library): Futures {
           calls.fdb_future_destroy(future);
         }
       };
-      if (fresh.length === 0) queueMicrotask(begin);
-      fresh.push({ future, end });
+      if (line.fresh.length === 0) queueMicrotask(() => begin(line));
+      line.fresh.push({ future, end });
     });
   }
 
-  function begin(): void {
-    const list = fresh;
-    fresh = [];
-    if (lists.size < WAITS_MAX) {
-      waitForAll(list);
+  function begin(line: Line): void {
+    const list = line.fresh;
+    line.fresh = [];
+    if (line.lists.size < WAITS_MAX) {
+      waitForAll(line.lists, list);
       return;
     }
-    const [longest] = lists;
+    const [longest] = line.lists;
     longest!.push(...list);
   }
 
   /** Each future belongs to one wait. Only that may end it, because its thread looks at it. */
-  async function waitForAll(list: Pending[]): Promise<void> {
+  async function waitForAll(lists: Set<Pending[]>, list: Pending[]): Promise<void> {
     lists.add(list);
     while (list.length > 0) {
       // Answers come in about the order of the calls.

@@ -114,13 +114,19 @@ export function openLibrary(file: URL): Library {
   return { calls, copy, check };
 }
 
+/**
+ * How long an answer takes: as long as a read, or as a commit; or it is one to a transaction that
+ * lets others go first. Quick answers do not wait for slow ones.
+ */
+export type AnswerKind = "read" | "commit" | "putOff";
+
 /** Waits for answers; `futures.ts` makes it. */
 export interface Futures {
   /**
    * What `read` makes of the future once it is ready. Rejects with the future's error. The future
    * is destroyed.
    */
-  settle<T>(future: Address, read: (future: Address) => T): Promise<T>;
+  settle<T>(future: Address, kind: AnswerKind, read: (future: Address) => T): Promise<T>;
 }
 
 /** What all transactions of a database share. */
@@ -172,6 +178,7 @@ class NativeTransaction implements ClientTransaction {
   readonly #library: Library;
   readonly #futures: Futures;
   readonly #address: Address;
+  #reads: AnswerKind = "read";
   #isReleased = false;
 
   constructor({ library, futures }: NativeDatabase, tx: Address) {
@@ -188,7 +195,8 @@ class NativeTransaction implements ClientTransaction {
 
   readVersion(): Promise<bigint> {
     const { calls, check } = this.#library;
-    return this.#futures.settle(calls.fdb_transaction_get_read_version(this.#tx), (future) => {
+    const future = calls.fdb_transaction_get_read_version(this.#tx);
+    return this.#futures.settle(future, this.#reads, () => {
       check(calls.fdb_future_get_int64(future, version));
       return version[0]!;
     });
@@ -201,12 +209,13 @@ class NativeTransaction implements ClientTransaction {
   standBack(): void {
     const { calls, check } = this.#library;
     check(calls.fdb_transaction_set_option(this.#tx, options.priorityBatch, null, 0));
+    this.#reads = "putOff";
   }
 
   get(key: Bytes): Promise<Bytes | undefined> {
     const { calls, check, copy } = this.#library;
     const future = calls.fdb_transaction_get(this.#tx, key, key.length, 1);
-    return this.#futures.settle(future, () => {
+    return this.#futures.settle(future, this.#reads, () => {
       check(calls.fdb_future_get_value(future, isThere, address, length));
       return isThere[0] === 0 ? undefined : copy(address[0]!, length[0]!);
     });
@@ -240,7 +249,7 @@ class NativeTransaction implements ClientTransaction {
       1,
       size.reverse ? 1 : 0,
     );
-    return this.#futures.settle(future, () => this.#pageIn(future));
+    return this.#futures.settle(future, this.#reads, () => this.#pageIn(future));
   }
 
   #pageIn(future: Address): ClientPage {
@@ -297,7 +306,8 @@ class NativeTransaction implements ClientTransaction {
   }
 
   commit(): Promise<void> {
-    return this.#futures.settle(this.#library.calls.fdb_transaction_commit(this.#tx), () => {});
+    const future = this.#library.calls.fdb_transaction_commit(this.#tx);
+    return this.#futures.settle(future, this.#reads === "read" ? "commit" : "putOff", () => {});
   }
 
   committedVersion(): bigint {
@@ -314,7 +324,7 @@ class NativeTransaction implements ClientTransaction {
 
   onError(code: number): Promise<void> {
     const future = this.#library.calls.fdb_transaction_on_error(this.#tx, code);
-    return this.#futures.settle(future, () => {});
+    return this.#futures.settle(future, "commit", () => {});
   }
 
   cancel(): void {

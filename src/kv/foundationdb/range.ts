@@ -1,11 +1,11 @@
 /**
- * Reads a range from FoundationDB page by page, with the transaction's own writes laid over it.
- * It goes on until the range ends or its limit is reached. The pages are FoundationDB's; the
- * merging is the same as on SQLite.
+ * Where keys are stored, and reading a range of them page by page, with the transaction's own
+ * writes laid over it. Reading goes on until the range ends or its limit is reached. The pages are
+ * FoundationDB's; the merging is the same as on SQLite.
  */
 
-import type { KeyValue, RangeOptions } from "../engine.ts";
-import { textAfter, textOf, type TextRange } from "../byte_text.ts";
+import type { Bytes, KeyRange, KeyValue, RangeOptions } from "../engine.ts";
+import { bytesOf, textAfter, textOf, type TextRange } from "../byte_text.ts";
 import type { ClientPage, PageSize } from "./client.ts";
 import { KeyMap } from "../key_map.ts";
 import { type MergedRange, mergeRange } from "../transaction/range_merge.ts";
@@ -14,6 +14,39 @@ import { type Write, type WriteBuffer, writesWithin } from "../transaction/buffe
 /** Bytes asked for at once. Larger pages arrive no faster and take more memory at a time. */
 const pageBytesMax = 1_000_000;
 const pageRowsMax = 100_000;
+
+/** Where the keys of an engine are in the cluster: all of them behind one prefix. */
+export interface KeyPlace {
+  key(key: Bytes): Bytes;
+  /** A range as it is stored. Keys that begin with 0xff are FoundationDB's own and are left out. */
+  range(range: TextRange): KeyRange;
+  /** The pairs as the engine knows them. */
+  bare(stored: KeyValue[]): KeyValue[];
+}
+
+export function openKeyPlace(prefix: Bytes): KeyPlace {
+  const { length } = prefix;
+
+  function key(key: Bytes): Bytes {
+    if (length === 0) return key;
+    const stored = new Uint8Array(length + key.length);
+    stored.set(prefix);
+    stored.set(key, length);
+    return stored;
+  }
+
+  return {
+    key,
+    range({ begin, end }) {
+      const last = length === 0 && end > "\xff" ? "\xff" : end;
+      return { begin: key(bytesOf(begin)), end: key(bytesOf(last)) };
+    },
+    bare(stored) {
+      if (length === 0) return stored;
+      return stored.map(({ key, value }) => ({ key: key.subarray(length), value }));
+    },
+  };
+}
 
 /** Reads one page of stored pairs. */
 export type ReadPage = (range: TextRange, size: PageSize) => Promise<ClientPage>;

@@ -9,6 +9,9 @@
 
 import { EngineUnavailable } from "../engine.ts";
 
+/** The cluster has not answered for as long as a caller may wait. */
+export class ClusterSilent extends EngineUnavailable {}
+
 export interface Stalls {
   /** `cancel` is called once, when a stall is found. */
   track(cancel: () => void): Tracked;
@@ -53,7 +56,7 @@ export function openStalls({ turnMs, turnsMax }: StallLimits = defaultLimits): S
       if (entry.rejects.size === 0 || ++entry.turns < turnsMax) continue;
       entries.delete(entry);
       const message = `FoundationDB has not answered for ${seconds} seconds`;
-      entry.stalled = new EngineUnavailable(message);
+      entry.stalled = new ClusterSilent(message);
       for (const reject of entry.rejects) reject(entry.stalled);
       entry.rejects.clear();
       entry.cancel();

@@ -14,19 +14,21 @@ import {
   type ReadTransaction,
   type Transaction,
 } from "../engine.ts";
-import { bytesOf, textOf, type TextRange } from "../byte_text.ts";
+import { textOf } from "../byte_text.ts";
 import {
   type ClientDatabase,
   type ClientTransaction,
   codeOf,
   describeFailure,
   errorCodes,
+  heard,
   isMisuse,
   isPassing,
   type ReadFailure,
 } from "./client.ts";
 import {
   capturedPrefix,
+  type Captures,
   changesApart,
   changesOf,
   flagKey,
@@ -34,36 +36,34 @@ import {
   splitIntoValues,
   writesData,
 } from "./changes.ts";
-import { ownWritesIn, readWholeRange } from "./range.ts";
+import { type KeyPlace, ownWritesIn, readWholeRange } from "./range.ts";
 import type { SharedClient, SharedReads } from "./shared_reads.ts";
 import type { Stalls, Tracked } from "./stalls.ts";
 import { hashOf } from "../key_map.ts";
 import { keyAfter } from "../tuple.ts";
 import * as own from "../transaction/buffered_transaction.ts";
+import { openSlices } from "../transaction/sort_in_slices.ts";
+import { endsWithin, nextTurn } from "../transaction/turns.ts";
 
 const ageMaxMs = kvLimits.transactionSecondsMax * 1000;
 /** A version that is gone earlier than this was lost in a recovery of the cluster. */
 const ageOfExpiryMs = ageMaxMs - 1000;
 /** How long a read is repeated. */
 const passingMsMax = 2000;
+const standBackMsMax = 500;
+/** Calls into the client between two looks at the clock. */
+const callsPerLook = 256;
 const pauseMs = 20;
 
 /** What a transaction needs from its engine. */
 export interface AttemptHome {
   readonly database: ClientDatabase;
   readonly stalls: Stalls;
-  /** Prefix of all keys of the engine. */
-  readonly prefix: Bytes;
+  readonly place: KeyPlace;
   /** A monotonic clock, in milliseconds. */
   nowMs(): number;
   readonly isClosed: boolean;
   readonly captures: Captures;
-}
-
-/** What this process knows of the backup that may run: see `backup.ts`. */
-export interface Captures {
-  /** Whether one ran while the metadata version of the cluster had this value. */
-  known: { readonly metadata: string | undefined; readonly isRunning: boolean } | undefined;
 }
 
 export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome>
@@ -84,6 +84,7 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
   #hasReadUnguarded = false;
   /** Native transactions that were given up for a fresh one; their answers may still come. */
   readonly #left: ClientTransaction[] = [];
+  #isPreparing = false;
   #isReleased = false;
 
   /**
@@ -174,40 +175,54 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
     const version = await this.#metadata;
     const metadata = version && textOf(version);
     if (captures.known === undefined || captures.known.metadata !== metadata) {
-      const flag = await this.#read((client) => client.get(this.#prefixed(flagKey)), true);
+      const flag = await this.#read((client) => client.get(this.home.place.key(flagKey)), true);
       captures.known = { metadata, isRunning: flag !== undefined };
-      return flag !== undefined;
     }
     return captures.known.isRunning;
   }
 
-  /** Begins to read what the commit will need. A large one lets others go first. */
-  expectCommit(isLarge = false): void {
-    if (isLarge) this.#own().standBack();
+  /** Gets its version after everybody else or, after half a second, among them. */
+  async standBack(): Promise<void> {
+    const client = this.#own();
+    client.standBack();
+    if (await endsWithin(client.readVersion(), standBackMsMax)) return;
+    client.cancel();
+    this.#left.push(client);
+    this.#client = undefined;
+  }
+
+  /** Begins to read what the commit will need. */
+  expectCommit(): void {
     this.#metadata = heard(this.#read((client) => client.metadataVersion(), true));
   }
 
   /**
-   * Hands guards and writes to the client.
+   * Hands guards and writes to the client, in time slices.
    * @throws {EngineLimitExceeded} when they are too large; then nothing was sent.
    */
-  prepareCommit(): void {
+  async prepareCommit(): Promise<void> {
     this.checkSize();
+    this.#isPreparing = true;
+    const { place, nowMs } = this.home;
     const client = this.#own();
+    const rest = openSlices(nowMs, nextTurn);
+    let calls = 0;
     for (const { key } of this.guards.keys.entries) {
-      const begin = this.#prefixed(key);
+      const begin = place.key(key);
       client.guard({ begin, end: keyAfter(begin) });
+      if (++calls % callsPerLook === 0) await rest();
     }
-    for (const range of this.guards.ranges) client.guard(this.#stored(range));
-    for (const range of this.buffer.cleared) client.clearRange(this.#stored(range));
+    for (const range of this.guards.ranges) client.guard(place.range(range));
+    for (const range of this.buffer.cleared) client.clearRange(place.range(range));
     for (const { key, value, delta } of this.buffer.writes.entries) {
-      const stored = this.#prefixed(key);
+      const stored = place.key(key);
       if (value !== undefined) client.set(stored, value);
       else if (delta === undefined) client.clear(stored);
       else client.add(stored, own.addToCounter(undefined, delta));
+      if (++calls % callsPerLook === 0) await rest();
     }
     for (const { prefix, suffix, value } of this.buffer.stamped) {
-      client.setStamped(this.#prefixed(prefix), suffix, value);
+      client.setStamped(place.key(prefix), suffix, value);
     }
     this.#prepareCapture(client);
   }
@@ -219,10 +234,10 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
       client.touchMetadata();
     }
     if (!writesData(buffer)) return;
-    const begin = this.#prefixed(flagKey);
+    const begin = this.home.place.key(flagKey);
     client.guard({ begin, end: keyAfter(begin) });
     for (const [number, part] of this.#captured.entries()) {
-      client.setStamped(this.#prefixed(capturedPrefix), partNumber(number), part);
+      client.setStamped(this.home.place.key(capturedPrefix), partNumber(number), part);
     }
   }
 
@@ -266,6 +281,7 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
   /** The native transaction of the first read or, if nothing was read, of the commit. */
   #own(): ClientTransaction {
     if (this.#client !== undefined) return this.#client;
+    if (this.home.isClosed) own.refuseEnded(true);
     this.#shared = this.sharing?.join();
     this.#client = this.#shared?.client ?? this.home.database.createTransaction();
     if (this.behind !== undefined) this.#client.startAt(this.behind);
@@ -278,7 +294,7 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
     const write = own.findWrite(this.buffer, key, hash);
     if (write !== undefined && write.delta === undefined) return write.value;
     if (write === undefined && own.isCleared(this.buffer, key)) return undefined;
-    const stored = await this.#read((client) => client.get(this.#prefixed(key)));
+    const stored = await this.#read((client) => client.get(this.home.place.key(key)));
     if (isGuarded) this.guards.keys.put({ key, hash });
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }
@@ -294,10 +310,10 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
     const ownWrites = ownWritesIn(this.buffer, wanted);
     const { pairs, read } = await readWholeRange(
       async (part, size) => {
-        const stored = this.#stored(part);
+        const stored = this.home.place.range(part);
         if (textOf(stored.begin) >= textOf(stored.end)) return { pairs: [], more: false };
         const page = await this.#read((client) => client.getRange(stored, size));
-        return this.home.prefix.length === 0 ? page : { ...page, pairs: this.#bared(page.pairs) };
+        return { ...page, pairs: this.home.place.bare(page.pairs) };
       },
       ownWrites,
       wanted,
@@ -358,7 +374,8 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     // The client knows the version without asking, unless the request for it is what failed.
     const version = await this.#calls.answer(failed.readVersion()).catch(() => undefined);
-    if (this.#isReleased) return;
+    // What was handed to a client for the commit is not in a fresh one.
+    if (this.#isReleased || this.#isPreparing) return;
     if (version === undefined && this.#hasRead) throw this.#fail("version lost", undefined);
     const fresh = this.home.database.createTransaction();
     if (version !== undefined) fresh.startAt(version);
@@ -371,30 +388,4 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
   #ageMs(): number {
     return this.#startedMs === undefined ? 0 : this.home.nowMs() - this.#startedMs;
   }
-
-  #prefixed(key: Bytes): Bytes {
-    const { prefix } = this.home;
-    if (prefix.length === 0) return key;
-    const stored = new Uint8Array(prefix.length + key.length);
-    stored.set(prefix);
-    stored.set(key, prefix.length);
-    return stored;
-  }
-
-  /** A range as it is stored. Keys that begin with 0xff are FoundationDB's own and are left out. */
-  #stored({ begin, end }: TextRange): KeyRange {
-    const last = this.home.prefix.length === 0 && end > "\xff" ? "\xff" : end;
-    return { begin: this.#prefixed(bytesOf(begin)), end: this.#prefixed(bytesOf(last)) };
-  }
-
-  #bared(pairs: readonly KeyValue[]): KeyValue[] {
-    const start = this.home.prefix.length;
-    return pairs.map(({ key, value }) => ({ key: key.subarray(start), value }));
-  }
-}
-
-/** A body that throws may abandon reads; if those fail later, they must not end the process. */
-function heard<T>(read: Promise<T>): Promise<T> {
-  read.catch(() => {});
-  return read;
 }

@@ -3,7 +3,7 @@
  * all but one would lose again. This only matters for speed: a transaction that does not get its
  * turn in time runs without one. Used by both engines.
  *
- * And spaces what is large, on the engine that many processes share.
+ * Also spaces what is large, on the engine that many processes share.
  */
 
 import { EngineUnavailable } from "../engine.ts";
@@ -35,7 +35,7 @@ export function openTurns(): Turns {
     const before = last.get(key);
     const { promise, resolve } = Promise.withResolvers<void>();
     last.set(key, promise);
-    if (before !== undefined) await endOrTimeout(before);
+    if (before !== undefined) await endsWithin(before, waitMsMax);
     return () => {
       if (last.get(key) === promise) last.delete(key);
       resolve();
@@ -44,31 +44,95 @@ export function openTurns(): Turns {
   return { take };
 }
 
-async function endOrTimeout(end: Promise<void>): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, waitMsMax);
-  await Promise.race([end, promise]);
+/** Whether `end` is fulfilled within so many milliseconds. If it rejects, they are waited for. */
+export async function endsWithin(end: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(resolve, milliseconds, false);
+  end.then(() => resolve(true), () => {});
+  const isInTime = await promise;
   clearTimeout(timer);
+  return isInTime;
 }
 
-/** Spaces work by its bytes, in the order in which it comes. */
-export interface Pace {
-  /** Undefined if the work may begin at once. */
-  enter(bytes: number): Promise<void> | undefined;
+/** Runs large work one by one, in turns of owners, and with rests in between. */
+export interface Spacing {
+  /**
+   * Runs `work` when it is its owner's turn, and throws what it throws. If that says that the store
+   * is away, all that wait are told so, because each would take as long to find it.
+   */
+  run<T>(from: Origin, work: () => Promise<T>): Promise<T>;
+  /** Refuses all that wait, and whatever comes later. */
+  close(reason: unknown): void;
 }
 
-/** @param nowMs a monotonic clock, in milliseconds. */
-export function openPace(bytesPerSecond: number, nowMs: () => number): Pace {
-  let freeMs = -Infinity;
+export interface Origin {
+  /** Work without an owner shares one turn. */
+  readonly owner?: number;
+  /** Asked at its end: for how many milliseconds nothing may begin after it. */
+  restsFor(): number;
+}
+
+interface Entering {
+  readonly begin: () => void;
+  readonly refuse: (reason: unknown) => void;
+}
+
+/** @param isAway whether an error says that the store does not answer. */
+export function openSpacing(isAway: (error: unknown) => boolean): Spacing {
+  /** What waits, by owner; first the one whose turn it is. */
+  const line = new Map<number | undefined, Entering[]>();
+  let isTaken = false;
+  let closed: { readonly reason: unknown } | undefined;
+
+  function beginNext(): void {
+    const next = takeFirst(line);
+    isTaken = next !== undefined;
+    next?.begin();
+  }
+
+  function refuseAll(reason: unknown): void {
+    for (let one; (one = takeFirst(line)) !== undefined;) one.refuse(reason);
+  }
+
+  function enter(owner: number | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const entering = { begin: resolve, refuse: reject };
+    const waiting = line.get(owner);
+    if (waiting === undefined) line.set(owner, [entering]);
+    else waiting.push(entering);
+    if (closed !== undefined) refuseAll(closed.reason);
+    else if (!isTaken) beginNext();
+    return promise;
+  }
+
   return {
-    enter(bytes) {
-      const now = nowMs();
-      const beginMs = Math.max(now, freeMs);
-      freeMs = beginMs + 1000 * bytes / bytesPerSecond;
-      if (beginMs === now) return undefined;
-      return new Promise((resolve) => void setTimeout(resolve, beginMs - now));
+    async run({ owner, restsFor }, work) {
+      await enter(owner);
+      try {
+        return await work();
+      } catch (error) {
+        if (isAway(error)) refuseAll(error);
+        throw error;
+      } finally {
+        const restMs = restsFor();
+        if (restMs === 0) beginNext();
+        else setTimeout(beginNext, restMs);
+      }
+    },
+    close(reason) {
+      closed = { reason };
+      refuseAll(reason);
     },
   };
+}
+
+function takeFirst(line: Map<number | undefined, Entering[]>): Entering | undefined {
+  for (const [owner, waiting] of line) {
+    line.delete(owner);
+    if (waiting.length > 1) line.set(owner, waiting);
+    return waiting.shift();
+  }
+  return undefined;
 }
 
 /** Resolves in the next turn of the event loop. */

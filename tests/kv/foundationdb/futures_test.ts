@@ -73,7 +73,7 @@ Deno.test("the answers to the calls of a turn are waited for once", async () => 
   const client = fakeClient();
   const { settle } = openFutures(client.library);
   const all = Promise.all(
-    [1n, 2n, 3n].map((address) => settle(client.begin(address), (future) => future * 10n)),
+    [1n, 2n, 3n].map((address) => settle(client.begin(address), "read", (future) => future * 10n)),
   );
   await turn();
   for (const address of [1n, 2n, 3n]) client.answer(address);
@@ -85,7 +85,7 @@ Deno.test("the answers to the calls of a turn are waited for once", async () => 
 Deno.test("what is answered already is not waited for", async () => {
   const client = fakeClient();
   const { settle } = openFutures(client.library);
-  const settled = settle(client.begin(1n), () => "read");
+  const settled = settle(client.begin(1n), "read", () => "read");
   client.answer(1n);
   assert.equal(await settled, "read");
   assert.equal(client.waits(), 0);
@@ -94,9 +94,9 @@ Deno.test("what is answered already is not waited for", async () => {
 Deno.test("an answer does not wait for the calls of other turns", async () => {
   const client = fakeClient();
   const { settle } = openFutures(client.library);
-  const slow = settle(client.begin(1n), () => "slow");
+  const slow = settle(client.begin(1n), "read", () => "slow");
   await turn();
-  const fast = settle(client.begin(2n), () => "fast");
+  const fast = settle(client.begin(2n), "read", () => "fast");
   await turn();
   client.answer(2n);
   assert.equal(await fast, "fast");
@@ -104,11 +104,27 @@ Deno.test("an answer does not wait for the calls of other turns", async () => {
   assert.equal(await slow, "slow");
 });
 
+Deno.test("a read does not wait for a commit of its turn, nor for what the cluster puts off", async () => {
+  const client = fakeClient();
+  const { settle } = openFutures(client.library);
+  const read = settle(client.begin(1n), "read", () => "read");
+  const slow = [
+    settle(client.begin(2n), "commit", () => "commit"),
+    settle(client.begin(3n), "putOff", () => "put off"),
+  ];
+  await turn();
+  client.answer(1n);
+  assert.equal(await read, "read");
+  client.answer(3n);
+  client.answer(2n);
+  assert.deepEqual(await Promise.all(slow), ["commit", "put off"]);
+});
+
 Deno.test("a future that fails rejects, alone, and is destroyed like the others", async () => {
   const client = fakeClient();
   const { settle } = openFutures(client.library);
-  const bad = settle(client.begin(1n), () => assert.fail("it has nothing to read"));
-  const good = settle(client.begin(2n), () => "read");
+  const bad = settle(client.begin(1n), "read", () => assert.fail("it has nothing to read"));
+  const good = settle(client.begin(2n), "read", () => "read");
   const rejected = assert.rejects(bad, { name: "ClientError", code: 1007 });
   await turn();
   client.answer(1n, 1007);
@@ -121,7 +137,7 @@ Deno.test("a future that fails rejects, alone, and is destroyed like the others"
 Deno.test("a reading that throws rejects, and its future is destroyed", async () => {
   const client = fakeClient();
   const { settle } = openFutures(client.library);
-  const settled = settle(client.begin(1n), () => {
+  const settled = settle(client.begin(1n), "read", () => {
     throw new RangeError("too long");
   });
   const rejected = assert.rejects(settled, RangeError);
@@ -136,7 +152,7 @@ Deno.test("however many turns wait, threads are few, and each answer is heard", 
   const addresses = Array.from({ length: 300 }, (_, n) => BigInt(n + 1));
   const settled: Promise<bigint>[] = [];
   for (const address of addresses) {
-    settled.push(settle(client.begin(address), (future) => future));
+    settled.push(settle(client.begin(address), "read", (future) => future));
     await turn();
   }
   assert.equal(client.mostWaiting(), 32);

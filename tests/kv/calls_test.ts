@@ -1,8 +1,8 @@
-/** What a measured engine reports about its transactions. */
+/** What engines do that differ from another one in a method. */
 
 import assert from "node:assert/strict";
 import { type Engine, EngineUnavailable } from "../../src/kv/engine.ts";
-import { measureEngine, wrapEngine } from "../../src/kv/calls.ts";
+import { inBackground, measureEngine, wrapEngine } from "../../src/kv/calls.ts";
 import { bytes } from "../contract/engine_fixture.ts";
 import { type FaultPlan, faultyEngine } from "../support/faulty_engine.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
@@ -72,5 +72,20 @@ Deno.test("measureEngine() passes on what the engine tells of itself", async () 
     await assert.rejects(measured.forget(), failure);
     assert.equal(measured.failure(), failure);
     assert.equal(await measured.untilBroken(), failure);
+  });
+});
+
+Deno.test("inBackground() says of each transaction that nobody waits for it", async () => {
+  await withTemporaryEngine(async (inner) => {
+    const heard: unknown[] = [];
+    const engine = inBackground(wrapEngine(inner, {
+      transact(body, options) {
+        heard.push(options);
+        return inner.transact(body, options);
+      },
+    }));
+    await write(engine);
+    await engine.transact(() => Promise.resolve(), { owner: 7, isBackground: false });
+    assert.deepEqual(heard, [{ isBackground: true }, { owner: 7, isBackground: true }]);
   });
 });

@@ -172,8 +172,13 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "large work follows large work at once",
-      "else setTimeout(beginNext, restMs);",
-      "else setTimeout(beginNext, 0 * restMs);",
+      "else setTimeout(pass, restMs);",
+      "else setTimeout(pass, 0 * restMs);",
+    ],
+    [
+      "a body that takes long holds up all others",
+      "setTimeout(pass, holdMsMax)",
+      "setTimeout(pass, 1e6 * holdMsMax)",
     ],
     ["any failure fails all that wait", "if (isAway(error)) refuseAll", "if (error) refuseAll"],
     ["each that waits finds an outage for itself", "refuseAll(error);", "throw error;"],

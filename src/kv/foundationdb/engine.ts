@@ -144,10 +144,14 @@ export class FoundationdbEngine implements Engine {
     const { owner, bytes = 0, expectsWrites, isBackground, isBulk } = options ?? {};
     const isLarge = bytes > kvLimits.largeBytesMin;
     const call = newCall({ expectsWrites, standsBack: isLarge || isBackground });
-    const run = () => this.#transact(body, call);
-    if (!isLarge && !isBulk) return this.#calls.run(run);
+    if (!isLarge && !isBulk) return this.#calls.run(() => this.#transact(body, call));
     const restsFor = () => isBackground ? 0 : call.busyMs;
-    return this.#calls.run(() => this.#spacing.run({ owner, restsFor }, run));
+    return this.#calls.run(() =>
+      this.#spacing.run(
+        { owner, restsFor },
+        (hold) => this.#transact((tx) => hold(() => body(tx)), call),
+      )
+    );
   }
 
   #transact<T>(body: (tx: Transaction) => Promise<T>, call = newCall()): Promise<T> {

@@ -60,10 +60,15 @@ export interface Spacing {
    * Runs `work` when it is its owner's turn, and throws what it throws. If that says that the store
    * is away, all that wait are told so, because each would take as long to find it.
    */
-  run<T>(from: Origin, work: () => Promise<T>): Promise<T>;
+  run<T>(from: Origin, work: (hold: Hold) => Promise<T>): Promise<T>;
   /** Refuses all that wait, and whatever comes later. */
   close(reason: unknown): void;
 }
+
+/** Runs what work computes. If that takes long, the next work begins meanwhile. */
+export type Hold = <V>(compute: () => Promise<V>) => Promise<V>;
+
+const holdMsMax = 500;
 
 export interface Origin {
   /** Work without an owner shares one turn. */
@@ -108,15 +113,24 @@ export function openSpacing(isAway: (error: unknown) => boolean): Spacing {
   return {
     async run({ owner, restsFor }, work) {
       await enter(owner);
+      let isHolding = true;
+      const pass = () => {
+        if (isHolding) beginNext();
+        isHolding = false;
+      };
+      const hold: Hold = async (compute) => {
+        const timer = setTimeout(pass, holdMsMax);
+        return await compute().finally(() => clearTimeout(timer));
+      };
       try {
-        return await work();
+        return await work(hold);
       } catch (error) {
         if (isAway(error)) refuseAll(error);
         throw error;
       } finally {
         const restMs = restsFor();
-        if (restMs === 0) beginNext();
-        else setTimeout(beginNext, restMs);
+        if (restMs === 0) pass();
+        else setTimeout(pass, restMs);
       }
     },
     close(reason) {

@@ -44,6 +44,18 @@ Deno.test("nothing begins after work for as long as it says at its end", async (
   assert.ok(performance.now() - endedMs >= 49);
 });
 
+Deno.test("a body that takes long holds up others for half a second", async () => {
+  const spacing = open();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const long = spacing.run(of(1), (hold) => hold(() => promise));
+  const beganMs = performance.now();
+  assert.equal(await spacing.run(of(2), () => Promise.resolve("done")), "done");
+  assert.ok(performance.now() - beganMs >= 499);
+  resolve();
+  await long;
+  assert.equal(await spacing.run(of(1), () => Promise.resolve("done")), "done");
+});
+
 Deno.test("work that fails does not stop what waits", async () => {
   const spacing = open();
   const failed = spacing.run(of(1), () => Promise.reject(new Error("no")));

@@ -198,8 +198,8 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/writes/combine.ts", BACKGROUND, [
     [
       "what is set off shares transactions with clients' writes",
-      "write.cause !== undefined && engine.capabilities.isShared",
-      "write.cause !== undefined && !engine.capabilities.isShared",
+      "return cause !== undefined && engine.capabilities.isShared;",
+      "return cause !== undefined && !engine.capabilities.isShared;",
     ],
     [
       "one tenant's events go first until there are none",

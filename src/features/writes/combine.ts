@@ -77,6 +77,7 @@ export function createCombiner(
   /** Whether a timer will look. */
   let isTimed = false;
   const turns = withOwnLine(host);
+  /** Groups of what goes later that are under way. */
   let laterRunning = 0;
   let isLaterScheduled = false;
 
@@ -98,7 +99,7 @@ export function createCombiner(
     }
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Written>>();
     const waits = { stream: write.targets[0]!.key, write, resolve, reject };
-    if (write.cause !== undefined && engine.capabilities.isShared) {
+    if (goesLater(write)) {
       queue.later.push(waits);
       scheduleLater();
       return promise;
@@ -108,6 +109,11 @@ export function createCombiner(
     waiting.bytes += write.bytes;
     schedule();
     return promise;
+  }
+
+  /** Whether others go before it: no client waits for it, and many processes share the store. */
+  function goesLater({ cause }: PreparedWrite): boolean {
+    return cause !== undefined && engine.capabilities.isShared;
   }
 
   function commit(
@@ -122,13 +128,12 @@ export function createCombiner(
       if (write.conditions !== undefined) isJudged = true;
       if (write.cause === undefined) isBackground = false;
     }
-    const isBulk = isBackground && engine.capabilities.isShared;
     const run = (openConditions: AppendOptions["openConditions"]) =>
       engine.transact((tx) => {
         const directStreams = direct.runs++ === 0 ? direct.streams : NO_STREAMS;
         const options = { directStreams, lanes, turns, openConditions };
         return appendWrites(tx, tenant, writes, watched, options);
-      }, { owner: tenant, expectsWrites: true, bytes, isBackground, isBulk });
+      }, { owner: tenant, expectsWrites: true, bytes, isBackground, isBulk: isBackground });
     return isJudged ? transactJudged(judging, tenant, run, isShared) : run(undefined);
   }
 
@@ -186,7 +191,6 @@ export function createCombiner(
       for (const [index, group] of groups.entries()) {
         commitInTurn(tenant, queue, group, direct?.[index] ?? NO_STREAMS);
       }
-      if (isEmpty(queue)) queues.delete(tenant);
     }
     waiting = sumWaiting(queues);
   }
@@ -212,12 +216,10 @@ export function createCombiner(
       queues.set(tenant, queue);
       const [direct] = directStreams(tenant, queue, [group]) ?? [];
       laterRunning++;
-      void commitInTurn(tenant, queue, { ...group, isLater: true }, direct ?? NO_STREAMS).then(
-        () => {
-          laterRunning--;
-          startLater();
-        },
-      );
+      void commitInTurn(tenant, queue, group, direct ?? NO_STREAMS).then(() => {
+        laterRunning--;
+        scheduleLater();
+      });
     }
   }
 
@@ -258,16 +260,17 @@ export function createCombiner(
     const writes: PreparedWrite[] = [];
     for (const { write } of group.writes) writes.push(write);
     const directRuns: DirectRuns = { streams: direct, runs: 0 };
+    const isLater = goesLater(writes[0]!);
     try {
       let outcomes: Outcome<Written>[];
-      if (!group.isLater) gathering.begin(writes.length);
+      if (!isLater) gathering.begin(writes.length);
       try {
         outcomes = await commit(tenant, writes, directRuns, group.streams.length > 1);
       } finally {
-        if (!group.isLater) gathering.end(writes.length, waiting.writes);
+        if (!isLater) gathering.end(writes.length, waiting.writes);
       }
       if (outcomes.length < writes.length) {
-        (group.isLater ? queue.later : queue.waiting).unshift(
+        (isLater ? queue.later : queue.waiting).unshift(
           ...group.writes.slice(outcomes.length),
         );
         waiting = sumWaiting(queues);
@@ -294,7 +297,7 @@ export function createCombiner(
       const tryLeft = async () => {
         for (const stream of left) {
           const writes = group.writes.filter((waiting) => waiting.stream === stream);
-          await commitGroup(tenant, queue, { ...group, writes, streams: [stream] });
+          await commitGroup(tenant, queue, { writes, streams: [stream] });
         }
       };
       const count = error instanceof StatesNeeded ? ALONE_MAX : 1;

@@ -144,13 +144,12 @@ const GROUP_WRITES_MAX = 500;
 const GROUP_STREAMS_MAX = 64;
 /** Stored bytes of events that share one transaction at most; a larger write goes alone. */
 const GROUP_BYTES_MAX = limits.writeStoredBytesMax / 4;
+
 /** Writes that share a transaction; those to one stream are adjacent and in order. */
 export interface WriteGroup {
   readonly writes: WaitingWrite[];
   /** The streams of the writes, each once. */
   readonly streams: StreamKey[];
-  /** Whether others go before it. */
-  readonly isLater?: boolean;
 }
 
 /** A write that waits for its transaction. */

@@ -162,19 +162,29 @@ export function streamAsTaken(
 
 const PAGE_PART_CHARACTERS = 64 * 1024;
 
-/**
- * The body of a page: its entries, and the members behind them. A page may have megabytes, so it is
- * made in time slices.
- */
-export async function pageBody<T>(
+/** The body of a page: its entries, and the members behind them. */
+export function pageBody<T>(
   entries: readonly T[],
   textOf: (entry: T) => string,
   tail: string,
   turns: Turns,
 ): Promise<string[]> {
+  return listBody(entries, textOf, ['{"ok":true,"data":[', `],${tail}}`], turns);
+}
+
+/**
+ * A body with a list, between the texts before and behind its entries. A list may have megabytes,
+ * so the body is made in time slices.
+ */
+export async function listBody<T>(
+  entries: readonly T[],
+  textOf: (entry: T) => string,
+  [head, tail]: readonly [head: string, tail: string],
+  turns: Turns,
+): Promise<string[]> {
   const parts: string[] = [];
   const pieces = openPieces(turns);
-  let text = '{"ok":true,"data":[';
+  let text = head;
   let comma = "";
   for (const entry of entries) {
     text += comma + textOf(entry);
@@ -185,7 +195,7 @@ export async function pageBody<T>(
     const rest = pieces.rest();
     if (rest !== undefined) await rest;
   }
-  return [...parts, `${text}],${tail}}`];
+  return [...parts, text + tail];
 }
 
 /** The approximate length of a body; 0 for a refusal. */

@@ -124,7 +124,9 @@ Deno.test("a rotated key signs, and the older one is still told", async () => {
     const rotated = await send("POST", "/_admin/signing-keys", { token: operator, body: {} });
     assert.equal(rotated.status, 201);
     assert.equal((await send("GET", "/_audit/signing-key")).body.keys, undefined);
-    const { public_key, keys } = (await send("GET", "/_audit/signing-key?all")).body;
+    const { public_key, keys, ...rest } = (await send("GET", "/_audit/signing-key?all")).body;
+    const others = ["ok", "algorithm", "instance_id", "environment", "created_at"];
+    assert.deepEqual(Object.keys(rest), others);
     assert.equal(public_key, rotated.body.public_key);
     const told = keys.map((key: { public_key: string }) => key.public_key);
     assert.deepEqual(told, [before, public_key]);

@@ -5,6 +5,7 @@ import { openDeadlines } from "../../src/http/deadlines.ts";
 import {
   answerBytesHeld,
   claimAnswer,
+  listBody,
   longAnswer,
   streamAsTaken,
 } from "../../src/http/long_answer.ts";
@@ -122,4 +123,14 @@ Deno.test("a body made as it is taken ends once: taken whole, given up, failed o
     "was ended: its client has taken nothing for a while",
     "was ended: its client has taken nothing for a while",
   ]);
+});
+
+Deno.test("listBody() makes a list in parts of 64 KiB, which together are the whole text", async () => {
+  const entries = Array.from({ length: 5_000 }, (_, number) => ({ number, text: "x".repeat(20) }));
+  const turns = { monotonicMs: () => 0, yieldTurn: () => Promise.resolve() };
+  const textOf = (entry: object) => JSON.stringify(entry);
+  const parts = await listBody(entries, textOf, ['{"a":1,"keys":[', "]}"], turns);
+  assert.equal(parts.join(""), JSON.stringify({ a: 1, keys: entries }));
+  assert.ok(parts.every(({ length }) => length < 65 * 1024));
+  assert.deepEqual(await listBody([], textOf, ["[", "]"], turns), ["[]"]);
 });

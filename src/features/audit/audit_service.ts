@@ -75,7 +75,7 @@ export function createAudit(
     },
     readAnchor: (tenant, id) => showAnchor(engine, tenant, id),
     listAnchors: (tenant, page) => showAnchors(engine, tenant, page),
-    listSigningKeys: (tenant) => listPublicKeys(engine, tenant),
+    listSigningKeys: (tenant) => listPublicKeys(engine, host, tenant),
     readSigningKey: (tenant) => readPublicKey(engine, tenant),
     async rotateSigningKey({ instanceId }) {
       const { public_key, created_at } = await rotateSigningKey(engine, host, instanceId);

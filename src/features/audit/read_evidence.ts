@@ -21,7 +21,7 @@ import {
 import { BLOCK_LEAVES, proveInBlock } from "../../domain/audit/tree_rows.ts";
 import { proveFromTiles, tilesOfProof } from "../../domain/audit/tree_tiles.ts";
 import { eventId } from "../../domain/event.ts";
-import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { openPieces, type Turns, withOwnLine } from "../../domain/fairness/pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -38,7 +38,11 @@ import { readTile, type TiledStream, type TileReading } from "../../store/stream
 import { findChunks, readChunk } from "../../store/audit/tree_chunks.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
-import { listSigningKeys, readCurrentSigningKey } from "../../store/audit/signing_keys.ts";
+import {
+  readCurrentSigningKey,
+  readSigningKeys,
+  SIGNING_KEYS_AT_ONCE,
+} from "../../store/audit/signing_keys.ts";
 
 /** The public half of a signing key. */
 export interface PublicKey {
@@ -92,9 +96,23 @@ function badStart() {
 }
 
 /** All keys of the instance; the last one is the current key. */
-export async function listPublicKeys(engine: Engine, tenant: Tenant): Promise<PublicKey[]> {
-  const keys = await engine.snapshot((tx) => listSigningKeys(tx, tenant.instanceId));
-  return keys.map(showKey);
+export async function listPublicKeys(
+  engine: Engine,
+  turns: Turns,
+  { instanceId }: Tenant,
+): Promise<PublicKey[]> {
+  return await engine.snapshot(async (tx) => {
+    const pieces = openPieces(withOwnLine(turns));
+    const shown: PublicKey[] = [];
+    let after: number | undefined;
+    for (;;) {
+      const keys = await readSigningKeys(tx, instanceId, after);
+      shown.push(...keys.map(showKey));
+      if (keys.length < SIGNING_KEYS_AT_ONCE) return shown;
+      after = keys.at(-1)!.number;
+      await pieces.rest();
+    }
+  });
 }
 
 /** The key that signs now. */

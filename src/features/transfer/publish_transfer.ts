@@ -19,7 +19,7 @@ import { clearTransferMark, type TransferPlace } from "../../store/transfers.ts"
 import { type InstanceRecord, replaceTenant, storeInstance } from "../../store/access/instances.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
 import {
-  listSigningKeys,
+  readCurrentSigningKey,
   type SigningKeyRecord,
   storeSigningKey,
 } from "../../store/audit/signing_keys.ts";
@@ -125,8 +125,7 @@ async function placeSigningKeys(
   instance: InstanceRecord,
   { header, signingKeys, freshSigningKey }: Publication,
 ): Promise<SigningKeyOrigin> {
-  const present = await listSigningKeys(tx, instance.id);
-  if (present.length > 0) return "store";
+  if (await readCurrentSigningKey(tx, instance.id) !== undefined) return "store";
   const isSame = instance.id === header.instance.id;
   const given = isSame && signingKeys.length > 0 ? signingKeys : undefined;
   for (const key of given ?? [freshSigningKey]) storeSigningKey(tx, instance.id, key);

@@ -1,7 +1,8 @@
 /** Anchors, signing keys and proofs. See docs/reference/audit.md. */
 
-import { sendOk } from "../answer.ts";
+import { sendOk, sendParts } from "../answer.ts";
 import { operator, read } from "../endpoint.ts";
+import { listBody } from "../long_answer.ts";
 import {
   answer,
   array,
@@ -102,14 +103,17 @@ export const readSigningKey = read({
     const { audit } = edge.service;
     const keys = all ? await audit.listSigningKeys(tenant) : undefined;
     const { public_key, created_at } = keys?.at(-1) ?? await audit.readSigningKey(tenant);
-    return sendOk(requestId, {
+    const fields = {
       algorithm: ALGORITHM,
       public_key,
       instance_id: tenant.instanceId,
       environment: tenant.environment,
       created_at,
-      keys,
-    });
+    };
+    if (keys === undefined) return sendOk(requestId, fields);
+    const head = `{"ok":true,${JSON.stringify(fields).slice(1, -1)},"keys":[`;
+    const textOf = (key: object) => JSON.stringify(key);
+    return sendParts(requestId, await listBody(keys, textOf, [head, "]}"], edge.host));
   },
 });
 

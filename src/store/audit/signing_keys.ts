@@ -2,7 +2,7 @@
 
 import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
-import { keys } from "../keys.ts";
+import { keyAfter, keys } from "../keys.ts";
 
 export interface SigningKeyRecord {
   /** 1 for the first key of an instance. */
@@ -28,7 +28,22 @@ export async function readCurrentSigningKey(
   return newest[0] && decodeRecord<SigningKeyRecord>(newest[0].value);
 }
 
-/** All key pairs of an instance, oldest first. */
+/** Key pairs of an instance that are read at a time. */
+export const SIGNING_KEYS_AT_ONCE = 500;
+
+/** The next key pairs of an instance, oldest first: those after the one with this number. */
+export async function readSigningKeys(
+  tx: Pick<ReadTransaction, "getRange">,
+  instanceId: string,
+  after: number | undefined,
+): Promise<SigningKeyRecord[]> {
+  const { begin, end } = keys.signingKeys(instanceId);
+  const start = after === undefined ? begin : keyAfter(keys.signingKey(instanceId, after));
+  const pairs = await tx.getRange({ begin: start, end }, { limit: SIGNING_KEYS_AT_ONCE });
+  return pairs.map(({ value }) => decodeRecord<SigningKeyRecord>(value));
+}
+
+/** All key pairs of an instance, oldest first, for what no request waits for. */
 export async function listSigningKeys(
   tx: Pick<ReadTransaction, "getRange">,
   instanceId: string,

@@ -6,6 +6,9 @@ import { verifyBundle } from "../../../src/domain/audit/attestation.ts";
 import { merkleRoot } from "../../../src/domain/audit/merkle.ts";
 import { frontierRoot } from "../../../src/domain/audit/frontier.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
+import { listPublicKeys } from "../../../src/features/audit/read_evidence.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { storeSigningKey } from "../../../src/store/audit/signing_keys.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
 import { leaveCut } from "../../support/anchor_fixtures.ts";
@@ -218,6 +221,35 @@ Deno.test("rotateSigningKey() signs later anchors with another key; older ones k
       assert.ok(verifyInstanceAnchor(anchor));
       assert.ok(verifyBundle(valueOf(await attest(fixture, uuid(1), 0, anchor.id))).ok);
     }
+  });
+});
+
+Deno.test("listPublicKeys() reads at most 500 keys at a time, and tells all", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    const rest = { public_key: "aa", private_key: "bb", created_at: "2026-01-01T00:00:00.000Z" };
+    await engine.transact((tx) => {
+      for (let number = 2; number <= 1_200; number++) {
+        storeSigningKey(tx, test.instanceId, { ...rest, number });
+      }
+      return Promise.resolve();
+    });
+    const read: number[] = [];
+    const watched: Engine = {
+      ...engine,
+      snapshot: (body) =>
+        engine.snapshot((tx) => {
+          const getRange: typeof tx.getRange = async (range, wanted) => {
+            const pairs = await tx.getRange(range, wanted);
+            read.push(pairs.length);
+            return pairs;
+          };
+          return body({ get: (key) => tx.get(key), readVersion: () => tx.readVersion(), getRange });
+        }),
+    };
+    const listed = await listPublicKeys(watched, host, test);
+    assert.deepEqual([listed.length, read], [1_200, [500, 500, 200]]);
+    assert.deepEqual(listed, await service.audit.listSigningKeys(test));
+    assert.deepEqual(listed.at(-1), await service.audit.readSigningKey(test));
   });
 });
 

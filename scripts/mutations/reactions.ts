@@ -19,6 +19,8 @@ const ROOTS = "tests/store/reactions/roots_test.ts";
 const ROWS = "tests/store/projections/projection_rows_test.ts";
 const QUERIES = "tests/features/projections/sql/query_projections_test.ts";
 const COPIES = "tests/features/projections/sql/projection_copies_test.ts";
+const LATE = "tests/features/base/late_turns_test.ts";
+const LATE_ROWS = "tests/features/projections/late_rows_test.ts";
 
 export const REACTION_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/work/sweep.ts", SWEEP, [
@@ -434,6 +436,73 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "",
     ],
   ]),
+  ...changesOf("src/features/base/late_turns.ts", LATE, [
+    [
+      "a round waits for a late turn to its end",
+      "if (done !== undefined) return done;",
+      "if (done !== undefined || late.size >= 0) return await run;",
+    ],
+    [
+      "an environment has another turn beside its late one",
+      "if (late.has(tenant)) return 0;",
+      "",
+    ],
+    [
+      "any number of turns go on beside the rounds",
+      "if (late.size > LATE_TURNS_MAX) await Promise.race(late.values());",
+      "",
+    ],
+    [
+      "the slow environments of a deployment have all places",
+      "if (isSlow && late.size >= SLOW_TURNS_MAX) {",
+      "if (isSlow && late.size >= LATE_TURNS_MAX) {",
+    ],
+    [
+      "of slow environments the first in order have all turns",
+      "const first = passedOver ?? -Infinity;",
+      "const first = -Infinity;",
+    ],
+    [
+      "who is passed over for a minute is waited for again",
+      "        noteSlow(tenant);\n        return 0;",
+      "        return 0;",
+    ],
+    [
+      "an outage in a late turn is told to nobody",
+      "const noteFailure = (error: unknown) => void (failure ??= { error });",
+      "const noteFailure = (_error: unknown) => {};",
+    ],
+  ]),
+  ...changesOf("src/features/projections/keep_projections.ts", LATE_ROWS, [
+    [
+      "a row that takes seconds holds up the rows of all environments",
+      "done += await late.take(tenant, turn);",
+      "done += await turn();",
+    ],
+  ]),
+  ...changesOf("src/features/projections/build_projections.ts", LATE_ROWS, [
+    [
+      "a row that takes seconds holds up the builds of all environments",
+      "done += await late.take(tenant, turn);",
+      "done += await turn();",
+    ],
+  ]),
+  ...changesOf(
+    "src/features/states/rebuild_snapshots.ts",
+    "tests/features/states/rebuild_snapshots_test.ts",
+    [
+      [
+        "a slow stream holds up the rebuilds of all environments",
+        "done += await late.take(work.tenant, () => rebuildOne(lease, work, isStopping));",
+        "done += await rebuildOne(lease, work, isStopping);",
+      ],
+      [
+        "types of others wait for a stream that is late",
+        "if (done > 0 || isStopping()) return done;",
+        "if (waiting.length > 0) return done;",
+      ],
+    ],
+  ),
   ...changesOf("src/features/projections/sql/query_projections.ts", QUERIES, [
     [
       "a stale SQL copy says lag 0",

@@ -239,7 +239,8 @@ export function createService(
     // None of these succeeds while the store is unavailable; leases then expire by themselves.
     // Deliveries under way end before other processes take over their lanes.
     const released = deliveries.end().then(share.release);
-    const settled = [outbox, timers, errors].map((each) => each.settle());
+    const running = [outbox, timers, errors, projections, rebuilder];
+    const settled = running.map((each) => each.settle());
     const lastWrites = Promise.allSettled([...settled, released]);
     await Promise.all([
       specs.close(),

@@ -30,6 +30,7 @@ import {
   readBuild,
   setBuild,
 } from "../../store/projections/projection_work.ts";
+import { openLateTurns } from "../base/late_turns.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createVersionSwitch } from "./switch_version.ts";
 import { openRefresh, type Refresh, type RowParts } from "./refresh_rows.ts";
@@ -48,6 +49,8 @@ import {
 export interface ProjectionBuilder {
   /** Does one step of each kind of work that is due. Returns how much was done. */
   drain(isStopping?: () => boolean): Promise<number>;
+  /** Resolves when no step goes on beside the drains. */
+  settle(): Promise<void>;
 }
 
 interface VersionToBuild {
@@ -65,6 +68,7 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
   const { engine, host, sets } = parts;
   const versions = createVersionSwitch(parts);
   const rounds = openRounds(host);
+  const late = openLateTurns(host);
   /** By environment: the projection that its next round begins with. */
   const turns = createRecentMap<number, number>(TURNS_MAX);
 
@@ -79,10 +83,11 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
       const [tenant, number] = name.split("/");
       return kept.has(Number(tenant)) && isHeld(`${tenant}/${number}`);
     });
-    let done = 0;
-    for (const tenant of tenants) {
+    let done = late.collect();
+    for (const tenant of late.inTurn(tenants, Number)) {
       if (isStopping()) return done;
-      done += await rounds.guard(String(tenant), () => serve(tenant, isHeld, isStopping));
+      const turn = () => rounds.guard(String(tenant), () => serve(tenant, isHeld, isStopping));
+      done += await late.take(tenant, turn);
     }
     return done;
   }
@@ -153,7 +158,7 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
     return await goOn("build", kept, endMs, () => buildSome(parts, set, kept, progress));
   }
 
-  return { drain };
+  return { drain, settle: late.settle };
 }
 
 /** Writes the rows of the next ids, and advances the build together with the last of them. */

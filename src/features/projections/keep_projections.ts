@@ -23,6 +23,7 @@ import {
 } from "../../store/projections/projection_rows.ts";
 import { addMissed, addRefresh } from "../../store/projections/projection_work.ts";
 import { listProjectionTenants } from "../../store/projections/projections.ts";
+import { openLateTurns } from "../base/late_turns.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { openRefresh, type Refresh, type RowParts, type RowPlace } from "./refresh_rows.ts";
 import { openRounds, ROUND_MS_MAX } from "./rounds.ts";
@@ -31,6 +32,8 @@ import { forgetProjectionTenant, settleProjections } from "./settle_projections.
 export interface ProjectionKeeper {
   /** Returns how many records it has processed. Stops early once `isStopping` returns true. */
   drain(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Resolves when no upkeep goes on beside the drains. */
+  settle(): Promise<void>;
 }
 
 /** Rows of one projection that a change refreshes at once; more rows are refreshed step by step. */
@@ -39,6 +42,7 @@ const ROWS_AT_ONCE_MAX = 500;
 export function createProjectionKeeper(parts: RowParts, share: WorkShare): ProjectionKeeper {
   const { engine, host, sets } = parts;
   const rounds = openRounds(host);
+  const late = openLateTurns(host);
 
   async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("view");
@@ -48,10 +52,11 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
     const held = tenants.filter((tenant) => shards.has(shardOf("view", String(tenant))));
     const names = new Set(held.map(String));
     rounds.dropOthers((name) => names.has(name));
-    let done = 0;
-    for (const tenant of held) {
+    let done = late.collect();
+    for (const tenant of late.inTurn(held, Number)) {
       if (isStopping()) break;
-      done += await rounds.guard(String(tenant), () => keepTenant(tenant, limit));
+      const turn = () => rounds.guard(String(tenant), () => keepTenant(tenant, limit));
+      done += await late.take(tenant, turn);
     }
     return done;
   }
@@ -77,7 +82,7 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
     return state === "none" ? done : Math.max(1, done);
   }
 
-  return { drain };
+  return { drain, settle: late.settle };
 }
 
 /** The next changes in the log, and the rows that show them. */

@@ -48,6 +48,8 @@ export interface ProjectionService {
   buildProjections(isStopping?: () => boolean): Promise<number>;
   /** Calls `wake` when something was written that projections show. Call the result to stop. */
   followCommits(wake: () => void): () => Promise<void>;
+  /** Resolves when nothing goes on beside the calls of workers. */
+  settle(): Promise<void>;
 }
 
 export interface ProjectionParts {
@@ -77,6 +79,9 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
     keepProjections: keeper.drain,
     buildProjections: builder.drain,
     followCommits: (wake) => followCommits(engine, host, wake),
+    async settle() {
+      await Promise.all([keeper.settle(), builder.settle()]);
+    },
   };
 }
 

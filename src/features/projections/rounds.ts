@@ -1,6 +1,7 @@
 /**
  * Rounds over the environments that have projections. None holds up the others: work that takes
- * long goes on in the next round, and work that fails waits for longer each time.
+ * long goes on in the next round, and work that fails waits for longer each time. A single row that
+ * takes long goes on beside the rounds (`late_turns.ts`).
  */
 
 import { isOutage } from "../../domain/outage.ts";

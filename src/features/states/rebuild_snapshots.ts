@@ -25,6 +25,7 @@ import {
 import { loadSnapshot, saveSnapshot } from "../../store/streams/snapshots.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 import { readHead } from "../../store/streams/streams.ts";
+import { openLateTurns } from "../base/late_turns.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { openTenantTurns, type TenantTurns } from "../base/tenant_turns.ts";
 
@@ -47,10 +48,12 @@ const TYPE_SHARD = 0;
 export interface Rebuilder {
   /**
    * Rebuilds up to `limit` streams, or does one step of a type. Returns how many items it
-   * found. Stops early, between two chunks, once `isStopping` returns true; unfinished work
+   * worked on. Stops early, between two chunks, once `isStopping` returns true; unfinished work
    * stays listed.
    */
   rebuild(limit: number, isStopping?: () => boolean): Promise<number>;
+  /** Resolves when no rebuild goes on beside the calls. */
+  settle(): Promise<void>;
 }
 
 /** Works on this process's shards. Rebuilding a stream twice is wasteful but harmless. */
@@ -61,6 +64,7 @@ export function createRebuilder(
 ): Rebuilder {
   const { engine, host } = tools;
   const turns = openShardTurns(engine);
+  const late = openLateTurns(host);
   /** Whose types had the last step. */
   let lastTenant = 0;
 
@@ -69,15 +73,17 @@ export function createRebuilder(
     const waiting = await turns.take(leases, limit);
     /** Environments that have used up a turn: the rest of their streams wait for the next one. */
     const slow = new Set<number>();
-    for (const { lease, work } of waiting) {
+    let done = late.collect();
+    for (const { lease, work } of late.inTurn(waiting, ({ work }) => work.tenant)) {
       // Another process may have the lease by now, or soon.
       if (isStopping() || !share.isRunning(lease)) break;
       if (slow.has(work.tenant)) continue;
       const beganMs = host.monotonicMs();
-      await rebuildOne(lease, work, isStopping);
+      done += await late.take(work.tenant, () => rebuildOne(lease, work, isStopping));
       if (host.monotonicMs() - beganMs > TURN_MS_MAX) slow.add(work.tenant);
     }
-    if (waiting.length > 0) return waiting.length;
+    // Those that go on beside this round do not hold up the types of others.
+    if (done > 0 || isStopping()) return done;
     const first = leases.find(({ shard }) => shard === TYPE_SHARD);
     if (first === undefined) return 0;
     const tenant = await engine.transact((tx) => stepType(tx, { share, lease: first, lastTenant }));
@@ -89,21 +95,22 @@ export function createRebuilder(
     lease: Lease,
     work: StreamRebuild,
     isStopping: () => boolean,
-  ): Promise<void> {
+  ): Promise<number> {
     const isEnding = () => isStopping() || !share.isRunning(lease);
     const spec = await specs.current(work.tenant);
     const bytes = await rebuildStream(tools, spec, work, isEnding)
       .catch((error: unknown) => leaveAsItIs(host, work, error));
-    if (isEnding() || bytes === undefined) return;
+    if (isEnding() || bytes === undefined) return 1;
     const isDone = await engine.transact(async (tx) =>
       await share.holds(tx, lease) && await settle(tx, work, spec, bytes)
     );
     // The stream stays listed: the spec may have been an old one, used until this node hears of
     // a deploy.
     if (!isDone) specs.forget(work.tenant);
+    return 1;
   }
 
-  return { rebuild };
+  return { rebuild, settle: late.settle };
 }
 
 interface HeldRebuild {

@@ -23,6 +23,7 @@ import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
 import { loadSnapshot } from "../../../src/store/streams/snapshots.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
+import { openStreamGate } from "../../support/stream_gate.ts";
 import {
   orderWrite,
   type ServiceFixture,
@@ -185,6 +186,36 @@ Deno.test("a stream that takes long is saved where it is, and goes on in a later
     await drain(service);
     assert.equal((await engine.snapshot((tx) => listRebuilds(tx))).length, 0);
   }, { realHost: slowClock(1_100) });
+});
+
+Deno.test("a stream that takes minutes holds up neither streams nor types of other environments", async () => {
+  const gate = openStreamGate();
+  await withService(async ({ service, engine, host, tenants: { staging, test } }) => {
+    const { background } = service;
+    const [first, second] = [staging, test].toSorted((a, b) => a.number - b.number) as [
+      Tenant,
+      Tenant,
+    ];
+    const request = { spec: renamed(), force: false, dryRun: false };
+    for (const tenant of [first, second]) await writeNotes(service, tenant, uuid(1), 100);
+    valueOf(await service.specs.deploySpec(first, request));
+    assert.equal(await background.rebuildSnapshots(10), 1, "the type's step");
+    valueOf(await service.specs.deploySpec(second, request));
+    const held = gate.hold(first.number);
+    const round = background.rebuildSnapshots(10);
+    await held.begun;
+    host.timeMs += 1_500;
+    await round;
+    for (let step = 0; step < 5; step++) await background.rebuildSnapshots(10);
+    assert.equal(await renamedLength(engine, second, uuid(1)), 100);
+    assert.equal(await background.rebuildSnapshots(10), 0, "there is nothing else to do");
+    assert.equal(held.count(), 1, "the stream is not begun a second time");
+
+    held.release();
+    while (await renamedLength(engine, first, uuid(1)) === undefined) await host.yieldTurn();
+    await drain(service);
+    assert.equal(await renamedLength(engine, first, uuid(1)), 100);
+  }, { wrap: gate.wrap });
 });
 
 Deno.test("a rebuild gives a module one event at first, and never more than 32", async () => {

@@ -2,6 +2,7 @@
 
 import process from "node:process";
 import { setImmediate } from "node:timers";
+import { type Admission, openAdmission, type TurnClock } from "./domain/fairness/admission.ts";
 import type { Tracer } from "./domain/measures/tracer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
@@ -35,11 +36,8 @@ export interface Host {
   yieldTurn(): Promise<void>;
   /** Lets ready work run; for work that takes only microseconds. */
   yieldBriefly(): Promise<void>;
-  /**
-   * To be called for each incoming request until it returns undefined. A promise to wait for if
-   * requests have used up the turn.
-   */
-  admit(): Promise<void> | undefined;
+  /** Which incoming requests may begin in this turn of the event loop. */
+  readonly admission: Admission;
   /** The current span as a `traceparent`; absent without tracing. */
   traceparent?(): string | undefined;
   /**
@@ -63,12 +61,13 @@ function oneLine(json: string): string {
 const MICROSECONDS_PER_SECOND = 1_000_000;
 const MS_PER_SECOND = 1000;
 
-function openTurns(): LoopTurns {
-  return openLoopTurns({
+function openTurns(): LoopTurns & Pick<Host, "admission"> {
+  const loop: Loop = {
     nowMs: performance.now.bind(performance),
     next: () => new Promise((resolve) => setImmediate(resolve)),
     soon: (run) => void setTimeout(run, 1),
-  });
+  };
+  return { ...openLoopTurns(loop), admission: openAdmission(loop) };
 }
 
 /** The host of a running server: system clock, system randomness, JSON lines on standard error. */
@@ -115,24 +114,14 @@ export interface LoopTurns {
   yieldTurn(): Promise<void>;
   /** Resolves in the next turn. */
   yieldBriefly(): Promise<void>;
-  /**
-   * Undefined while the turn may admit a request; otherwise resolves in the next turn. A client
-   * that sends many requests ahead has them answered in one turn, unless they wait.
-   */
-  admit(): Promise<void> | undefined;
 }
 
-/** The runtime's primitives, and a monotonic clock in milliseconds. */
-export interface Loop {
-  nowMs(): number;
-  /** Resolves in the next turn. */
-  next(): Promise<void>;
+/** The runtime's primitives. */
+export interface Loop extends TurnClock {
   /** Calls `run` after at least one millisecond. */
   soon(run: () => void): void;
 }
 
-/** Requests are admitted for this long in one turn. */
-const ADMIT_MS_MAX = 4;
 /** If a timer fires this soon after it was set, the loop had nothing else to do: it was idle. */
 const AT_REST_MS = 2.5;
 /** Other work may keep the loop busy forever, so a waiter continues after this many tries. */
@@ -140,8 +129,6 @@ const TRIES_MAX = 4;
 
 export function openLoopTurns(loop: Loop): LoopTurns {
   let waiting: (() => void)[] = [];
-  let endMs = 0;
-  let turn: Promise<void> | undefined;
 
   function rest(tries: number): void {
     const setMs = loop.nowMs();
@@ -161,11 +148,5 @@ export function openLoopTurns(loop: Loop): LoopTurns {
         if (waiting.length === 1) rest(1);
       }),
     yieldBriefly: loop.next,
-    admit() {
-      if (turn !== undefined) return loop.nowMs() < endMs ? undefined : turn;
-      endMs = loop.nowMs() + ADMIT_MS_MAX;
-      turn = loop.next().then(() => void (turn = undefined));
-      return undefined;
-    },
   };
 }

@@ -143,32 +143,6 @@ function openTestLoop() {
   return { loop, asked, come, turns: openLoopTurns(loop) };
 }
 
-Deno.test("a turn admits requests for four milliseconds, and the next one admits others", async () => {
-  const { loop, asked, turns } = openTestLoop();
-  for (const at of [0, 1, 3.9]) {
-    loop.now = at;
-    assert.equal(turns.admit(), undefined);
-  }
-  loop.now = 4;
-  const waits = [turns.admit(), turns.admit()];
-  assert.ok(waits[0] !== undefined && waits[0] === waits[1], "all wait for the same turn");
-  await waits[0];
-  assert.equal(turns.admit(), undefined);
-  loop.now = 7.9;
-  assert.equal(turns.admit(), undefined);
-  loop.now = 8;
-  assert.notEqual(turns.admit(), undefined);
-  assert.deepEqual(asked, ["next", "next"]);
-});
-
-Deno.test("a turn that has ended before its four milliseconds leaves them to the next one", async () => {
-  const { loop, turns } = openTestLoop();
-  assert.equal(turns.admit(), undefined);
-  await Promise.resolve().then(() => Promise.resolve());
-  loop.now = 5;
-  assert.equal(turns.admit(), undefined);
-});
-
 Deno.test("who waits for rest goes on with a timer that rings on time", async () => {
   const { loop, asked, come, turns } = openTestLoop();
   let gone = 0;

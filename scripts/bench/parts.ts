@@ -13,6 +13,7 @@ import { measureGeo } from "./geo_rows.ts";
 import { measureGuards } from "./guard_rows.ts";
 import { measureImports } from "./import_rows.ts";
 import { measureLimits } from "./limit_measures.ts";
+import { measureNodes } from "./node_rows.ts";
 import { measureOverload } from "./overload_measures.ts";
 import { measureProjections } from "./projection_rows.ts";
 import { measureReactions } from "./reaction_rows.ts";
@@ -80,6 +81,11 @@ export const PARTS = {
   geo: { about: "a million points (3 minutes)", run: (bench) => measureGeo(onOneStore(bench)) },
   guards: { about: "what guards cost", run: (bench) => measureGuards(onOneStore(bench)) },
   engines: { about: "both engines side by side; needs FoundationDB", run: measureEngines },
+  nodes: {
+    about: "four servers on one cluster; needs FoundationDB",
+    isUnpinned: true,
+    run: measureNodes,
+  },
   overload: { about: "three times as many writes as it can do", run: runOverload },
   sdk: {
     about: "what the client costs beside bare fetch",

@@ -8,6 +8,7 @@ const EXACTLY_ONCE = "tests/kv/foundationdb/exactly_once_test.ts";
 const BEHIND = "tests/kv/foundationdb/behind_test.ts";
 const TURNS = "tests/kv/transaction/turns_test.ts";
 const ATTEMPT = "tests/kv/foundationdb/transaction_test.ts";
+const ADMISSION = "tests/domain/fairness/admission_test.ts";
 const FUTURES = "tests/kv/foundationdb/futures_test.ts";
 const LEASES = "tests/features/base/share_work_test.ts";
 const RECENT = "tests/kv/sqlite/recent_values_test.ts";
@@ -210,6 +211,29 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       'const line = lines[kind && "read"];',
     ],
     ["a future that was read stays in memory", "calls.fdb_future_destroy(future);", ""],
+  ]),
+  ...changesOf("src/domain/fairness/admission.ts", ADMISSION, [
+    [
+      "all requests that wait are admitted in one turn",
+      "if (endMs !== undefined && clock.nowMs() >= endMs) await turn;",
+      "",
+    ],
+    [
+      "nobody looks at what those that were admitted took",
+      "for (let steps = 0; steps < STEPS_MAX; steps++) await undefined;",
+      "await undefined;",
+    ],
+    [
+      "requests that take long are admitted as many at once as quick ones",
+      "isQuick ? Math.min(2 * atOnce, AT_ONCE_MAX) : 1",
+      "AT_ONCE_MAX",
+    ],
+    ["owners of requests do not take turns", "line.push(owner, resolve)", 'line.push("", resolve)'],
+    [
+      "requests that need not wait are not counted",
+      "      left--;\n      return true;",
+      "      return true;",
+    ],
   ]),
   ...changesOf("src/domain/fairness/lease.ts", "tests/domain/fairness/lease_test.ts", [
     [

@@ -7,7 +7,7 @@
 import type { Host } from "../host.ts";
 import type { Service } from "../features/service.ts";
 import type { Refusal } from "../domain/refusal.ts";
-import { UNDER_WAY_MAX } from "../domain/limits/load.ts";
+import { RESERVED_EACH, UNDER_WAY_MAX } from "../domain/limits/load.ts";
 import { beginWork, endWork, type Work } from "../domain/fairness/thread_watch.ts";
 import { compress, createRequestIds, withoutBody } from "./answer.ts";
 import { leaveBody } from "./decode/body_bytes.ts";
@@ -52,11 +52,12 @@ const NO_ROOM: Refusal = {
   message: "Too many large answers wait to be read by their clients; try again",
 };
 
-/**
- * Requests of one listener that may wait for a turn. They are looked at in each turn, and HTTP/2
- * sends 200 on one connection.
- */
+/** Requests that may wait for a turn, beside those that each instance may have there anyway. */
 const WAITING_MAX = UNDER_WAY_MAX;
+/** Who sends no key, or one that is not known yet: all of these are one owner in the line. */
+const NO_INSTANCE = "";
+/** Requests about the process are another one. */
+const OF_PROCESS = "process";
 
 /** A request on its way from the gate to the answer. */
 interface Arrival {
@@ -73,13 +74,6 @@ export interface App {
   fetch(request: Request, connection?: Connection): Promise<Response>;
 }
 
-/** Whether there is a load under which the request is not answered. */
-function isShedable({ url }: Request): boolean {
-  const { segments } = parseAddress(url);
-  const found = segments && findPath(segments);
-  return found === undefined || !ALWAYS_ANSWERED.has(found.path);
-}
-
 /** HTTP/1.0 requests and requests made in process may have no Host header. */
 function isHost(header: string | null): boolean {
   return header === null || HOST.test(header);
@@ -94,14 +88,15 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   const nextRequestId = createRequestIds(host);
   const findPlace = createPlaces(options.environment);
   const cors = createCors(options.corsOrigins ?? [], options.headerPrefix);
-  let waiting = 0;
+  const { admission } = host;
 
-  async function waitForAdmission(first: Promise<void>): Promise<void> {
-    waiting++;
-    for (let turn: typeof first | undefined = first; turn !== undefined; turn = host.admit()) {
-      await turn;
-    }
-    waiting--;
+  /** Undefined if too many wait already, and the request need not be answered. */
+  function waitForAdmission(request: Request, isGated: boolean): Promise<void> | undefined {
+    if (!isGated) return admission.wait(OF_PROCESS);
+    const instance = knownInstance(service.access, request.headers.get("authorization"));
+    const isReserved = instance !== undefined && admission.waitingOf(instance) < RESERVED_EACH;
+    if (!isReserved && admission.waiting >= WAITING_MAX) return undefined;
+    return admission.wait(instance ?? NO_INSTANCE);
   }
 
   async function answer(arrival: Arrival): Promise<Response> {
@@ -133,14 +128,15 @@ export function createApp(service: Service, host: Host, options: AppOptions): Ap
   }
 
   async function fetch(request: Request, connection?: Connection): Promise<Response> {
-    const turn = host.admit();
-    if (turn !== undefined && waiting >= WAITING_MAX && isShedable(request)) {
-      return await shed(request);
-    }
-    if (turn !== undefined) await waitForAdmission(turn);
     const address = parseAddress(request.url);
     const path = address.segments && findPath(address.segments);
+    // There is a load under which these are not answered.
     let isGated = path === undefined || !ALWAYS_ANSWERED.has(path.path);
+    if (!admission.enter()) {
+      const turn = waitForAdmission(request, isGated);
+      if (turn === undefined) return await shed(request);
+      await turn;
+    }
     let reservedFor: string | undefined;
     if (isGated && !loadGate.enter()) {
       reservedFor = takeReserved(request);

@@ -36,7 +36,12 @@ export const TOKENS = {
   viewer: "aa.bb.viewer",
 } as const;
 
-const AUTHENTICATION = ["authenticateKey", "authenticateOperator", "resolveTenant"];
+const AUTHENTICATION = [
+  "authenticateKey",
+  "authenticateOperator",
+  "instanceOfKey",
+  "resolveTenant",
+];
 
 export function scriptService(script: Script = {}): ScriptedService {
   const calls: unknown[][] = [];
@@ -44,6 +49,7 @@ export function scriptService(script: Script = {}): ScriptedService {
     authenticateKey: (token: string, environment: Environment, slug?: string) =>
       Promise.resolve(holderOf(token, environment, slug)),
     authenticateOperator,
+    instanceOfKey: () => undefined,
     resolveTenant: (_operator: unknown, _id: string, environment: Environment) => ({
       ok: true,
       value: tenantOf(environment),

@@ -46,7 +46,7 @@ export function fakeHost(seed = "daybook"): FakeHost {
     },
     yieldTurn: () => new Promise((resolve) => setImmediate(resolve)),
     yieldBriefly: () => new Promise((resolve) => setImmediate(resolve)),
-    admit: () => undefined,
+    admission: { enter: () => true, wait: () => Promise.resolve(), waiting: 0, waitingOf: () => 0 },
     randomBytes(length) {
       const bytes = new Uint8Array(length);
       for (let at = 0; at < length; at += 32) {

@@ -369,6 +369,15 @@ export const FOLDS: AttackGroup = {
       clients: 16,
     }),
     fold({
+      name: "short folds of 300 readers",
+      does: "300 readers fold one event of 96 KB as of a moment, some milliseconds each",
+      grown: () => [{ v: repeat(32_000, () => ({})) }],
+      handler: () => [],
+      count: 0,
+      request: read(`/thing/${ID}?at=4000000000`),
+      clients: 300,
+    }),
+    fold({
       name: "synchronous reads of many events",
       does: "16 readers fold 100,000 events from the first",
       grown: () => [],

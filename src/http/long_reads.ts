@@ -2,9 +2,12 @@
  * Makes reads with long answers take turns within their instance.
  *
  * While such an answer is made it takes megabytes of memory, and work that others wait for. An
- * instance whose last answer was short may make several at a time, since they cost little.
+ * instance whose last answer was short may make several at a time, since they cost little. Those
+ * that have waited go on in slices: each begins when another one ends, so all of them together
+ * would otherwise be one piece of work.
  */
 
+import { openTurnPiece, PIECE_MS_MAX } from "../domain/fairness/pieces.ts";
 import { limits } from "../domain/limits.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { hasRoomForAnswer } from "./long_answer.ts";
@@ -48,14 +51,29 @@ interface Owner {
   readonly waiting: (() => void)[];
 }
 
-/** `hasRoom` returns whether another long answer of an owner could be held. */
+/**
+ * `hasRoom` returns whether another long answer of an owner could be held. `nextTurn` resolves in
+ * the next turn of the event loop.
+ */
 export function openLongReads(
   hasRoom: (owner: string) => boolean,
   nowMs: () => number = () => performance.now(),
+  nextTurn: () => Promise<void> = () => new Promise((resolve) => setImmediate(resolve)),
 ): LongReads {
   const owners = new Map<string, Owner>();
   /** Owners with a recent long read among mostly short ones, and until when it counts. */
   const lately = new Map<string, number>();
+  /** Reads whose turn has come when the slice was over. One goes on in each turn of the loop. */
+  const late: (() => void)[] = [];
+  const turns = { monotonicMs: nowMs, yieldTurn: nextTurn };
+  const piece = openTurnPiece(turns, PIECE_MS_MAX, () => {
+    if (late.length > 0) goOn(late.shift()!);
+  });
+
+  function goOn(begin: () => void): void {
+    piece.begin();
+    begin();
+  }
 
   function hasTurn({ running, isLong }: Owner): boolean {
     return running < (isLong ? LONG_AT_ONCE_MAX : AT_ONCE_MAX);
@@ -78,7 +96,9 @@ export function openLongReads(
       owner.running--;
       while (owner.waiting.length > 0 && hasTurn(owner)) {
         owner.running++;
-        owner.waiting.shift()!();
+        const begin = owner.waiting.shift()!;
+        if (late.length > 0 || piece.isOver()) late.push(begin);
+        else goOn(begin);
       }
       if (owner.running === 0) owners.delete(name);
     }

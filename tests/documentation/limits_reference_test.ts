@@ -98,7 +98,7 @@ const STATED: Readonly<Record<string, string>> = {
 
 /** Limits that are no numbers of `limits.ts`. */
 const ELSEWHERE = [
-  "long pages of events",
+  "long reads of one instance",
   "tag of a UUID",
   "operator token",
   "page of `GET /_admin/blobs`",

@@ -122,3 +122,32 @@ Deno.test("after a long one, a mostly short read is not begun without room for i
   assert.equal(await reads.runMostlyShort("a", () => Promise.reject(), () => LONG), undefined);
   assert.equal(await reads.runMostlyShort("b", () => Promise.resolve("y"), () => 1), "y");
 });
+
+Deno.test("reads that have waited go on in slices, and others have turns in between", async () => {
+  let [nowMs, done] = [0, 0];
+  const turns: (() => void)[] = [];
+  const nextTurn = () => new Promise<void>((resolve) => turns.push(resolve));
+  const reads = openLongReads(() => true, () => nowMs, nextTurn);
+  const read = () => {
+    nowMs += 3;
+    return Promise.resolve(++done);
+  };
+  const all = Promise.all(Array.from({ length: 40 }, () => reads.run("a", read, () => 10)));
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+  await settled();
+  assert.ok(done <= 8, `${done} reads in the first turn`);
+  for (; done < 40; await settled()) {
+    const before = done;
+    assert.ok(turns.length > 0, "the rest goes on in a later turn");
+    turns.shift()!();
+    await settled();
+    assert.ok(done - before <= 2, `${done - before} reads in a turn`);
+  }
+  assert.equal((await all).length, 40);
+});
+
+Deno.test("short reads that have waited do not wait for a turn of the loop", async () => {
+  const reads = openLongReads(() => true, () => 0, () => new Promise(() => {}));
+  const all = Array.from({ length: 40 }, () => reads.run("a", () => Promise.resolve(1), () => 10));
+  assert.equal((await Promise.all(all)).length, 40);
+});

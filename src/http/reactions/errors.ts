@@ -4,15 +4,16 @@ import { sendOk } from "../answer.ts";
 import { read } from "../endpoint.ts";
 import { answer, page, ref } from "../openapi/schema.ts";
 import { PAGE_QUERY } from "../parameter.ts";
-import { sendOutcome, sendRefusal } from "../reply.ts";
+import { sendRefusal } from "../reply.ts";
+import { sendInTurn } from "./in_turn.ts";
 
 export const listErrors = read({
   id: "listErrors",
   summary: "The error records of the last 24 hours, newest first",
   query: PAGE_QUERY,
   answers: { 200: page(ref("ErrorRecord")) },
-  async run(edge, { requestId }, tenant, { query }) {
-    return sendOutcome(requestId, await edge.service.data.listErrors(tenant, query));
+  run(edge, call, tenant, { query }) {
+    return sendInTurn(edge, call, () => edge.service.data.listErrors(tenant, query));
   },
 });
 

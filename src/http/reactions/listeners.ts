@@ -3,10 +3,8 @@
 import { DELIVERY_STATES, TRY_FAILURES } from "../../domain/listener/delivery.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import { parseUtcTime } from "../../domain/utc_time.ts";
-import { sendOk } from "../answer.ts";
 import { read, write } from "../endpoint.ts";
 import { badField, type Fields } from "../fields.ts";
-import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import {
   answer,
   array,
@@ -21,7 +19,8 @@ import {
   TIME,
 } from "../openapi/schema.ts";
 import { oneOf, PAGE_QUERY } from "../parameter.ts";
-import { sendOutcome, sendRefusal } from "../reply.ts";
+import { sendRefusal } from "../reply.ts";
+import { sendInTurn } from "./in_turn.ts";
 
 const LISTENER = object({
   name: TEXT,
@@ -55,10 +54,9 @@ export const listListeners = read({
   summary: "Listeners and how their deliveries are",
   query: PAGE_QUERY,
   answers: { 200: page(LISTENER) },
-  async run(edge, { requestId, owner }, tenant, { query }) {
-    const list = () => edge.service.data.listListeners(tenant, query);
-    const page = await longReadsOf(edge.service).run(owner, list, () => 0);
-    return page === undefined ? sendRefusal(requestId, NO_TURN) : sendOk(requestId, page);
+  run(edge, call, tenant, { query }) {
+    const list = async () => accept(await edge.service.data.listListeners(tenant, query));
+    return sendInTurn(edge, call, list);
   },
 });
 
@@ -68,9 +66,10 @@ export const listDeliveries = read({
   query: { ...PAGE_QUERY, state: oneOf(DELIVERY_STATES) },
   answers: { 200: page(DELIVERY) },
   errors: ["not_found"],
-  async run(edge, { requestId, params: [listener = ""] }, tenant, { query }) {
+  run(edge, call, tenant, { query }) {
+    const [listener = ""] = call.params;
     const request = { listener, ...query };
-    return sendOutcome(requestId, await edge.service.data.listDeliveries(tenant, request));
+    return sendInTurn(edge, call, () => edge.service.data.listDeliveries(tenant, request));
   },
 });
 
@@ -83,11 +82,13 @@ export const replayDeliveries = write({
   example: { since: "2026-01-31T09:30:00Z" },
   answers: { 202: answer({ replayed: COUNT, truncated: BOOLEAN, "next_start?": TEXT }) },
   errors: ["not_found", "operator_input_invalid"],
-  async run(edge, { requestId, params: [listener = ""] }, tenant, { body }) {
+  async run(edge, call, tenant, { body }) {
     const replay = checkReplay(body);
-    if (!replay.ok) return sendRefusal(requestId, replay.refusal);
+    if (!replay.ok) return sendRefusal(call.requestId, replay.refusal);
+    const [listener = ""] = call.params;
     const request = { listener, ...replay.value };
-    return sendOutcome(requestId, await edge.service.data.replayDeliveries(tenant, request), 202);
+    const ask = () => edge.service.data.replayDeliveries(tenant, request);
+    return await sendInTurn(edge, call, ask, 202);
   },
 });
 

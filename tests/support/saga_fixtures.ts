@@ -18,6 +18,7 @@ import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { openSpecCache, type SpecCache } from "../../src/features/base/current_spec.ts";
 import { showSaga, showSagas } from "../../src/features/sagas/read_sagas.ts";
+import { openStepNames } from "../../src/features/sagas/step_names.ts";
 import { listOutbox } from "../../src/store/reactions/outbox.ts";
 import { readEvents } from "../../src/store/streams/stream_events.ts";
 import { readHead } from "../../src/store/streams/streams.ts";
@@ -189,7 +190,8 @@ export async function openShop(
 
   async function sagas(): Promise<SagaView[]> {
     const { data } = valueOf(await showSagas(engine, TENANT, { limit: 200 }));
-    const views = data.map(async ({ saga_id }) => valueOf(await showSaga(engine, TENANT, saga_id)));
+    const reader = { engine, host, stepNames: openStepNames(engine, host) };
+    const views = data.map(async ({ saga_id }) => valueOf(await showSaga(reader, TENANT, saga_id)));
     return (await Promise.all(views)).reverse();
   }
 

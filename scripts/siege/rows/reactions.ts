@@ -1,7 +1,10 @@
 /** Events that set off events: loops, storms, timers, sagas, and the work that is left of them. */
 
+import { streamKey } from "../../../src/domain/identifier.ts";
+import { sagaIdOf } from "../../../src/domain/saga/saga_id.ts";
 import type { Attack, AttackGroup, HostileRequest, Json } from "../attack.ts";
 import {
+  ACTOR,
   eventType,
   fields,
   idOf,
@@ -71,6 +74,35 @@ function step(name: string, event: string): Json {
 function workSpec(sagas: Json): Json {
   const work = { was_begun: eventType(), was_done: eventType(), was_undone: eventType() };
   return specOf({ work }, { modules: { sagas } });
+}
+
+/** A saga that waits in its first step, of a definition of nearly a megabyte. */
+function largeSaga(): Json {
+  const large = repeat(17, (i) => ({
+    name: `s${i}`,
+    emit: {
+      aggregate_type: "work",
+      id: "$.id",
+      event_type: "was_done",
+      data: { $literal: { a: repeat(9_000, () => ["a"]) } },
+    },
+  }));
+  const waiting = {
+    ...step("wait", "was_done"),
+    await: { aggregate_type: "work", id: "global", event_types: ["was_undone"] },
+    timeout_ms: 2_592_000_000,
+  };
+  return workSpec({ large: sagaOf([waiting, ...large]) });
+}
+
+/** When the saga was begun whose definition is large, in Unix seconds. */
+let begunAt = 0;
+
+/** The event that began it may have been written a second later. */
+function readLargeSaga(turn: number): HostileRequest {
+  const place = { stream: streamKey("work", ID), index: 0 };
+  const metadata = { actor: ACTOR, timestamp: begunAt + turn % 2 };
+  return read(`/_sagas/${sagaIdOf("large", place, { metadata })}`);
 }
 
 /** Events of 60 KB of empty objects, which take twenty times as much in memory. */
@@ -538,26 +570,26 @@ export const REACTIONS: AttackGroup = {
       seconds: 10,
     },
     {
+      name: "reads of large sagas",
+      does: "150 clients ask for a saga whose definition has nearly a megabyte, 100 for all sagas",
+      needs: "spec + write key",
+      spec: largeSaga,
+      *prepare() {
+        begunAt = Math.floor(Date.now() / 1000);
+        yield writeMany("work", ID, times(300, "was_begun"));
+        yield { waitFor: read("/_sagas?limit=200"), holds: '"truncated":true' };
+      },
+      waves: [
+        { request: readLargeSaga, clients: 150 },
+        { request: read("/_sagas?limit=200"), clients: 100 },
+      ],
+      seconds: 10,
+    },
+    {
       name: "discard of large sagas",
       does: "sagas of a definition of nearly a megabyte are begun and discarded",
       needs: "spec, write key + token limited to one instance",
-      spec: () => {
-        const large = repeat(17, (i) => ({
-          name: `s${i}`,
-          emit: {
-            aggregate_type: "work",
-            id: "$.id",
-            event_type: "was_done",
-            data: { $literal: { a: repeat(9_000, () => ["a"]) } },
-          },
-        }));
-        const waiting = {
-          ...step("wait", "was_done"),
-          await: { aggregate_type: "work", id: "global", event_types: ["was_undone"] },
-          timeout_ms: 2_592_000_000,
-        };
-        return workSpec({ large: sagaOf([waiting, ...large]) });
-      },
+      spec: largeSaga,
       prepare: () => [writeMany("work", ID, times(300, "was_begun"))],
       waves: [
         { request: writeMany("work", ID, times(100, "was_begun")), clients: 1, pauseMs: 500 },

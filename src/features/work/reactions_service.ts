@@ -27,6 +27,7 @@ import {
   listListeners,
 } from "../listeners/list_listeners.ts";
 import { type ListSagasRequest, showSaga, showSagas } from "../sagas/read_sagas.ts";
+import { openStepNames } from "../sagas/step_names.ts";
 
 export interface ReactionCalls {
   /** Scheduled events that have neither fired nor been cancelled. */
@@ -59,13 +60,14 @@ export interface ReactionParts extends ManageParts {
 
 export function reactionCalls(parts: ReactionParts): ReactionCalls {
   const { engine, host, specs } = parts;
+  const sagas = { engine, host, stepNames: openStepNames(engine, host) };
   return {
     listScheduled: (tenant, page) => showSchedules(engine, host, tenant, page),
     readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
     cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id, host.nowMs()),
     readEffects: (tenant, request) => showEffects({ engine, host, specs }, tenant, request),
     listSagas: (tenant, request) => showSagas(engine, tenant, request),
-    readSaga: (tenant, id) => showSaga(engine, tenant, id),
+    readSaga: (tenant, id) => showSaga(sagas, tenant, id),
     listListeners: (tenant, page) => listListeners(parts, tenant, page),
     listDeliveries: (tenant, request) => listDeliveries(engine, specs, tenant, request),
     replayDeliveries: (tenant, request) =>

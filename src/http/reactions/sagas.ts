@@ -1,11 +1,11 @@
 /** Sagas and their progress. See docs/reference/pending.md. */
 
+import { accept } from "../../domain/refusal.ts";
 import { SAGA_STATES } from "../../domain/saga/instance.ts";
-import { sendOk } from "../answer.ts";
 import { read } from "../endpoint.ts";
 import { answer, array, choice, object, page, ref, SECONDS, TEXT } from "../openapi/schema.ts";
 import { oneOf, PAGE_QUERY, text } from "../parameter.ts";
-import { sendOutcome, sendRefusal } from "../reply.ts";
+import { sendInTurn } from "./in_turn.ts";
 
 const SAGA = {
   saga_id: TEXT,
@@ -38,8 +38,8 @@ export const listSagas = read({
   summary: "Sagas by name and state, newest first",
   query: { ...PAGE_QUERY, name: text(), state: oneOf(SAGA_STATES) },
   answers: { 200: page(object(SAGA)) },
-  async run(edge, { requestId }, tenant, { query }) {
-    return sendOutcome(requestId, await edge.service.data.listSagas(tenant, query));
+  run(edge, call, tenant, { query }) {
+    return sendInTurn(edge, call, () => edge.service.data.listSagas(tenant, query));
   },
 });
 
@@ -48,9 +48,11 @@ export const readSaga = read({
   summary: "How far one saga has come",
   answers: { 200: answer({ saga: SAGA_DETAIL }) },
   errors: ["not_found"],
-  async run(edge, { requestId, params: [id = ""] }, tenant) {
-    const outcome = await edge.service.data.readSaga(tenant, id);
-    if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
-    return sendOk(requestId, { saga: outcome.value });
+  run(edge, call, tenant) {
+    const [id = ""] = call.params;
+    return sendInTurn(edge, call, async () => {
+      const found = await edge.service.data.readSaga(tenant, id);
+      return found.ok ? accept({ saga: found.value }) : found;
+    });
   },
 });

@@ -67,10 +67,22 @@ export async function readSaga(
   tenant: number,
   id: string,
 ): Promise<SagaRecord | undefined> {
+  const value = await readStoredSaga(tx, tenant, id);
+  return value && decodeSaga(value);
+}
+
+/** The bytes of a record, which may be large: {@link decodeSaga} makes the record of them. */
+export async function readStoredSaga(
+  tx: Reads,
+  tenant: number,
+  id: string,
+): Promise<Bytes | undefined> {
   const key = keys.saga(tenant, id);
   const value = await tx.get(key);
-  if (value === undefined) return undefined;
-  const whole = await wholeValue(tx, tenant, key, value);
+  return value && await wholeValue(tx, tenant, key, value);
+}
+
+export function decodeSaga(whole: Bytes): SagaRecord {
   const record = decodeRecord<SagaRecord>(whole);
   storedBytes.set(record, whole.length);
   return record;

@@ -141,3 +141,15 @@ Deno.test("an event starts all sagas of a spec with very many singletons", async
     assert.equal((await shop.sagas()).length, 40);
   }, { ...spec, singletons: ["o1", "stock", ...singletons] });
 });
+
+Deno.test("a saga that holds much is decoded in a turn of its own", async () => {
+  await withShop(async (shop) => {
+    await shop.write("order", "o1", "was_placed", {});
+    await shop.showAll();
+    const small = await turnsIn(shop, () => shop.sagas());
+    await shop.write("order", "o2", "was_placed", { text: "x".repeat(90_000) });
+    await shop.showAll();
+    const turns = await turnsIn(shop, () => shop.sagas());
+    assert.equal(turns, small + 1);
+  }, manySagas(1, waiting(1)));
+});

@@ -28,6 +28,8 @@ const ROUTES: readonly (readonly [call: string, path: string, answer: unknown, b
     { since: "2026-01-01T00:00:00Z" },
   ],
   ["listErrors", "/_errors?limit=200", PAGE],
+  ["listSagas", "/_sagas?limit=200", PAGE],
+  ["readSaga", "/_sagas/saga_1", { ok: true, value: {} }],
 ];
 
 for (const [name, path, answer, body] of ROUTES) {

@@ -271,11 +271,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the order within a lane",
   },
   {
-    place: "src/features/listeners/delivery_endpoints.ts",
-    test: "tests/features/listeners/delivery_order_test.ts",
-    reason: "what keeps listeners from each other",
-  },
-  {
     place: "src/domain/listener/view.ts",
     test: "tests/end_to_end/listeners_test.ts",
     reason: "what clients see of deliveries",

@@ -4,6 +4,7 @@ import { changesOf, type Mutation } from "./mutation.ts";
 
 const SWEEP = "tests/features/work/sweep_test.ts";
 const DELIVERIES = "tests/features/listeners/deliver_events_test.ts";
+const ENDPOINTS = "tests/features/listeners/delivery_endpoints_test.ts";
 const SETTLING = "tests/features/listeners/settle_deliveries_test.ts";
 const DROPS = "tests/features/reactions/drop_implied_test.ts";
 const CLAIMS = "tests/features/writes/root_claims_test.ts";
@@ -36,6 +37,25 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       `if ((await share.held("sweep")).length === 0) return 0;`,
       `await share.held("sweep");`,
       SWEEP,
+    ],
+  ]),
+  ...changesOf("src/features/listeners/delivery_endpoints.ts", ENDPOINTS, [
+    [
+      "endpoints that have failed are remembered for ever",
+      "if (idle.size > IDLE_ENDPOINTS_MAX) forget(first!);",
+      "",
+    ],
+    [
+      "an endpoint that has work again is forgotten",
+      "      idle.delete(endpoint);\n      return endpoint;",
+      "      return endpoint;",
+    ],
+  ]),
+  ...changesOf("src/features/listeners/work_lane.ts", ENDPOINTS, [
+    [
+      "the failures of a listener outlive it",
+      `if (reason !== "event_erased") forgetAnswers(endpoint);`,
+      "",
     ],
   ]),
   ...changesOf("src/features/listeners/settle_deliveries.ts", DELIVERIES, [

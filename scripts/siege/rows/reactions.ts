@@ -5,6 +5,7 @@ import { sagaIdOf } from "../../../src/domain/saga/saga_id.ts";
 import type { Attack, AttackGroup, HostileRequest, Json } from "../attack.ts";
 import {
   ACTOR,
+  deploySpec,
   eventType,
   fields,
   idOf,
@@ -155,14 +156,13 @@ async function sayAll(connection: Deno.Conn): Promise<void> {
   await new Blob([SAYINGS[kind]]).stream().pipeTo(connection.writable, { preventClose: true });
 }
 
-/** 100 listeners where nobody listens, with long addresses. */
-function deafListeners(): Json {
+/** 100 listeners where nobody listens, with long addresses; those of another turn have new names. */
+function deafListeners(turn = 0): Json {
   const url = `http://127.0.0.1:1/${"a".repeat(2_000)}`;
-  return {
-    modules: {
-      listeners: fields(100, () => ({ url, secret: "a secret of sixteen", events: ["*"] })),
-    },
-  };
+  const name = turn === 0 ? "f" : `t${turn}_`;
+  const listener = { url, secret: "a secret of sixteen", events: ["*"] };
+  const named = repeat(100, (index) => [`${name}${index}`, listener] as const);
+  return { modules: { listeners: Object.fromEntries(named) } };
 }
 
 function listenerRow(kind: keyof typeof SAYINGS, does: string): Attack {
@@ -528,6 +528,28 @@ export const REACTIONS: AttackGroup = {
       spec: () => specOf({ thing: { was_seen: eventType() } }, deafListeners()),
       prepare: () => repeat(10, (i) => writeMany("thing", idOf(i), times(30, "was_seen"))),
       waves: [{ request: read("/_listeners/f0/deliveries?limit=200"), clients: 250 }],
+    },
+    {
+      name: "listeners that come and go",
+      does: "deploys of 100 listeners with new names, and 100 clients that write events for them",
+      needs: "spec + write key",
+      watch: ["delivery"],
+      spec: () => specOf({ thing: { was_seen: eventType() } }, deafListeners()),
+      waves: [
+        {
+          request: (turn: number) => {
+            const spec = specOf({ thing: { was_seen: eventType() } }, deafListeners(turn + 1));
+            return deploySpec(spec, { force: true });
+          },
+          clients: 1,
+        },
+        {
+          request: (turn: number) => write("thing", idOf(turn % 500), "was_seen", {}),
+          clients: 100,
+          pauseMs: 1_000,
+        },
+      ],
+      seconds: 12,
     },
     listenerRow("heads", "100 listeners that answer with early heads without end"),
     listenerRow("chunks", "100 listeners that answer in 65,532 chunks of one byte"),

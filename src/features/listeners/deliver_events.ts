@@ -217,6 +217,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
       if (full.has(endpoint) || roomOf(endpoint, nowMs) === 0) continue;
       if (!refused.has(endpoint)) endpoint.hasMore = false;
       noteLook(endpoint, nowMs);
+      endpoints.closeIdle(endpoint);
     }
     let entered = 0;
     for (const each of found) entered += enterFound(each);

@@ -48,7 +48,10 @@ export interface Endpoints {
   open(tenant: number, listener: string): Endpoint;
   find(tenant: number, listener: string): Endpoint | undefined;
   all(): Iterable<Endpoint>;
-  /** Forgets an endpoint about which there is nothing to remember. */
+  /**
+   * Forgets an endpoint without work, unless it has failed. Of those that have, the ones used
+   * last are remembered, at most {@link IDLE_ENDPOINTS_MAX}.
+   */
   closeIdle(endpoint: Endpoint): void;
 }
 
@@ -57,6 +60,11 @@ export interface Endpoints {
  * once.
  */
 export const LANES_AHEAD = 64;
+/**
+ * Endpoints without work whose failures are remembered. Each takes some kilobytes, and every look
+ * for lanes passes all of them.
+ */
+export const IDLE_ENDPOINTS_MAX = 1_000;
 /** How often the lanes of an endpoint that is left alone are checked. */
 const LOOK_MS = 250;
 
@@ -65,6 +73,8 @@ export function openEndpoints(
   instanceOf: (tenant: number) => string | Promise<string>,
 ): Endpoints {
   const known = new Map<string, Endpoint>();
+  /** Those of them that have no work, but failures; the least recently used come first. */
+  const idle = new Set<Endpoint>();
   /**
    * Owners by instance. A tenant stands for its instance until the store has told which one it
    * is.
@@ -101,21 +111,29 @@ export function openEndpoints(
     return endpoint;
   }
 
+  function forget(endpoint: Endpoint): void {
+    known.delete(endpointName(endpoint.tenant, endpoint.listener));
+    idle.delete(endpoint);
+    leave(endpoint);
+  }
+
   return {
     open(tenant, listener) {
       const name = endpointName(tenant, listener);
       let endpoint = known.get(name);
       if (endpoint === undefined) known.set(name, endpoint = create(tenant, listener));
+      idle.delete(endpoint);
       return endpoint;
     },
     find: (tenant, listener) => known.get(endpointName(tenant, listener)),
     all: () => known.values(),
     closeIdle(endpoint) {
       const { waiting, underWay, circuit, hasMore } = endpoint;
-      const isIdle = waiting.length === 0 && underWay === 0 && !hasMore;
-      if (!isIdle || circuit.failuresInRow > 0) return;
-      known.delete(endpointName(endpoint.tenant, endpoint.listener));
-      leave(endpoint);
+      if (waiting.length > 0 || underWay > 0 || hasMore) return;
+      if (circuit.failuresInRow === 0) return forget(endpoint);
+      idle.add(endpoint);
+      const [first] = idle;
+      if (idle.size > IDLE_ENDPOINTS_MAX) forget(first!);
     },
   };
 }
@@ -173,6 +191,12 @@ export function beginTry(endpoint: Endpoint, url: string, nowMs: number): boolea
   if (!allowsTry(endpoint.circuit, nowMs)) return false;
   endpoint.circuit = circuitAtStart(endpoint.circuit);
   return true;
+}
+
+/** Forgets how it has answered. A try that is under way does not count any more. */
+export function forgetAnswers(endpoint: Endpoint): void {
+  endpoint.url = undefined;
+  endpoint.circuit = CLOSED_CIRCUIT;
 }
 
 /** `isSuccess` is undefined if the try says nothing about the endpoint. */

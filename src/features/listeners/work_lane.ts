@@ -18,7 +18,7 @@ import { openWaitingRoom } from "../../domain/fairness/shares.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { listLane } from "../../store/listeners/deliveries.ts";
 import { readEvent, readEvents } from "../../store/streams/stream_events.ts";
-import { beginTry, type Endpoint, endTry } from "./delivery_endpoints.ts";
+import { beginTry, type Endpoint, endTry, forgetAnswers } from "./delivery_endpoints.ts";
 import type { DeliveryChange, DeliverySettler } from "./settle_deliveries.ts";
 import {
   createDeliveryTrier,
@@ -180,7 +180,11 @@ export function createLaneWorker(
     const addressee = await trier.address(lane, loaded);
     const nowMs = host.nowMs();
     const ended = (end: DeliveryEnd) => ({ index, before, after: before, end, atMs: nowMs });
-    if (addressee.kind === "nobody") return ended({ state: "dropped", reason: addressee.reason });
+    if (addressee.kind === "nobody") {
+      const { reason } = addressee;
+      if (reason !== "event_erased") forgetAnswers(endpoint);
+      return ended({ state: "dropped", reason });
+    }
     // The lookup may have taken a while. If the lane is another process's by now, that one
     // delivers.
     if (!work.mayGoOn()) return undefined;

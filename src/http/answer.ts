@@ -44,6 +44,17 @@ export function sendParts(
   return withHeaders(response, requestId, headers);
 }
 
+/** The answer to `HEAD` with the length of a body that is not made. */
+export function sendLength(
+  requestId: string,
+  bytes: number,
+  headers?: Record<string, string>,
+): Response {
+  const response = new Response(null, { headers: { "content-length": String(bytes) } });
+  if (bytes >= COMPRESS_BYTES_MIN) mayCompress(response);
+  return withHeaders(response, requestId, headers);
+}
+
 function shortAnswer(body: Part, status: number): Response {
   const response = new Response(body, { status });
   return body.length < COMPRESS_BYTES_MIN ? response : mayCompress(response, body);

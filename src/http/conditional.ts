@@ -8,7 +8,7 @@
 
 import { crc32 } from "node:zlib";
 import { runInPieces, type Steps } from "../domain/fairness/pieces.ts";
-import { sendParts } from "./answer.ts";
+import { sendLength, sendParts } from "./answer.ts";
 import type { Call } from "./call.ts";
 import type { Part } from "./long_answer.ts";
 
@@ -37,13 +37,34 @@ export function sendTagged(
     : tag.then((made) => sendUnder(call, parts, made));
 }
 
+/**
+ * The answer without a body, to `HEAD` and to a client that has the content. Undefined: the body is
+ * wanted, and the caller makes it. `bytes` is its length.
+ */
+export function sendBare(call: Call, version: string, bytes: number): Response | undefined {
+  const tag = `W/"${version}"`;
+  if (isKnown(call, tag)) return sendUnchanged(call, tag);
+  if (call.request.method !== "HEAD") return undefined;
+  return sendLength(call.requestId, bytes, headersOf(tag));
+}
+
 function sendUnder(call: Call, parts: readonly Part[], tag: string): Response {
-  const asked = call.request.headers.get("if-none-match");
-  const isKnown = asked !== null && names(asked, tag);
-  const tagged = { etag: tag, "cache-control": "private, no-cache", vary: "Authorization" };
-  if (!isKnown) return sendParts(call.requestId, parts, tagged);
-  const headers = { "x-request-id": call.requestId, "access-control-allow-origin": "*", ...tagged };
-  return new Response(null, { status: 304, headers });
+  if (isKnown(call, tag)) return sendUnchanged(call, tag);
+  return sendParts(call.requestId, parts, headersOf(tag));
+}
+
+function isKnown({ request }: Call, tag: string): boolean {
+  const asked = request.headers.get("if-none-match");
+  return asked !== null && names(asked, tag);
+}
+
+function headersOf(tag: string) {
+  return { etag: tag, "cache-control": "private, no-cache", vary: "Authorization" };
+}
+
+function sendUnchanged({ requestId }: Call, tag: string): Response {
+  const common = { "x-request-id": requestId, "access-control-allow-origin": "*" };
+  return new Response(null, { status: 304, headers: { ...common, ...headersOf(tag) } });
 }
 
 /** A longer `If-None-Match` is not read: its sender gets the whole answer. */

@@ -3,9 +3,9 @@
 import { assert } from "../domain/assert.ts";
 import type { JsonObject } from "../domain/json.ts";
 import type { SpecVersion } from "../domain/spec/deployment.ts";
-import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
+import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { keyAfter, keys } from "./keys.ts";
-import { setLargeValue, wholeValue } from "./large_value.ts";
+import { setLargeValue, wholeBytes, wholeValue } from "./large_value.ts";
 
 export interface StoredSpec extends SpecVersion {
   readonly spec: JsonObject;
@@ -76,10 +76,21 @@ export async function measureCurrentSpec(
 
 /** The document of one version, as it is stored. */
 export async function readSpecText(tx: Reads, tenant: number, version: number): Promise<string> {
+  const { key, value } = await readDocument(tx, tenant, version);
+  return decoder.decode(await wholeValue(tx, tenant, key, value));
+}
+
+/** How many bytes {@link readSpecText} has. Of a long document, nothing is read. */
+export async function readSpecBytes(tx: Reads, tenant: number, version: number): Promise<number> {
+  return wholeBytes((await readDocument(tx, tenant, version)).value);
+}
+
+/** The document, or the header of one in pieces. */
+async function readDocument(tx: Reads, tenant: number, version: number): Promise<KeyValue> {
   const key = keys.specDocument(tenant, version);
-  const document = await tx.get(key);
-  assert(document !== undefined, "every version of a spec is kept");
-  return decoder.decode(await wholeValue(tx, tenant, key, document));
+  const value = await tx.get(key);
+  assert(value !== undefined, "every version of a spec is kept");
+  return { key, value };
 }
 
 /** Versions, oldest first: at most `limit`, after the version `after`. */

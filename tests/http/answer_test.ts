@@ -6,6 +6,7 @@ import {
   COMPRESS_BYTES_MIN,
   createRequestIds,
   mayCompress,
+  sendLength,
   sendOk,
   sendParts,
   sendText,
@@ -30,6 +31,16 @@ Deno.test("sendOk() puts ok first and leaves undefined fields out", async () => 
   const response = sendOk("req_1", { a: 1, b: undefined }, 201);
   assert.equal(response.status, 201);
   assert.equal(await response.text(), '{"ok":true,"a":1}');
+});
+
+Deno.test("sendLength() sends what the same answer has with a body", async () => {
+  for (const [bytes, vary] of [[1_023, null], [1_024, "Accept-Encoding"]] as const) {
+    const request = new Request("http://localhost/", { method: "HEAD" });
+    const made = compress(sendLength("req_1", bytes), request);
+    const whole = await withoutBody(compress(sendText("req_1", 200, "a".repeat(bytes)), request));
+    assert.deepEqual(Object.fromEntries(made.headers), Object.fromEntries(whole.headers));
+    assert.deepEqual([made.headers.get("vary"), made.body], [vary, null]);
+  }
 });
 
 Deno.test("withoutBody() counts a body that no memory would take", async () => {

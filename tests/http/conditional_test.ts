@@ -1,16 +1,16 @@
 /** Entity tags: one for each text, and how `If-None-Match` is compared with them. */
 
 import assert from "node:assert/strict";
-import { sendTagged } from "../../src/http/conditional.ts";
+import { sendBare, sendTagged } from "../../src/http/conditional.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import type { Call } from "../../src/http/call.ts";
 import type { Part } from "../../src/http/long_answer.ts";
 
 const BODY = '{"ok":true,"data":{"n":1}}';
 
-function callWith(known?: string): Call {
+function callWith(known?: string, method = "GET"): Call {
   const headers = known === undefined ? undefined : { "if-none-match": known };
-  const request = new Request("http://localhost/order/global", { headers });
+  const request = new Request("http://localhost/order/global", { headers, method });
   return { request, requestId: "r", host: fakeHost() } as Partial<Call> as Call;
 }
 
@@ -76,4 +76,20 @@ Deno.test("an If-None-Match of more than 4,096 characters is not taken apart", a
     assert.equal(response.status, status, `${length}`);
     await response.body?.cancel();
   }
+});
+
+Deno.test("HEAD, and who names the version, are answered without a body being made", async () => {
+  const whole = await sendTagged(callWith(), [BODY], "v1");
+  const head = sendBare(callWith(undefined, "HEAD"), "v1", BODY.length)!;
+  assert.deepEqual(
+    Object.fromEntries(head.headers),
+    { ...Object.fromEntries(whole.headers), "content-length": String(BODY.length) },
+  );
+  assert.deepEqual([head.status, head.body], [200, null]);
+  await whole.body?.cancel();
+  for (const method of ["GET", "HEAD"]) {
+    const known = sendBare(callWith('W/"v1"', method), "v1", BODY.length)!;
+    assert.deepEqual([known.status, known.headers.get("etag")], [304, 'W/"v1"']);
+  }
+  assert.equal(sendBare(callWith('W/"v2"'), "v1", BODY.length), undefined);
 });

@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import { keys } from "../../src/store/keys.ts";
-import { listSpecVersions, readCurrentSpec, storeSpec } from "../../src/store/specs.ts";
+import {
+  listSpecVersions,
+  readCurrentSpec,
+  readSpecBytes,
+  readSpecText,
+  storeSpec,
+} from "../../src/store/specs.ts";
 import { withTemporaryEngine } from "../support/temporary_engine.ts";
 
 function stored(version: number, fill: string) {
@@ -19,6 +25,22 @@ Deno.test("readCurrentSpec() gives the last one stored, also one of a megabyte",
       assert.deepEqual(await engine.snapshot((tx) => readCurrentSpec(tx, 1)), spec);
     }
     assert.equal(await engine.snapshot((tx) => readCurrentSpec(tx, 2)), undefined);
+  });
+});
+
+Deno.test("readSpecBytes() gives the length of the text, and reads none of a long one", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (const [version, size] of [[1, 10], [2, 500_000]] as const) {
+      const spec = stored(version, "ü".repeat(size));
+      await engine.transact((tx) => Promise.resolve(storeSpec(tx, 1, spec)));
+      const text = await engine.snapshot((tx) => readSpecText(tx, 1, version));
+      assert.equal(text, JSON.stringify(spec.spec));
+      const bytes = await engine.snapshot((tx) => {
+        const getRange = () => Promise.reject(new Error("the pieces are read"));
+        return readSpecBytes({ get: (key) => tx.get(key), getRange }, 1, version);
+      });
+      assert.equal(bytes, new TextEncoder().encode(text).length);
+    }
   });
 });
 

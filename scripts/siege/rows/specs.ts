@@ -74,6 +74,31 @@ function largeSpec(): Json {
   );
 }
 
+/** A spec of 700 KB with the smallest types that there are. */
+function manyTypes(): Json {
+  return specOf(
+    Object.fromEntries(repeat(12_000, (i) => [`t${i}`, { was_x: { schema: true, handler: [] } }])),
+  );
+}
+
+/** A hundred clients that all ask for the current spec. */
+function specReads(name: string, does: string, method: string): Attack {
+  return {
+    name,
+    does,
+    needs: NEEDS,
+    spec: manyTypes,
+    waves: [{
+      request: {
+        method,
+        path: "/api/instances/{instance}/spec?environment=test",
+        as: "operator",
+      },
+      clients: 100,
+    }],
+  };
+}
+
 export const SPECS: AttackGroup = {
   title: "specs",
   attacks: [
@@ -295,6 +320,8 @@ export const SPECS: AttackGroup = {
         { request: read("/thing?resolve=true&limit=200"), clients: 4 },
       ],
     },
+    specReads("reads of a large spec", "100 readers of a spec of 12,000 types", "GET"),
+    specReads("heads of a large spec", "100 that ask for its headers alone", "HEAD"),
     {
       name: "openapi of a large spec",
       does: "the document of a spec of 760 KB, again and again",

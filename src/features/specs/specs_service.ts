@@ -13,13 +13,23 @@ import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "../../domain/spec/deployment.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { BlobVersion } from "../../domain/wasm/blob.ts";
-import type { Bytes, Engine } from "../../kv/engine.ts";
-import { listSpecVersions, readCurrentSpec, readCurrentSpecVersion } from "../../store/specs.ts";
+import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
+import {
+  listSpecVersions,
+  readCurrentSpec,
+  readCurrentSpecVersion,
+  readSpecBytes,
+  readSpecText,
+} from "../../store/specs.ts";
 
 export interface SpecService {
   deploySpec(tenant: Tenant, request: DeploySpecRequest): Promise<Outcome<DeployedSpec>>;
   /** The current document with its version, or a `not_found` refusal. */
   readSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>>;
+  /** The same, with the document as the text that is stored. Nothing is parsed. */
+  readSpecText(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly text: string }>>;
+  /** The current version and how many bytes its text has, or a `not_found` refusal. */
+  measureSpec(tenant: Tenant): Promise<Outcome<SpecVersion & { readonly bytes: number }>>;
   /** The current version; undefined before the first deploy. */
   readSpecVersion(tenant: Tenant): Promise<SpecVersion | undefined>;
   listSpecs(tenant: Tenant, page?: PageRequest): Promise<Outcome<ListPage<SpecVersion>>>;
@@ -46,7 +56,9 @@ export function createSpecService(
       if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
       return outcome;
     },
-    readSpec: (tenant) => readSpec(engine, tenant),
+    readSpec: (tenant) => readCurrent(engine, tenant, (tx) => readCurrentSpec(tx, tenant.number)),
+    readSpecText: (tenant) => readCurrent(engine, tenant, (tx) => readText(tx, tenant.number)),
+    measureSpec: (tenant) => readCurrent(engine, tenant, (tx) => measure(tx, tenant.number)),
     readSpecVersion: (tenant) => readSpecVersion(engine, tenant),
     listSpecs: (tenant, page = {}) => listSpecs(engine, tenant, page),
     uploadBlob: (tenant, name, file) => uploadBlob(parts, tenant, name, file),
@@ -54,15 +66,26 @@ export function createSpecService(
   };
 }
 
-/** The current document with its version, or a `not_found` refusal. */
-async function readSpec(
+/** What `read` finds of the current version, or a `not_found` refusal if it is undefined. */
+async function readCurrent<T>(
   engine: Engine,
   tenant: Tenant,
-): Promise<Outcome<SpecVersion & { readonly spec: JsonObject }>> {
-  const stored = await engine.snapshot((tx) => readCurrentSpec(tx, tenant.number));
-  if (stored !== undefined) return accept(stored);
+  read: (tx: ReadTransaction) => Promise<T | undefined>,
+): Promise<Outcome<T>> {
+  const found = await engine.snapshot(read);
+  if (found !== undefined) return accept(found);
   const message = `No spec has been deployed to ${tenant.environment} yet`;
   return refuse({ kind: "not_found", message });
+}
+
+async function readText(tx: ReadTransaction, tenant: number) {
+  const version = await readCurrentSpecVersion(tx, tenant);
+  return version && { ...version, text: await readSpecText(tx, tenant, version.version) };
+}
+
+async function measure(tx: ReadTransaction, tenant: number) {
+  const version = await readCurrentSpecVersion(tx, tenant);
+  return version && { ...version, bytes: await readSpecBytes(tx, tenant, version.version) };
 }
 
 /** The current version without its document; undefined before the first deploy. */

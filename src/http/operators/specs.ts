@@ -4,9 +4,14 @@ import { Buffer } from "node:buffer";
 import { isJsonObject } from "../../domain/json.ts";
 import { jsonTextSteps } from "../../domain/json_text_steps.ts";
 import { limits } from "../../domain/limits.ts";
-import { runInPieces } from "../../domain/fairness/pieces.ts";
-import { sendTagged } from "../conditional.ts";
+import { runInPieces, waitForTurn } from "../../domain/fairness/pieces.ts";
+import type { Outcome } from "../../domain/refusal.ts";
+import type { SpecVersion } from "../../domain/spec/deployment.ts";
+import { sendBare, sendTagged } from "../conditional.ts";
 import { operator } from "../endpoint.ts";
+import { answerRefused } from "../failure.ts";
+import { byteLength, LONG_ANSWER_BYTES_MIN } from "../long_answer.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import {
   answer,
   ANYTHING,
@@ -141,11 +146,45 @@ export const readSpec = operator({
   async run(edge, call, operator, asked) {
     const tenant = await findOperatorTenant(edge, call, operator, asked);
     if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
-    const spec = await edge.service.specs.readSpec(tenant.value);
-    if (!spec.ok) return sendRefusal(call.requestId, spec.refusal);
-    return await sendTagged(call, [JSON.stringify({ ok: true, ...spec.value })]);
+    const { specs } = edge.service;
+    const measured = await specs.measureSpec(tenant.value);
+    if (!measured.ok) return sendRefusal(call.requestId, measured.refusal);
+    const { bytes, ...version } = measured.value;
+    const length = bytes + byteLength(openSpec(version)) + CLOSED_SPEC.length;
+    const bare = sendBare(call, contentOf(version), length);
+    if (bare !== undefined) return bare;
+    const read = async () => {
+      // Many that wait for each other would go on in one turn of the event loop.
+      if (length >= LONG_ANSWER_BYTES_MIN) await waitForTurn(call.host, true);
+      return await specs.readSpecText(tenant.value);
+    };
+    const found = await longReadsOf(edge.service).run(call.owner, read, lengthOfSpec);
+    if (found === undefined) return answerRefused(edge, call, NO_TURN);
+    if (!found.ok) return sendRefusal(call.requestId, found.refusal);
+    const { text, ...current } = found.value;
+    return await sendTagged(call, [openSpec(current), text, CLOSED_SPEC], contentOf(current));
   },
 });
+
+function lengthOfSpec(found: Outcome<{ readonly text: string }>): number {
+  return found.ok ? found.value.text.length : 0;
+}
+
+/** The answer up to the text of the spec, which is sent as it is stored. */
+function openSpec({ version, spec_hash, created_at }: SpecVersion): string {
+  const fields = JSON.stringify({ ok: true, version, spec_hash, created_at });
+  return `${fields.slice(0, -1)},"spec":`;
+}
+
+const CLOSED_SPEC = "}";
+
+/**
+ * Identifies the answer. A store that was restored to an earlier moment gives the numbers of lost
+ * versions again, so the time belongs to it, too.
+ */
+function contentOf({ version, spec_hash, created_at }: SpecVersion): string {
+  return `${version}-${spec_hash}-${Date.parse(created_at).toString(36)}`;
+}
 
 export const listSpecs = operator({
   id: "listSpecs",

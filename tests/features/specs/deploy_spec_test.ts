@@ -124,7 +124,10 @@ Deno.test("readSpec() of an environment without a spec is not found, and its typ
     const instance = valueOf(await access.createInstance("empty", "unlimited"));
     const operator = { subject: "test" };
     const tenant = valueOf(await access.resolveTenant(operator, instance.id, "test"));
-    assert.equal(refusalOf(await service.specs.readSpec(tenant)).kind, "not_found");
+    const { readSpec, readSpecText, measureSpec } = service.specs;
+    for (const read of [readSpec, readSpecText, measureSpec]) {
+      assert.equal(refusalOf(await read(tenant)).kind, "not_found");
+    }
     assert.deepEqual(valueOf(await service.specs.listSpecs(tenant)).data, []);
     const refusal = refusalOf(await service.data.writeEvents(tenant, noteWrite(uuid(1), "a")));
     assert.equal(refusal.kind, "aggregate_type_unknown");

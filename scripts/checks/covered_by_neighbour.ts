@@ -366,11 +366,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "upkeep, builds, switches and removals, seen through the rows that they leave",
   },
   {
-    place: "src/features/projections/manage_projections.ts",
-    test: "tests/features/projections/keep_projections_test.ts",
-    reason: "deployed and deleted there, beside what follows from it",
-  },
-  {
     place: "src/features/projections/wait_for_projections.ts",
     test: "tests/features/projections/keep_projections_test.ts",
     reason: "asked there before and after each step of the upkeep",

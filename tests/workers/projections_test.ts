@@ -14,7 +14,8 @@ Deno.test("a write is shown without anybody asking, soon after it, once the view
     const running = workers.map((worker) => runWorker(worker, host));
     try {
       valueOf(await service.projections.deploy(test, ORDERS_SEEN));
-      const isReady = async () => (await service.projections.list(test))[0]?.state === "ready";
+      const isReady = async () =>
+        valueOf(await service.projections.list(test)).data[0]?.state === "ready";
       await until(isReady, "the build");
       const placed = { type: "was_placed", data: { customer: uuid(11) } };
       await writeShop(service, test, {

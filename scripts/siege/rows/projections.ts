@@ -308,6 +308,34 @@ export const PROJECTIONS: AttackGroup = {
         { request: write("thing", idOf(0), "was_seen", {}), clients: 1, pauseMs: 200 },
       ],
     },
+    ofOneHundred(
+      "short pages of long projections",
+      "300 readers of one of 100 projections of 30 KB each",
+      { path: "/api/instances/{instance}/projections?environment=test&limit=1", as: "operator" },
+      300,
+    ),
+    ofOneHundred(
+      "pages of long projections",
+      "100 readers of all of them",
+      { path: "/api/instances/{instance}/projections?environment=test", as: "operator" },
+    ),
+    ofOneHundred(
+      "deletes of no projection",
+      "a projection that is not there is deleted by 200 clients beside 100 others",
+      deleteProjection("none"),
+      200,
+    ),
+    ofOneHundred(
+      "deploys of the same projection",
+      "one of 100 projections is deployed again as it is by 200 clients",
+      deployProjection(long(3)),
+      200,
+    ),
+    ofOneHundred(
+      "deploys of many long projections",
+      "100 projections of 30 KB are changed by as many clients",
+      (turn) => deployProjection(long(turn % 100, 100 + turn % 99)),
+    ),
     {
       name: "rows without a pause",
       does: "16 readers compute the same row anew, of a state of 10,000 events",
@@ -331,6 +359,29 @@ export const PROJECTIONS: AttackGroup = {
     },
   ],
 };
+
+/** A projection with a document of 30 KB; there may be 100 of them. */
+function long(number: number, columns = 199): Json {
+  const select = repeat(columns, (i) => [`c${i}`, `$.thing.${"abcdefghij".repeat(13)}${i}`]);
+  return { ...numbersOf(`long${number}`), select: Object.fromEntries(select) };
+}
+
+/** Clients that all ask for something of one of 100 long projections. */
+function ofOneHundred(
+  name: string,
+  does: string,
+  request: Attack["waves"][number]["request"],
+  clients = 100,
+): Attack {
+  return {
+    name,
+    does,
+    needs: NEEDS,
+    spec: plainSpec,
+    prepare: () => repeat(100, (i) => deployProjection(long(i))),
+    waves: [{ request, clients }],
+  };
+}
 
 /** The smallest projection of things: the number in each. */
 function numbersOf(name: string): Record<string, Json> {

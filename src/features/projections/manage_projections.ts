@@ -4,24 +4,36 @@
  */
 
 import { canonicalJson } from "../../domain/canonical_json.ts";
-import { openPieces, runInPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import {
+  openPieces,
+  type Pieces,
+  runInPieces,
+  type Turns,
+  waitForTurn,
+  withOwnLine,
+} from "../../domain/fairness/pieces.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
+import { checkStart, cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
 import { basisSteps } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
+import type { PageRequest } from "../../domain/reading.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 import { signalCommits } from "../../store/feed/commit_log.ts";
 import { beginLogCursor, countBehindCursor } from "../../store/feed/log_cursor.ts";
 import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
 import {
+  decodeProjection,
   listProjections as listRecords,
+  listProjectionValues,
   newestVersion,
   nextProjectionNumber,
   projectionPlaceOf,
   type ProjectionRecord,
+  readProjection,
   setProjection,
 } from "../../store/projections/projections.ts";
 import type { RowParts } from "./refresh_rows.ts";
@@ -68,10 +80,9 @@ async function deployOnce(
   const nowMs = host.nowMs();
   return await engine.transact(async (tx) => {
     if (!await isCurrentFold(tx, tenant, spec)) return undefined;
-    const records = await listRecords(tx, tenant, openPieces(withOwnLine(host)));
-    const before = records.find((record) => record.name === name);
+    const before = await readProjection(tx, tenant, name);
     if (before !== undefined && isSame(before, document)) return accept({ name, isNew: false });
-    const others = records.filter((record) => record.name !== name);
+    const others = await listOthers(tx, tenant, name, host);
     if (others.filter(({ isDeleted }) => !isDeleted).length >= limits.projectionsMax) {
       const message = `An environment has at most ${limits.projectionsMax} projections`;
       return refuse({ kind: "operator_input_invalid", path: "projection", message });
@@ -86,6 +97,17 @@ async function deployOnce(
     signalCommits(tx);
     return accept({ name, isNew: true });
   });
+}
+
+/** All but the one with that name. What is changed depends on them, so they are guarded. */
+async function listOthers(
+  tx: Transaction,
+  tenant: number,
+  name: string,
+  host: Turns,
+): Promise<ProjectionRecord[]> {
+  const records = await listRecords(tx, tenant, openPieces(withOwnLine(host)));
+  return records.filter((record) => record.name !== name);
 }
 
 function isSame(record: ProjectionRecord, document: JsonObject): boolean {
@@ -109,14 +131,13 @@ export async function deleteProjection(
   name: string,
 ): Promise<Outcome<void>> {
   const isFound = await engine.transact(async (tx) => {
-    const records = await listRecords(tx, tenant, openPieces(withOwnLine(host)));
-    const record = records.find((each) => each.name === name && !each.isDeleted);
-    if (record === undefined) return false;
+    const record = await readProjection(tx, tenant, name);
+    if (record === undefined || record.isDeleted) return false;
     const { ready, building, broken: _, ...rest } = record;
     const versions = [ready, building].flatMap((each) => each === undefined ? [] : [each.version]);
     const after = { ...rest, removing: [...rest.removing, ...versions], isDeleted: true };
     setProjection(tx, tenant, after);
-    await logTypes(tx, tenant, records.filter((each) => each !== record));
+    await logTypes(tx, tenant, await listOthers(tx, tenant, name, host));
     signalCommits(tx);
     return true;
   });
@@ -127,26 +148,74 @@ export async function deleteProjection(
 
 /** Larger counts are reported as this number. */
 const COUNT_MAX = 1_000;
+/** The longest name of a projection. */
+const NAME_CHARACTERS_MAX = 64;
+/** Definitions that are read at a time and not decoded yet. */
+const READ_BYTES = 256 * 1024;
 
-/** All projections, or the one named `only`, with their status, sorted by name. */
-export async function showProjections(
+/** One projection with its status; undefined if there is none. */
+export async function showProjection(
+  { engine }: Pick<Parts, "engine">,
+  { number: tenant }: Tenant,
+  name: string,
+): Promise<ProjectionStatus | undefined> {
+  return await engine.snapshot(async (tx) => {
+    const record = await readProjection(tx, tenant, name);
+    if (record === undefined || record.isDeleted) return undefined;
+    return await describe(tx, tenant, record, await countLag(tx, tenant, COUNT_MAX));
+  });
+}
+
+/** Projections with their status, by name. */
+export async function listStatuses(
   { engine, host }: Pick<Parts, "engine" | "host">,
   { number: tenant }: Tenant,
-  only?: string,
-): Promise<ProjectionStatus[]> {
-  const { records, lag } = await engine.snapshot(async (tx) => ({
-    records: await listRecords(tx, tenant, openPieces(withOwnLine(host))),
-    lag: await countLag(tx, tenant, COUNT_MAX),
-  }));
-  const kept = records.filter(({ name, isDeleted }) => !isDeleted && name === (only ?? name));
+  { start, limit }: PageRequest,
+): Promise<Outcome<ListPage<ProjectionStatus>>> {
+  const checked = checkStart(start, NAME_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
+  // Many that ask for short pages at once would all be served in one turn of the event loop.
+  await waitForTurn(host, true);
   const pieces = openPieces(host);
-  const statuses: ProjectionStatus[] = [];
-  for (const record of kept) {
+  const wanted = { start, count: pageLimit(limit) + 1 };
+  const page = cutPage(await readDeployed(engine, tenant, wanted, pieces), limit, nameOf);
+  const lag = await engine.snapshot((tx) => countLag(tx, tenant, COUNT_MAX));
+  const data: ProjectionStatus[] = [];
+  for (const record of page.data) {
     const rest = pieces.rest();
     if (rest !== undefined) await rest;
-    statuses.push(await engine.snapshot((tx) => describe(tx, tenant, record, lag)));
+    data.push(await engine.snapshot((tx) => describe(tx, tenant, record, lag)));
   }
-  return statuses;
+  return accept({ ...page, data });
+}
+
+function nameOf({ name }: ProjectionRecord): string {
+  return name;
+}
+
+/** At most `count` of those that are not deleted, behind the name `start`. */
+async function readDeployed(
+  engine: Engine,
+  tenant: number,
+  { start, count }: { readonly start: string | undefined; readonly count: number },
+  pieces: Pieces,
+): Promise<ProjectionRecord[]> {
+  const found: ProjectionRecord[] = [];
+  let after = start;
+  while (found.length < count) {
+    const options = { limit: count - found.length, bytesMax: READ_BYTES };
+    // Decoded outside: a transaction has five seconds, and pauses may be long.
+    const values = await engine.snapshot((tx) => listProjectionValues(tx, tenant, after, options));
+    if (values.length === 0) break;
+    for (const value of values) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      const record = decodeProjection(value);
+      after = record.name;
+      if (!record.isDeleted) found.push(record);
+    }
+  }
+  return found;
 }
 
 /** How many changes of streams the projections of the environment do not show, up to `max`. */

@@ -4,14 +4,17 @@ import {
   deleteProjection,
   type DeployedProjection,
   deployProjection,
-  showProjections,
+  listStatuses,
+  showProjection,
 } from "./manage_projections.ts";
 import { openLines } from "../../domain/fairness/per_name.ts";
+import { waitForTurn } from "../../domain/fairness/pieces.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { createProjectionBuilder } from "./build_projections.ts";
 import { createProjectionKeeper } from "./keep_projections.ts";
 import type { Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
+import type { ListPage } from "../../domain/list_page.ts";
 import type { ProjectionStatus, RowPage, RowView } from "../../domain/projection/status.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import type { Outcome } from "../../domain/refusal.ts";
@@ -30,8 +33,10 @@ import { followVersion } from "../base/follow_version.ts";
 export interface ProjectionService {
   deploy(tenant: Tenant, document: JsonObject): Promise<Outcome<DeployedProjection>>;
   remove(tenant: Tenant, name: string): Promise<Outcome<void>>;
-  /** `only`: the name of the one to list. */
-  list(tenant: Tenant, only?: string): Promise<readonly ProjectionStatus[]>;
+  /** One by its name; undefined if there is none. */
+  show(tenant: Tenant, name: string): Promise<ProjectionStatus | undefined>;
+  /** By name. */
+  list(tenant: Tenant, page?: PageRequest): Promise<Outcome<ListPage<ProjectionStatus>>>;
   readRow(tenant: Tenant, request: ReadRowRequest): Promise<Outcome<RowView>>;
   /** `stale`: whether to return the last good rows if the projection is broken. */
   listRows(
@@ -69,10 +74,26 @@ export function createProjections(parts: ProjectionParts): ProjectionService {
   const keeper = createProjectionKeeper(later, share);
   const builder = createProjectionBuilder(later, share);
   const lines = openLines();
+  const changes = openLines();
+
+  /**
+   * One change of an environment at a time: each reads all definitions, and of those that commit
+   * together all but one begin anew. Each has a turn of the event loop, since most take less than
+   * a slice.
+   */
+  function changeInLine<T>({ number }: Tenant, change: () => Promise<T>): Promise<T> {
+    return changes.inLine(String(number), async () => {
+      await waitForTurn(host, true);
+      return await change();
+    });
+  }
+
   return {
-    deploy: (tenant, document) => deployProjection(working, tenant, document),
-    remove: (tenant, name) => deleteProjection(working, tenant, name),
-    list: (tenant, only) => showProjections(parts, tenant, only),
+    deploy: (tenant, document) =>
+      changeInLine(tenant, () => deployProjection(working, tenant, document)),
+    remove: (tenant, name) => changeInLine(tenant, () => deleteProjection(working, tenant, name)),
+    show: (tenant, name) => showProjection(parts, tenant, name),
+    list: (tenant, page = {}) => listStatuses(parts, tenant, page),
     readRow: (tenant, request) => readRow(working, tenant, request),
     listRows: (tenant, name, page, stale) => listRows(working, tenant, { name, page, stale }),
     exportCsv: (tenant, request) => exportProjection({ engine, host }, tenant, request, lines),

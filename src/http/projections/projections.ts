@@ -16,7 +16,6 @@ import type { Edge, Route } from "../call.ts";
 import { mayCompress } from "../answer.ts";
 import { operator, read } from "../endpoint.ts";
 import { answerRefused } from "../failure.ts";
-import { pageOf } from "../list_page.ts";
 import {
   answer,
   array,
@@ -95,7 +94,7 @@ export const deployProjection = operator({
     const outcome = await projections.deploy(tenant.value, projection);
     if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
     const { name, isNew } = outcome.value;
-    const [status] = await projections.list(tenant.value, name);
+    const status = await projections.show(tenant.value, name);
     return sendOk(requestId, { projection: status ?? null }, isNew ? STATUS_CREATED : 200);
   },
 });
@@ -109,11 +108,18 @@ export const listProjections = operator({
   async run(edge, call, operator, asked) {
     const tenant = await findOperatorTenant(edge, call, operator, asked);
     if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
-    const statuses = await edge.service.projections.list(tenant.value);
-    const { data, ...fields } = pageOf(statuses, ({ name }) => name, asked.query);
-    const tail = JSON.stringify(fields).slice(1, -1);
-    const parts = await pageBody(data, (status) => JSON.stringify(status), tail, edge.host);
-    return sendParts(call.requestId, parts);
+    const place = tenant.value;
+    async function read(): Promise<Outcome<string[]>> {
+      const page = await edge.service.projections.list(place, asked.query);
+      if (!page.ok) return page;
+      const { data, ...fields } = page.value;
+      const tail = JSON.stringify(fields).slice(1, -1);
+      return accept(await pageBody(data, (status) => JSON.stringify(status), tail, edge.host));
+    }
+    const parts = await longReadsOf(edge.service).run(call.owner, read, lengthOfParts);
+    if (parts === undefined) return answerRefused(edge, call, NO_TURN);
+    if (!parts.ok) return sendRefusal(call.requestId, parts.refusal);
+    return sendParts(call.requestId, parts.value);
   },
 });
 

@@ -12,10 +12,10 @@ import type {
   ProjectionPlace,
   ReadyProjection,
 } from "../../domain/projection/ready_projection.ts";
-import type { ReadTransaction, Transaction } from "../../kv/engine.ts";
+import type { Bytes, RangeOptions, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
-import { keys } from "../keys.ts";
+import { keyAfter, keys } from "../keys.ts";
 
 /** A version of a projection, and what it was made from. */
 export interface ProjectionVersion {
@@ -109,7 +109,27 @@ export async function readProjection(
   name: string,
 ): Promise<ProjectionRecord | undefined> {
   const value = await tx.get(keys.projection(tenant, name));
-  return value && decodeRecord<ProjectionRecord>(value);
+  return value && decodeProjection(value);
+}
+
+/**
+ * The projections behind the name `after`, as {@link listProjections} has them, but each still to
+ * be decoded.
+ */
+export async function listProjectionValues(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  after: string | undefined,
+  options: RangeOptions,
+): Promise<Bytes[]> {
+  const { begin, end } = keys.projections(tenant);
+  const start = after === undefined ? begin : keyAfter(keys.projection(tenant, after));
+  const pairs = await tx.getRange({ begin: start, end }, options);
+  return pairs.map(({ value }) => value);
+}
+
+export function decodeProjection(value: Bytes): ProjectionRecord {
+  return decodeRecord<ProjectionRecord>(value);
 }
 
 /**
@@ -126,7 +146,7 @@ export async function listProjections(
   for (const { value } of pairs) {
     const rest = pieces?.rest();
     if (rest !== undefined) await rest;
-    records.push(decodeRecord<ProjectionRecord>(value));
+    records.push(decodeProjection(value));
   }
   return records;
 }

@@ -95,7 +95,7 @@ Deno.test("a row that cannot be computed keeps what it had, says why, and holds 
       const { error } = (await storedRows(engine, test))[0]!;
       assert.deepEqual([error?.tries, error?.error_id], [tries, error_id]);
     }
-    const [status] = await service.projections.list(test);
+    const [status] = valueOf(await service.projections.list(test)).data;
     assert.equal(status?.failed_rows, 1);
     assert.match(status?.last_error ?? "", /The row has/);
 
@@ -104,7 +104,7 @@ Deno.test("a row that cannot be computed keeps what it had, says why, and holds 
     const [healed] = await storedRows(engine, test);
     assert.equal(healed?.error, undefined);
     assert.deepEqual(healed?.data, { customer: uuid(13), lines: null });
-    assert.equal((await service.projections.list(test))[0]?.failed_rows, 0);
+    assert.equal(valueOf(await service.projections.list(test)).data[0]?.failed_rows, 0);
   }, WITH_LINES);
 });
 
@@ -118,10 +118,10 @@ Deno.test("projections are listed without a look at the large rows that have fai
     await add();
     await settleProjections(service);
     const parsed = await parsedIn(async () => {
-      const [status] = await service.projections.list(test, "orders_seen");
+      const status = await service.projections.show(test, "orders_seen");
       assert.equal(status?.failed_rows, 1);
       assert.match(status?.last_error ?? "", /The row has/);
-      assert.deepEqual(await service.projections.list(test, "others"), []);
+      assert.equal(await service.projections.show(test, "others"), undefined);
     });
     const longest = Math.max(...parsed);
     assert.ok(longest < LARGE_LINE.length, `${longest} characters are parsed at once`);
@@ -200,13 +200,13 @@ Deno.test("a projection whose type is gone from the spec stands still, and is bu
     valueOf(await deploy({ ...whole, aggregate_types: types }));
     await write("order", uuid(1), placed(uuid(12)));
     await settleProjections(service);
-    const [broken] = await service.projections.list(test);
+    const [broken] = valueOf(await service.projections.list(test)).data;
     assert.equal(broken?.state, "broken");
     assert.match(broken?.last_error ?? "", /include.config: Aggregate type 'settings' not found/);
     assert.equal((await storedRows(engine, test))[0]?.position, 1, "its old rows can be read");
     valueOf(await deploy(whole));
     await settleProjections(service);
-    assert.equal((await service.projections.list(test))[0]?.state, "ready");
+    assert.equal(valueOf(await service.projections.list(test)).data[0]?.state, "ready");
     await holdRows(engine, test, streams);
   });
 });
@@ -226,7 +226,9 @@ Deno.test("a deploy that changes many projections brings 25 of them to the spec 
     }
     assert.deepEqual(settled, [25, 5]);
     await settleProjections(service);
-    const versions = (await service.projections.list(test)).map(({ version }) => version);
+    const versions = valueOf(await service.projections.list(test)).data.map(({ version }) =>
+      version
+    );
     assert.deepEqual(versions, new Array(30).fill(2));
   });
 });
@@ -246,7 +248,7 @@ Deno.test("rows that are not what their events say are found before the switch, 
       tx.set(row!.key, new TextEncoder().encode(text));
     });
     await service.projections.buildProjections();
-    const [wrong] = await service.projections.list(test);
+    const [wrong] = valueOf(await service.projections.list(test)).data;
     assert.equal(wrong?.state, "building");
     assert.match(wrong?.last_error ?? "", /were not what their events say/);
     host.timeMs += 60_000;
@@ -289,7 +291,7 @@ Deno.test("the same document again changes nothing, another one is built beside 
     await write("order", uuid(1), placed(uuid(12)));
     await service.projections.keepProjections(100);
     await holdRows(engine, test, streams);
-    const [status] = await service.projections.list(test);
+    const [status] = valueOf(await service.projections.list(test)).data;
     assert.deepEqual([status?.state, status?.version, status?.building?.version], ["ready", 1, 2]);
     await settleProjections(service);
     await holdRows(engine, test, streams, { definition });

@@ -315,7 +315,7 @@ Deno.test("the check before a switch goes on in the next round, and compares eac
     let rounds = 0;
     let checking = 0;
     for (; rounds < 200; rounds++) {
-      const [status] = await service.projections.list(test);
+      const [status] = valueOf(await service.projections.list(test)).data;
       if (status?.version === 2) break;
       if (status?.building?.rows === 40) checking++;
       await service.projections.buildProjections();

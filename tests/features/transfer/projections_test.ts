@@ -47,8 +47,8 @@ Deno.test("an imported environment has its projections, built anew from its even
       const there = createService(other, otherHost, access);
       try {
         await settleProjections(there);
-        const [status] = await there.projections.list(moved);
-        const [before] = await service.projections.list(test);
+        const [status] = valueOf(await there.projections.list(moved)).data;
+        const [before] = valueOf(await service.projections.list(test)).data;
         assert.equal(status?.deployed_at, before?.deployed_at);
         assert.equal(status?.state, "ready");
         await holdRows(other, moved, streams);

@@ -323,6 +323,13 @@ export const SPECS: AttackGroup = {
     specReads("reads of a large spec", "100 readers of a spec of 12,000 types", "GET"),
     specReads("heads of a large spec", "100 that ask for its headers alone", "HEAD"),
     {
+      name: "short pages of many types",
+      does: "300 readers of one type of 12,000",
+      needs: "read key",
+      spec: manyTypes,
+      waves: [{ request: read("/_types?limit=1"), clients: 300 }],
+    },
+    {
       name: "openapi of a large spec",
       does: "the document of a spec of 760 KB, again and again",
       needs: "read key",

@@ -38,6 +38,7 @@ import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
 import { type Follower, openCommitFollowers, type Seen } from "./follow_commits.ts";
 import { readFeedPage } from "./read_feed.ts";
+import { typesBehind } from "./sorted_types.ts";
 import { locateTail, readTailPage, type TailPage, type TailRequest } from "./read_tail.ts";
 
 export interface FeedService {
@@ -262,7 +263,8 @@ function createTypeCounter({ engine, host, specs }: FeedParts): TypeCounter {
       for (const wake of wakes) wake();
     }
     const added = logged?.added ?? new Map();
-    const names = [...new Set([...spec.aggregateTypes.keys(), ...stored.keys(), ...added.keys()])]
+    const declared = typesBehind(spec.aggregateTypes, start, limit + 1);
+    const names = [...new Set([...declared, ...stored.keys(), ...added.keys()])]
       .filter((name) => start === undefined || name > start).sort();
     const data = names.slice(0, limit)
       .map((type) => ({ type, ...sumOfCounts(stored.get(type), added.get(type)) }));

@@ -26,7 +26,7 @@ const PAGE = 1_000;
 /** In key order, tenant by tenant. */
 export async function* readRecords(engine: Engine, access: Access): AsyncGenerator<StoredRecord> {
   const deployment = [keys.platformKeys(), keys.platformAnchors(), keys.erasures()];
-  for (const { id } of await access.listInstances(anyOperator)) {
+  for (const { id } of accepted(await access.listInstances(anyOperator)).data) {
     deployment.push(keys.signingKeys(id));
     for (const environment of ENVIRONMENTS) {
       const { number } = accepted(await access.resolveTenant(anyOperator, id, environment));

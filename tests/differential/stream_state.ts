@@ -37,7 +37,7 @@ export async function* readStreams(
   access: Access,
   service: Service,
 ): AsyncGenerator<StreamState> {
-  for (const { id } of await access.listInstances(anyOperator)) {
+  for (const { id } of accepted(await access.listInstances(anyOperator)).data) {
     for (const environment of ENVIRONMENTS) {
       const tenant = accepted(await access.resolveTenant(anyOperator, id, environment));
       for (const type of await typesOf(service, tenant)) {

@@ -27,6 +27,8 @@ import type {
   Operator,
   Scope,
 } from "../../domain/access/access.ts";
+import type { ListPage } from "../../domain/list_page.ts";
+import type { PageRequest } from "../../domain/reading.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Environment, Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
@@ -53,7 +55,7 @@ export interface AccessService {
   login(request: LoginRequest): Promise<Outcome<{ token: string; expires_at: string }>>;
   addUser(email: string, password: string): Promise<Outcome<{ email: string }>>;
   createInstance(slug: string, tier: string): Promise<Outcome<Instance>>;
-  listInstances(operator: Operator): Promise<readonly Instance[]>;
+  listInstances(operator: Operator, page?: PageRequest): Promise<Outcome<ListPage<Instance>>>;
   /** 403 if the token does not cover the instance; 404 if the instance does not exist. */
   readInstance(operator: Operator, id: string): Promise<Outcome<Instance>>;
   /** With `id` undefined: the only instance, if there is exactly one. */
@@ -115,7 +117,7 @@ export function createAccess(engine: Engine, host: Host, options: TokenKeys): Ac
     login: (request) => login(accounts, request),
     addUser: (email, password) => addUser(accounts, email, password),
     createInstance: (slug, tier) => createInstance(engine, host, slug, tier),
-    listInstances: (operator) => showInstances(engine, operator),
+    listInstances: (operator, page) => showInstances(engine, operator, page),
     readInstance: (operator, id) => showInstance(engine, operator, id),
     resolveTenant: (operator, id, environment) => resolveTenant(engine, operator, id, environment),
     changeTier: (id, tier) => thenForget(changeTier(engine, id, tier)),

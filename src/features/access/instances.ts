@@ -11,6 +11,8 @@ import {
   TIERS,
 } from "../../domain/access/access.ts";
 import { publicKeyOf, SIGNING_SEED_BYTES } from "../../domain/audit/signing_key.ts";
+import { checkStart, cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
+import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { explainSlug } from "../../domain/access/slug.ts";
 import { formatUuid } from "../../domain/uuid.ts";
@@ -107,16 +109,20 @@ function parseTier(text: string): Outcome<Tier> {
   return refuse({ kind: "operator_input_invalid", path: "tier", message });
 }
 
-/** The instances that the token covers, sorted by id. */
+/** Longer than any id, so a longer cursor names nothing. */
+const ID_CHARACTERS_MAX = 64;
+
+/** The instances that the token covers, by id. */
 export async function showInstances(
   engine: Engine,
   operator: Operator,
-): Promise<readonly Instance[]> {
-  return (await readCovered(engine, operator)).map(viewInstance);
+  { start, limit }: PageRequest = {},
+): Promise<Outcome<ListPage<Instance>>> {
+  const checked = checkStart(start, ID_CHARACTERS_MAX);
+  if (!checked.ok) return checked;
+  const found = await readCovered(engine, operator, pageLimit(limit) + 1, start);
+  return accept(cutPage(found.map(viewInstance), limit, ({ id }) => id));
 }
-
-/** Instances read in one transaction. A list of all may take longer than a transaction may last. */
-const PAGE = 1_000;
 
 /** 403 if the token does not cover the instance, whether it exists or not; otherwise 404. */
 export async function showInstance(
@@ -185,27 +191,17 @@ function onlyOne(records: readonly InstanceRecord[]): Outcome<InstanceRecord> {
   return refuse({ kind: "bad_request", path: "instance_id", message });
 }
 
-/** Sorted by id, at most `limit`. */
+/** Sorted by id: at most `limit` of those behind the id `after`. */
 async function readCovered(
   engine: Engine,
   { instances: ids }: Operator,
-  limit = Infinity,
+  limit: number,
+  after = "",
 ): Promise<InstanceRecord[]> {
-  if (ids !== undefined) {
-    const unique = [...new Set(ids)].sort();
-    const found = await engine.snapshot((tx) =>
-      Promise.all(unique.map((id) => readRecord(tx, id)))
-    );
+  return await engine.snapshot(async (tx) => {
+    if (ids === undefined) return await listRecords(tx, limit, after);
+    const unique = [...new Set(ids)].filter((id) => id > after).sort();
+    const found = await Promise.all(unique.map((id) => readRecord(tx, id)));
     return found.filter((record) => record !== undefined).slice(0, limit);
-  }
-  const records: InstanceRecord[] = [];
-  let last: InstanceRecord | undefined;
-  while (records.length < limit) {
-    const count = Math.min(PAGE, limit - records.length);
-    const page = await engine.snapshot((tx) => listRecords(tx, count, last?.id));
-    records.push(...page);
-    last = page.at(-1);
-    if (page.length < count) break;
-  }
-  return records;
+  });
 }

@@ -6,20 +6,20 @@
  */
 
 import type { Engine } from "../../kv/engine.ts";
-import { listInstances } from "../../store/access/instances.ts";
+import { openTenantNumbers } from "./tenant_numbers.ts";
 
 /** Tenant numbers are never reused, so entries stay valid. */
 export function openInstanceNames(engine: Engine): (tenant: number) => string | Promise<string> {
   const known = new Map<number, string>();
+  const tenants = openTenantNumbers(engine);
 
   async function look(tenant: number): Promise<string> {
-    for (const { id, tenants } of await engine.snapshot((tx) => listInstances(tx))) {
-      for (const number of Object.values(tenants)) known.set(number, id);
-    }
-    // A transfer has replaced this tenant; it gets a turn of its own while callers still ask
-    // for it.
-    if (!known.has(tenant)) known.set(tenant, `tenant ${tenant}`);
-    return known.get(tenant)!;
+    const found = await tenants.find(tenant);
+    // A transfer has replaced a tenant that is not there; it gets a turn of its own while callers
+    // still ask for it.
+    const name = found?.instanceId ?? `tenant ${tenant}`;
+    known.set(tenant, name);
+    return name;
   }
 
   return (tenant) => known.get(tenant) ?? look(tenant);

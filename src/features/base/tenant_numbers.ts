@@ -14,6 +14,13 @@ const INSTANCES_PAGE = 200;
 /** A number never names another environment, so entries stay valid. */
 export function openTenantNumbers(engine: Engine): TenantNumbers {
   const known = new Map<number, Tenant>();
+  /** For all who ask meanwhile. */
+  let looking: Promise<void> | undefined;
+
+  function look(): Promise<void> {
+    looking ??= readAll().finally(() => looking = undefined);
+    return looking;
+  }
 
   async function readAll(): Promise<void> {
     let after: string | undefined;
@@ -32,7 +39,9 @@ export function openTenantNumbers(engine: Engine): TenantNumbers {
 
   return {
     async find(number) {
-      if (!known.has(number)) await readAll();
+      // A look that is under way may have passed by a new instance, so one more may follow it.
+      if (!known.has(number)) await looking;
+      if (!known.has(number)) await look();
       return known.get(number);
     },
   };

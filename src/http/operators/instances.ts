@@ -1,9 +1,8 @@
 /** Instances and their tiers. See docs/reference/operators.md. */
 
 import { TIERS } from "../../domain/access/access.ts";
-import { sendOk } from "../answer.ts";
+import { waitForTurn } from "../../domain/fairness/pieces.ts";
 import { operator, unrestricted } from "../endpoint.ts";
-import { pageOf } from "../list_page.ts";
 import { answer, choice, type FieldSchemas, object, page, TEXT, TIME } from "../openapi/schema.ts";
 import { PAGE_QUERY } from "../parameter.ts";
 import { sendOutcome } from "../reply.ts";
@@ -30,8 +29,9 @@ export const listInstances = operator({
   query: PAGE_QUERY,
   answers: { 200: page(object(INSTANCE)) },
   async run(edge, { requestId }, operator, { query }) {
-    const instances = await edge.service.access.listInstances(operator);
-    return sendOk(requestId, pageOf(instances, (instance) => instance.id, query));
+    // Many that ask at once would all be served in one turn of the event loop.
+    await waitForTurn(edge.host, true);
+    return sendOutcome(requestId, await edge.service.access.listInstances(operator, query));
   },
 });
 

@@ -79,7 +79,7 @@ Deno.test("who logs in may operate", async () => {
     const operator = accepted(await access.authenticateOperator(token));
     const made = accepted(await access.createInstance("acme", "free"));
     deepEqual(accepted(await access.readInstance(operator, made.id)), made);
-    deepEqual(await access.listInstances(operator), [made]);
+    deepEqual(accepted(await access.listInstances(operator)).data, [made]);
   });
 });
 
@@ -94,8 +94,8 @@ for (const landed of [false, true]) {
       const again = await access.createInstance("acme", "free");
       if (landed) equal(refusal(again).kind, "already_exists");
       else accepted(again);
-      const instances = await access.listInstances(anyOperator);
-      deepEqual(instances.map(({ slug }) => slug), ["acme"]);
+      const { data } = accepted(await access.listInstances(anyOperator));
+      deepEqual(data.map(({ slug }) => slug), ["acme"]);
       const tenant = accepted(await access.resolveTenant(anyOperator, undefined, "production"));
       equal(tenant.number, 1);
     });

@@ -65,7 +65,7 @@ const IN_USE = { kind: "in_use" } as const;
 async function checkCredentials(engine: Engine, credentials: Credentials): Promise<void> {
   const host = fakeHost();
   const authenticator = keyAuthenticator(engine, host);
-  const instances = await showInstances(engine, anyOperator);
+  const instances = accepted(await showInstances(engine, anyOperator)).data;
   equal(instances.length, 1);
   equal(instances[0]!.id, credentials.instance_id);
   for (const environment of ENVIRONMENTS) {
@@ -88,7 +88,7 @@ Deno.test("bootstrap() on an empty store makes `default`, its keys, its signing 
     deepEqual(await bootstrap(engine, fakeHost(), place, options), MADE);
     await checkCredentials(engine, place.published!);
     equal(place.pending.size, 0);
-    const [instance] = await showInstances(engine, anyOperator);
+    const [instance] = accepted(await showInstances(engine, anyOperator)).data;
     deepEqual([instance?.slug, instance?.tier], ["default", "unlimited"]);
     const signing = await engine.snapshot((tx) => readCurrentSigningKey(tx, instance!.id));
     match(signing!.public_key, /^[0-9a-f]{64}$/);
@@ -116,7 +116,7 @@ Deno.test("bootstrap() leaves a store in use alone, and its credentials too", as
     await makeInstance(engine, fakeHost(), "acme");
     deepEqual(await bootstrap(engine, fakeHost("again"), place, options), IN_USE);
     deepEqual([place.pending.size, place.published], [0, undefined]);
-    equal((await showInstances(engine, anyOperator)).length, 1);
+    equal(accepted(await showInstances(engine, anyOperator)).data.length, 1);
   });
 });
 

@@ -6,9 +6,11 @@ import {
   showInstance,
   showInstances,
 } from "../../../src/features/access/instances.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
 import { storeInstance } from "../../../src/store/access/instances.ts";
 import { accepted, anyOperator, makeInstance, refusal } from "../../support/access_fixtures.ts";
 import { fakeHost } from "../../support/fake_host.ts";
+import { parsedIn } from "../../support/parsed_json.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 Deno.test("showInstances() gives those the token covers, without tenant numbers", async () => {
@@ -16,9 +18,10 @@ Deno.test("showInstances() gives those the token covers, without tenant numbers"
     const host = fakeHost();
     const a = await makeInstance(engine, host, "a");
     const b = await makeInstance(engine, host, "b");
-    const all = await showInstances(engine, anyOperator);
+    const all = accepted(await showInstances(engine, anyOperator)).data;
     deepEqual(all.toSorted((x, y) => x.slug < y.slug ? -1 : 1), [a, b]);
-    deepEqual(await showInstances(engine, { subject: "x", instances: [b.id, "none"] }), [b]);
+    const limited = { subject: "x", instances: [b.id, "none"] };
+    deepEqual(accepted(await showInstances(engine, limited)).data, [b]);
   });
 });
 
@@ -52,17 +55,48 @@ Deno.test("resolveTenant() needs an id only where there are several instances", 
   });
 });
 
-Deno.test("showInstances() gives more than are read in one transaction, by id, each once", async () => {
-  await withTemporaryEngine(async (engine) => {
-    const made = Array.from({ length: 2_001 }, (_, n) => `id-${String(n).padStart(5, "0")}`);
-    for (let at = 0; at < made.length; at += 500) {
-      await engine.transact(async (tx) => {
-        for (const id of made.slice(at, at + 500)) {
-          await storeInstance(tx, { id, slug: id, tier: "free", created_at: "2026-01-01" });
-        }
-      });
+async function makeMany(engine: Engine, count: number): Promise<string[]> {
+  const made = Array.from({ length: count }, (_, n) => `id-${String(n).padStart(5, "0")}`);
+  await engine.transact(async (tx) => {
+    for (const id of made) {
+      await storeInstance(tx, { id, slug: id, tier: "free", created_at: "2026-01-01" });
     }
-    deepEqual((await showInstances(engine, anyOperator)).map(({ id }) => id), made);
+  });
+  return made;
+}
+
+Deno.test("pages of instances have each that the token covers once, by id", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const made = await makeMany(engine, 301);
+    const covered = made.filter((_, n) => n % 3 === 0);
+    const limited = { subject: "x", instances: ["none", ...covered.toReversed()] };
+    for (const [operator, expected] of [[anyOperator, made], [limited, covered]] as const) {
+      for (const limit of [undefined, 7, 1_000]) {
+        const found: string[] = [];
+        let start: string | undefined;
+        do {
+          const page = accepted(await showInstances(engine, operator, { limit, start }));
+          found.push(...page.data.map(({ id }) => id));
+          equal(page.next_start, page.truncated ? found.at(-1) : undefined);
+          start = page.next_start;
+        } while (start !== undefined);
+        deepEqual(found, expected);
+      }
+    }
+    const tooLong = await showInstances(engine, anyOperator, { start: "i".repeat(65) });
+    equal(refusal(tooLong).kind, "bad_request");
     equal(refusal(await resolveTenant(engine, anyOperator, undefined, "test")).kind, "bad_request");
+  });
+});
+
+Deno.test("a page of one instance is read without the others", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const made = await makeMany(engine, 300);
+    const parsed = await parsedIn(async () => {
+      const page = accepted(await showInstances(engine, anyOperator, { limit: 1, start: made[9] }));
+      equal(page.data[0]?.id, made[10]);
+    });
+    // One more says whether anything follows.
+    equal(parsed.length, 2);
   });
 });

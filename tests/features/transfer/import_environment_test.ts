@@ -92,7 +92,7 @@ Deno.test("importEnvironment() makes the instance with its id, slug, tier and si
     const { service, close } = openService(engine, host, "test");
     const holder = valueOf(await service.access.authenticateKey(key, "test", "shop"));
     assert.equal(holder.scope, "write");
-    assert.equal((await service.access.listInstances(anyOperator)).length, 1);
+    assert.equal(valueOf(await service.access.listInstances(anyOperator)).data.length, 1);
     await close();
   });
 });

@@ -104,3 +104,24 @@ export function refuseAggregateType(
   const hint = nameHint(aggregateType, spec.aggregateTypes.keys());
   return refuse(hint === undefined ? refusal : { ...refusal, hint });
 }
+
+/** Kept with the types: there may be thousands, and each page would sort them again. */
+const sortedNames = new WeakMap<CompiledSpec["aggregateTypes"], readonly string[]>();
+
+/** The names of aggregate types in order: at most `count`, from the first one behind `start`. */
+export function typesBehind(
+  types: CompiledSpec["aggregateTypes"],
+  start: string | undefined,
+  count: number,
+): readonly string[] {
+  let names = sortedNames.get(types);
+  if (names === undefined) sortedNames.set(types, names = [...types.keys()].sort());
+  let [low, high] = [0, start === undefined ? 0 : names.length];
+  // Bounded: each step halves what is left.
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (names[middle]! <= start!) low = middle + 1;
+    else high = middle;
+  }
+  return names.slice(low, low + count);
+}

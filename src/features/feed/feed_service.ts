@@ -21,6 +21,7 @@ import { type BriefTurns, openPieces } from "../../domain/fairness/pieces.ts";
 import { openFairLine } from "../../domain/fairness/fair_line.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { typesBehind } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
@@ -38,7 +39,6 @@ import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
 import { type Follower, openCommitFollowers, type Seen } from "./follow_commits.ts";
 import { readFeedPage } from "./read_feed.ts";
-import { typesBehind } from "./sorted_types.ts";
 import { locateTail, readTailPage, type TailPage, type TailRequest } from "./read_tail.ts";
 
 export interface FeedService {

@@ -1,8 +1,7 @@
 /** Pages of the aggregate types of a spec, which are sorted once. */
 
 import assert from "node:assert/strict";
-import type { CompiledAggregateType } from "../../../src/domain/spec/compiled.ts";
-import { typesBehind } from "../../../src/features/feed/sorted_types.ts";
+import { type CompiledAggregateType, typesBehind } from "../../../src/domain/spec/compiled.ts";
 
 function typesOf(names: readonly string[]): Map<string, CompiledAggregateType> {
   return new Map(names.map((name) => [name, {} as CompiledAggregateType]));

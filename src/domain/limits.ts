@@ -42,9 +42,9 @@ export const limits = {
   /** How long a read of the feed waits for the first event. */
   feedWaitSecondsDefault: 20,
   feedWaitSecondsMax: 30,
-  /** Live answers and waiting reads: of one process, and of one instance among them. */
-  liveAnswersMax: 10_000,
-  liveAnswersPerInstanceMax: 6_000,
+  /** Bytes of live answers and waiting reads: of one process, and of one instance among them. */
+  liveAnswersBytesMax: 384 * MiB,
+  liveAnswersBytesPerInstanceMax: 256 * MiB,
   /** Frames of live answers that their clients have not taken. One owner may hold a quarter. */
   liveBytesMax: 64 * MiB,
   /** What one live answer sends at a time; a quarter of it while there is little room. */

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { limits } from "../../src/domain/limits.ts";
 import { API_KEYS_MAX } from "../../src/domain/transfer/record.ts";
+import { HEADER_BYTES, LIVE_ANSWER_BYTES } from "../../src/http/feed/live_count.ts";
 import { readText, sectionOf, tableRows } from "./markdown.ts";
 
 const REFERENCE = readText("docs/reference/limits.md");
@@ -54,8 +55,9 @@ const STATED: Readonly<Record<string, string>> = {
   "page of `GET /_types`": told(limits.typesPageMax),
   "wait of a long poll": `${limits.feedWaitSecondsDefault} s, ` +
     `at most ${limits.feedWaitSecondsMax} s`,
-  "live answers and waiting long polls": `${told(limits.liveAnswersMax)}, ` +
-    `of one instance ${told(limits.liveAnswersPerInstanceMax)}`,
+  "live answers and waiting long polls": `${mebibytes(limits.liveAnswersBytesMax)}, ` +
+    `of one instance ${mebibytes(limits.liveAnswersBytesPerInstanceMax)}: ` +
+    "about 5,800 and 3,900",
   "frames of live answers": `${mebibytes(limits.liveBytesMax)}, ` +
     `of one instance ${mebibytes(limits.liveBytesMax / 4)}`,
   "what one live answer sends at a time": `${limits.liveChunkEntriesMax} entries or ` +
@@ -134,6 +136,11 @@ const REPEATED: readonly (readonly [path: string, text: string])[] = [
   [
     "docs/reference/feed.md",
     `integer 1-${limits.feedWaitSecondsMax}, default ${limits.feedWaitSecondsDefault}`,
+  ],
+  [
+    "docs/reference/feed.md",
+    `counts as ${LIVE_ANSWER_BYTES / 1024} KiB, three times the head of its request, and ` +
+    `${HEADER_BYTES} bytes for each header`,
   ],
   ["docs/reference/imports.md", `up to ${told(limits.importEventsMax)} events`],
   ["docs/reference/reactions.md", `sets off at most ${told(limits.rootEventsMax)} events in all`],

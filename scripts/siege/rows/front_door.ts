@@ -20,6 +20,9 @@ function countingSpec(): Json {
 /** Combining marks of two classes, which normalization must sort against each other. */
 const MARKS = `a${"\u0301".repeat(160_000)}${"\u0334".repeat(160_000)}`;
 
+/** 63 KB: nearly as much as a head may have. */
+const LONG_HEAD = Object.fromEntries(repeat(90, (i) => [`X-H${i}`, "a".repeat(690)]));
+
 export const FRONT_DOOR: AttackGroup = {
   title: "front door",
   attacks: [
@@ -170,6 +173,31 @@ export const FRONT_DOOR: AttackGroup = {
           headers: Object.fromEntries(repeat(90, (i) => [`X-Header-${i}`, "a".repeat(500)])),
         }),
         clients: 16,
+      }],
+    },
+    {
+      name: "live answers behind long heads",
+      does: "2,000 connections follow the feed, each with 63 KB of headers",
+      needs: "read key",
+      spec: countingSpec,
+      waves: [{
+        request: { ...read("/_feed?live=sse&from=now"), headers: LONG_HEAD },
+        manner: "never_read",
+        clients: 2_000,
+      }],
+    },
+    {
+      name: "login bodies that never end behind long heads",
+      does: "2,000 connections from 200 addresses stop within the body, after 63 KB of headers",
+      needs: "nothing",
+      waves: [{
+        request: (turn) => ({
+          ...login("a@example.com", "a password it is"),
+          address: `10.${turn % 200}.0.1`,
+          headers: LONG_HEAD,
+        }),
+        manner: "never_finish",
+        clients: 2_000,
       }],
     },
     {

@@ -16,7 +16,7 @@ import { byteLength, cutParts, type Part } from "../long_answer.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
 import { describeRefusal } from "../reply.ts";
 import { heartbeatFrame, type LiveForm, refusedFrame } from "./frames.ts";
-import { liveCount, liveRoom, NO_PLACE } from "./live_count.ts";
+import { liveBytesOf, liveCount, liveRoom, NO_PLACE } from "./live_count.ts";
 import { openLiveTurn } from "./live_turn.ts";
 
 const MS_PER_SECOND = 1000;
@@ -101,8 +101,9 @@ export function refusalOfPlace(call: Call, refusal: Refusal, parameter: string):
 
 /** Opens the source, whose follower it ends, or refuses if there are too many live answers. */
 export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource): Response {
-  if (!liveCount.enter(call.owner)) return answerRefused(edge, call, NO_PLACE);
-  const { host } = call;
+  const { host, owner } = call;
+  const bytes = liveBytesOf(call.request);
+  if (!liveCount.enter(owner, bytes)) return answerRefused(edge, call, NO_PLACE);
   const source = openSource();
   const { form } = source;
   // A client that takes nothing would hold up the stop.
@@ -137,7 +138,7 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
     stopTimer();
     turn.end();
     share.leave();
-    liveCount.leave(call.owner);
+    liveCount.leave(owner, bytes);
     if (isGone) controller.error(new Error("The client has taken nothing"));
   }
 

@@ -7,7 +7,7 @@ import type { Follower } from "../../features/feed/follow_commits.ts";
 import type { TailPage } from "../../features/feed/read_tail.ts";
 import type { Call, Edge } from "../call.ts";
 import { authenticateHolder } from "../middleware/authenticate.ts";
-import { liveCount, NO_PLACE } from "./live_count.ts";
+import { liveBytesOf, liveCount, NO_PLACE } from "./live_count.ts";
 import { openLiveTurn } from "./live_turn.ts";
 
 const MS_PER_SECOND = 1000;
@@ -32,7 +32,8 @@ export async function pollLong<T>(
   call: Call,
   { waitSeconds, follow, read, next }: LongPoll<T>,
 ): Promise<Outcome<T>> {
-  if (!liveCount.enter(call.owner)) return refuse(NO_PLACE);
+  const bytes = liveBytesOf(call.request);
+  if (!liveCount.enter(call.owner, bytes)) return refuse(NO_PLACE);
   // It waits and does nothing, so it is not under way for those who come.
   call.stepOut?.();
   const turn = openLiveTurn(edge, call, follow());
@@ -49,7 +50,7 @@ export async function pollLong<T>(
     }
   } finally {
     turn.end();
-    liveCount.leave(call.owner);
+    liveCount.leave(call.owner, bytes);
   }
 }
 

@@ -5,7 +5,7 @@ import { createApp } from "../../../src/http/app.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Tier } from "../../../src/domain/access/access.ts";
 import { RATES_PER_MINUTE } from "../../../src/domain/limits/plan.ts";
-import { liveCount, liveRoom } from "../../../src/http/feed/live_count.ts";
+import { LIVE_ANSWER_BYTES, liveCount, liveRoom } from "../../../src/http/feed/live_count.ts";
 import { endFill, setFill } from "../../../src/store/feed/fill.ts";
 import { makeKey } from "../../support/access_fixtures.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
@@ -398,9 +398,10 @@ Deno.test("while there is no room for what was read, a live answer does not read
 
 Deno.test("too many live answers are refused with 503, until others end", () =>
   withFeedServer(async (world) => {
-    const max = limits.liveAnswersPerInstanceMax;
+    // What others take leaves room for one.
+    const others = limits.liveAnswersBytesPerInstanceMax - 1.5 * LIVE_ANSWER_BYTES;
     const owner = world.tenants.test.instanceId;
-    for (let n = 0; n < max - 1; n++) assert.ok(liveCount.enter(owner));
+    assert.ok(liveCount.enter(owner, others));
     try {
       const last = await live(world, "");
       for (const query of ["?live=sse", "?live=long-poll&from=now"]) {
@@ -413,7 +414,27 @@ Deno.test("too many live answers are refused with 503, until others end", () =>
       await untilNobody(world);
       await (await live(world, "")).cancel();
     } finally {
-      for (let n = 0; n < max - 1; n++) liveCount.leave(owner);
+      liveCount.leave(owner, others);
+    }
+  }));
+
+Deno.test("a live answer and a long poll with long headers find no room where short ones do", () =>
+  withFeedServer(async (world) => {
+    const { instanceId: owner } = world.tenants.test;
+    const others = limits.liveAnswersBytesPerInstanceMax - 2 * LIVE_ANSWER_BYTES;
+    assert.ok(liveCount.enter(owner, others));
+    try {
+      for (const query of ["?live=sse", "?live=long-poll&from=now&wait=1"]) {
+        const refused = await world.get(query, { headers: { "x-long": "a".repeat(60_000) } });
+        assert.equal(refused.status, 503);
+        assert.match((await refused.json()).error, /256 MiB of one instance/);
+        const answered = await world.get(query, { headers: { "x-long": "a".repeat(6_000) } });
+        assert.equal(answered.status, 200);
+        await answered.body?.cancel();
+      }
+      await untilNobody(world);
+    } finally {
+      liveCount.leave(owner, others);
     }
   }));
 

@@ -82,8 +82,8 @@ Deno.test("what an operator reads costs the instance no reads, and none of its l
 Deno.test("live answers to operator tokens take places of the instance that they read", () =>
   withFeedServer(async (world) => {
     const owner = world.tenants.test.instanceId;
-    const max = limits.liveAnswersPerInstanceMax;
-    for (let n = 0; n < max; n++) assert.ok(liveCount.enter(owner));
+    const max = limits.liveAnswersBytesPerInstanceMax;
+    assert.ok(liveCount.enter(owner, max));
     try {
       const response = await world.read(naming(world, "/_feed?live=sse"), {
         key: await tokenOf(60),
@@ -93,6 +93,6 @@ Deno.test("live answers to operator tokens take places of the instance that they
         "unavailable",
       ]);
     } finally {
-      for (let n = 0; n < max; n++) liveCount.leave(owner);
+      liveCount.leave(owner, max);
     }
   }));

@@ -321,6 +321,15 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "",
     ],
   ]),
+  ...changesOf(
+    "src/features/reactions/scheduled_events.ts",
+    "tests/features/reactions/scheduled_events_test.ts",
+    [[
+      "a page of large scheduled events is decoded in one piece",
+      "      if (rest !== undefined) await rest;\n",
+      "",
+    ]],
+  ),
   ...changesOf("src/features/work/fire_schedule.ts", "tests/features/work/fire_together_test.ts", [
     [
       "scheduled events of any size fire at the same time",

@@ -360,6 +360,14 @@ export const REACTIONS: AttackGroup = {
       waves: [{ request: read("/_scheduled?limit=200"), clients: 4 }],
     },
     {
+      name: "many lists of large scheduled events",
+      does: "200 clients ask for pages of 200 scheduled events of 60 KB of empty objects",
+      needs: "spec + write key",
+      spec: () => largeTimers("1h"),
+      prepare: () => [LARGE, LARGE, LARGE],
+      waves: [{ request: read("/_scheduled?limit=200"), clients: 200 }],
+    },
+    {
       name: "cancellations of many timers",
       does: "20,000 scheduled events, cancelled by one event, over and over",
       needs: "spec + write key",

@@ -7,7 +7,7 @@ import { limits } from "../../domain/limits.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { ScheduledPage, ScheduledView } from "../../domain/reaction/scheduled.ts";
-import { openPieces, type Pieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { openPieces, type Turns, waitForTurn } from "../../domain/fairness/pieces.ts";
 import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
@@ -15,9 +15,11 @@ import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import {
   cancelledFor,
+  decodeSchedule,
+  findSchedules,
   isCancelled,
-  listSchedules as listRecords,
   readSchedule as readRecord,
+  readStoredSchedule,
   removeSchedule,
   type ScheduleRecord,
 } from "../../store/reactions/schedules.ts";
@@ -31,6 +33,8 @@ const ID_CHARACTERS_MAX = 64;
 const LOOKED_AT_MAX = 1_000;
 /** Pieces of large records that one page looks at. */
 const PIECES_MAX = 4;
+/** Bytes of records that are decoded without waiting for a turn: many may be read in one. */
+const AT_ONCE_BYTES = 16 * 1024;
 
 /**
  * Sorted by id. A page that has looked at {@link LOOKED_AT_MAX} records, or at a megabyte of
@@ -48,9 +52,8 @@ export async function showSchedules(
   if (!checked.ok) return checked;
   const limit = pageLimit(request.limit);
   // One more than the page holds shows whether anything follows.
-  const { pending, lastLookedAt } = await engine.snapshot((tx) =>
-    listPending(tx, openPieces(turns), { tenant: tenant.number, start, count: limit + 1 })
-  );
+  const asked = { tenant: tenant.number, start, count: limit + 1 };
+  const { pending, lastLookedAt } = await listPending(engine, turns, asked);
   const data = pending.slice(0, limit);
   const nextStart = pending.length > limit ? data.at(-1)!.id : lastLookedAt;
   return accept(listPage(data.map(viewOf), request.limit, nextStart));
@@ -64,38 +67,63 @@ interface PendingRequest {
 
 /**
  * `lastLookedAt`: where the search gave up, with fewer than `count` found and the list not at
- * its end.
+ * its end. Each page has a transaction of its own, and others have turns only in between: a
+ * transaction may last for five seconds, and there may be many such searches.
  */
 async function listPending(
-  tx: Pick<ReadTransaction, "get" | "getRange">,
-  pieces: Pieces,
+  engine: Engine,
+  turns: Turns,
   { tenant, start, count }: PendingRequest,
 ): Promise<{ readonly pending: readonly ScheduleRecord[]; readonly lastLookedAt?: string }> {
+  const pieces = openPieces(turns);
   const pending: ScheduleRecord[] = [];
   let last = start;
   let limit = count;
   let looked = 0;
   for (let piece = 0; looked < LOOKED_AT_MAX && piece < PIECES_MAX; piece++) {
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
-    const { records, isLast } = await listRecords(tx, tenant, { start: last, limit });
-    const cancelled = await Promise.all(records.map((one) => isCancelled(tx, tenant, one)));
-    pending.push(...records.filter((_, index) => !cancelled[index]));
+    const page = { start: last, limit };
+    const { found, isLast } = await engine.snapshot((tx) => findSchedules(tx, tenant, page));
+    const bytes = found.reduce((sum, { value }) => sum + value.length, 0);
+    if (bytes > AT_ONCE_BYTES) await waitForTurn(turns, true);
+    const records: ScheduleRecord[] = [];
+    for (const { value } of found) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      records.push(decodeSchedule(value));
+    }
+    pending.push(...await withoutCancelled(engine, tenant, records));
     if (pending.length >= count || isLast) return { pending };
-    last = records.at(-1)!.id;
-    looked += records.length;
+    last = found.at(-1)!.id;
+    looked += found.length;
     // The first look usually suffices.
     limit = limits.listPageMax;
   }
   return { pending, lastLookedAt: last };
 }
 
+async function withoutCancelled(
+  engine: Engine,
+  tenant: number,
+  records: readonly ScheduleRecord[],
+): Promise<readonly ScheduleRecord[]> {
+  if (records.every(({ cancelOn }) => cancelOn.length === 0)) return records;
+  const cancelled = await engine.snapshot((tx) =>
+    Promise.all(records.map((one) => isCancelled(tx, tenant, one)))
+  );
+  return records.filter((_, index) => !cancelled[index]);
+}
+
 export async function readScheduled(
   engine: Engine,
-  tenant: Tenant,
+  turns: Turns,
+  { number: tenant }: Tenant,
   id: string,
 ): Promise<Outcome<ScheduledView>> {
-  const record = await engine.snapshot((tx) => findPending(tx, tenant.number, id));
+  if (id.length > ID_CHARACTERS_MAX) return refuseSchedule();
+  const value = await engine.snapshot((tx) => readStoredSchedule(tx, tenant, id));
+  if (value === undefined) return refuseSchedule();
+  if (value.length > AT_ONCE_BYTES) await waitForTurn(turns, true);
+  const [record] = await withoutCancelled(engine, tenant, [decodeSchedule(value)]);
   return record === undefined ? refuseSchedule() : accept(viewOf(record));
 }
 

@@ -63,7 +63,7 @@ export function reactionCalls(parts: ReactionParts): ReactionCalls {
   const sagas = { engine, host, stepNames: openStepNames(engine, host) };
   return {
     listScheduled: (tenant, page) => showSchedules(engine, host, tenant, page),
-    readScheduled: (tenant, id) => readScheduled(engine, tenant, id),
+    readScheduled: (tenant, id) => readScheduled(engine, host, tenant, id),
     cancelScheduled: (tenant, id) => cancelSchedule(engine, tenant, id, host.nowMs()),
     readEffects: (tenant, request) => showEffects({ engine, host, specs }, tenant, request),
     listSagas: (tenant, request) => showSagas(engine, tenant, request),

@@ -1,7 +1,11 @@
 /** Scheduled events that have not fired. See docs/reference/pending.md. */
 
-import { sendOk } from "../answer.ts";
+import { accept, type Outcome } from "../../domain/refusal.ts";
+import { sendParts } from "../answer.ts";
+import type { Call, Edge } from "../call.ts";
 import { read, write } from "../endpoint.ts";
+import { lengthOfParts, pageBody } from "../long_answer.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import { answer, array, FREE_OBJECT, object, page, ref, TEXT, TIME } from "../openapi/schema.ts";
 import { PAGE_QUERY } from "../parameter.ts";
 import { sendOutcome, sendRefusal } from "../reply.ts";
@@ -22,8 +26,14 @@ export const listScheduled = read({
   summary: "Events that will be written later",
   query: PAGE_QUERY,
   answers: { 200: page(SCHEDULED) },
-  async run(edge, { requestId }, tenant, { query }) {
-    return sendOutcome(requestId, await edge.service.data.listScheduled(tenant, query));
+  run(edge, call, tenant, { query }) {
+    return answerInTurn(edge, call, async () => {
+      const outcome = await edge.service.data.listScheduled(tenant, query);
+      if (!outcome.ok) return outcome;
+      const { data, ...fields } = outcome.value;
+      const tail = JSON.stringify(fields).slice(1, -1);
+      return accept(await pageBody(data, (entry) => JSON.stringify(entry), tail, edge.host));
+    });
   },
 });
 
@@ -32,12 +42,26 @@ export const readScheduled = read({
   summary: "One event that will be written later",
   answers: { 200: answer({ scheduled: SCHEDULED }) },
   errors: ["not_found"],
-  async run(edge, { requestId, params: [id = ""] }, tenant) {
-    const outcome = await edge.service.data.readScheduled(tenant, id);
-    if (!outcome.ok) return sendRefusal(requestId, outcome.refusal);
-    return sendOk(requestId, { scheduled: outcome.value });
+  run(edge, call, tenant) {
+    const [id = ""] = call.params;
+    return answerInTurn(edge, call, async () => {
+      const outcome = await edge.service.data.readScheduled(tenant, id);
+      if (!outcome.ok) return outcome;
+      return accept([JSON.stringify({ ok: true, scheduled: outcome.value })]);
+    });
   },
 });
+
+/** The data of such events may be large, so reads of them take turns within their instance. */
+async function answerInTurn(
+  edge: Edge,
+  { requestId, owner }: Call,
+  make: () => Promise<Outcome<string[]>>,
+): Promise<Response> {
+  const body = await longReadsOf(edge.service).run(owner, make, lengthOfParts);
+  if (body === undefined) return sendRefusal(requestId, NO_TURN);
+  return body.ok ? sendParts(requestId, body.value) : sendRefusal(requestId, body.refusal);
+}
 
 export const cancelScheduled = write({
   id: "cancelScheduled",

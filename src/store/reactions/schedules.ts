@@ -49,7 +49,7 @@ export interface StoredCancelRule extends CancelRule {
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** Stored bytes of records that are decoded in one piece, and what the last of them is above it. */
+/** Stored bytes of records in one page, and what the last of them is above it. */
 const PAGE_BYTES = 256 * 1024;
 /** A record of at most this many bytes is a small one, whose rules do not say its size. */
 const SMALL_BYTES = 1024;
@@ -165,6 +165,12 @@ export interface SchedulePage {
   readonly isLast: boolean;
 }
 
+/** Records by id as their bytes; {@link decodeSchedule} makes the record of each. */
+export interface StoredSchedules {
+  readonly found: readonly { readonly id: string; readonly value: Bytes }[];
+  readonly isLast: boolean;
+}
+
 /**
  * Some records after the id `start`, those cancelled by a mark included: at most `limit`, and no
  * more than one piece of work. At least one, if there is any.
@@ -174,6 +180,16 @@ export async function listSchedules(
   tenant: number,
   page: { readonly start?: string; readonly limit: number },
 ): Promise<SchedulePage> {
+  const { found, isLast } = await findSchedules(tx, tenant, page);
+  return { records: found.map(({ value }) => decodeSchedule(value)), isLast };
+}
+
+/** The same page, not decoded yet, because that takes time in which others could have a turn. */
+export async function findSchedules(
+  tx: Reads,
+  tenant: number,
+  page: { readonly start?: string; readonly limit: number },
+): Promise<StoredSchedules> {
   const range = keys.schedules(tenant);
   const begin = page.start === undefined
     ? range.begin
@@ -185,13 +201,15 @@ export async function listSchedules(
   let bytes = 0;
   for (const pair of pairs) {
     read += pair.key.length + pair.value.length;
-    // The value may be the header of a large one, whose pieces are read when it is decoded.
+    // The value may be the header of a large one, whose pieces are read when it is taken.
     if (bytes < PAGE_BYTES) taken.push(pair);
     bytes += wholeBytes(pair.value);
   }
   const isLast = taken.length === pairs.length && pairs.length < limit && read < PAGE_BYTES;
-  const records = taken.map(({ key, value }) => decode(tx, tenant, key, value));
-  return { records: await Promise.all(records), isLast };
+  const found = taken.map(async ({ key, value }) => (
+    { id: unpack(key).at(-1) as string, value: await wholeValue(tx, tenant, key, value) }
+  ));
+  return { found: await Promise.all(found), isLast };
 }
 
 /** How many records a transaction may still cancel one by one, and bytes of the large ones. */
@@ -319,8 +337,7 @@ export function scheduleTimer(tenant: number, { id, timerMs }: ScheduleRecord): 
 }
 
 async function decode(tx: Reads, tenant: number, key: Bytes, value: Bytes) {
-  const whole = await wholeValue(tx, tenant, key, value);
-  return decodeRecord<ScheduleRecord>(whole);
+  return decodeSchedule(await wholeValue(tx, tenant, key, value));
 }
 
 /** Whether the record is stored in pieces. */

@@ -4,6 +4,12 @@ import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Service } from "../../../src/features/service.ts";
+import { readScheduled, showSchedules } from "../../../src/features/reactions/scheduled_events.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
+import { type ScheduleRecord, storeSchedule } from "../../../src/store/reactions/schedules.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 import { reactiveSpec, setOff, setOffAll, write } from "../../support/reactive_spec.ts";
 import { refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 
@@ -73,3 +79,93 @@ Deno.test("however many were cancelled, a page comes to its end, and the pages t
     assert.ok(pages >= 3 && pages <= 8, `${pages} pages`);
   }, options);
 });
+
+const TENANT: Tenant = { instanceId: "i", environment: "test", number: 3 };
+const RULE = { key: streamKey("order", "global"), eventType: "was_paid" };
+
+/** With so many characters of data. */
+function recordOf(number: number, characters: number): ScheduleRecord {
+  const id = String(number).padStart(3, "0");
+  const key = streamKey("order", "global");
+  const data = { text: "x".repeat(characters) };
+  return {
+    id,
+    emission: { key, aggregateType: "order", id: "global", eventType: "was_met", data },
+    cancelOn: [{ ...RULE, mark: 0 }],
+    createdMs: 1,
+    fireAtMs: 2,
+    by: { key, eventType: "was_placed", streamId: "000000000000" },
+    requestId: "r",
+    tries: 0,
+    timerMs: 2,
+  };
+}
+
+/** The same engine, which tells how many of its snapshots are under way. */
+function watchSnapshots(inner: Engine) {
+  const seen = { open: 0 };
+  const engine = wrapEngine(inner, {
+    async snapshot(body, options) {
+      seen.open++;
+      try {
+        return await inner.snapshot(body, options);
+      } finally {
+        seen.open--;
+      }
+    },
+  });
+  return { engine, seen };
+}
+
+Deno.test("others have a turn before each large scheduled event of a page, and never in a snapshot", async () => {
+  await withTemporaryEngine(async (inner) => {
+    const records = Array.from({ length: 30 }, (_, number) => recordOf(number, 60_000));
+    for (const record of records) {
+      await inner.transact((tx) => Promise.resolve(storeSchedule(tx, TENANT.number, record)));
+    }
+    const { engine, seen } = watchSnapshots(inner);
+    let [nowMs, open, turns] = [0, 0, 0];
+    const host = {
+      monotonicMs: () => nowMs += 5,
+      yieldTurn() {
+        open = Math.max(open, seen.open);
+        turns++;
+        return Promise.resolve();
+      },
+    };
+    const page = valueOf(await showSchedules(engine, host, TENANT, { limit: 200 }));
+    assert.equal(page.truncated, true);
+    assert.ok(page.data.length >= 16 && page.data.length <= 24, `${page.data.length} of 60 KB`);
+    assert.ok(turns >= page.data.length, `${turns} turns`);
+    assert.equal(open, 0, "snapshots that were open in a turn of others");
+  });
+});
+
+const sizes = [
+  ["a large scheduled event is decoded in a turn of its own", 60_000, 1],
+  ["a small scheduled event is decoded at once", 100, 0],
+] as const;
+
+for (const [name, characters, expected] of sizes) {
+  Deno.test(name, async () => {
+    await withTemporaryEngine(async (inner) => {
+      const record = recordOf(7, characters);
+      await inner.transact((tx) => Promise.resolve(storeSchedule(tx, TENANT.number, record)));
+      const { engine, seen } = watchSnapshots(inner);
+      let turns = 0;
+      const host = {
+        monotonicMs: () => 0,
+        yieldTurn() {
+          assert.equal(seen.open, 0);
+          turns++;
+          return Promise.resolve();
+        },
+      };
+      const { scheduled_id } = valueOf(await readScheduled(engine, host, TENANT, record.id));
+      await showSchedules(engine, host, TENANT, {});
+      assert.deepEqual([scheduled_id, turns], [record.id, 2 * expected]);
+      const none = await readScheduled(engine, host, TENANT, "x".repeat(65));
+      assert.equal(refusalOf(none).kind, "not_found");
+    });
+  });
+}

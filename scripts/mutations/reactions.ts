@@ -330,6 +330,24 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
       "",
     ]],
   ),
+  ...changesOf(
+    "src/features/reactions/count_reactions.ts",
+    "tests/features/reactions/count_reactions_test.ts",
+    [[
+      "what is pending is counted whatever its bytes",
+      "if (number >= COUNTED_MAX || size >= COUNTED_BYTES_MAX) {",
+      "if (number >= COUNTED_MAX) {",
+    ]],
+  ),
+  ...changesOf(
+    "src/features/reactions/manage_reactions.ts",
+    "tests/features/reactions/manage_reactions_test.ts",
+    [[
+      "a page of pending reactions decodes any number of bytes",
+      "if (views.length === limit || bytes >= SHOWN_BYTES_MAX) return { views, next: place };",
+      "if (views.length === limit) return { views, next: place };",
+    ]],
+  ),
   ...changesOf("src/features/work/fire_schedule.ts", "tests/features/work/fire_together_test.ts", [
     [
       "scheduled events of any size fire at the same time",

@@ -52,8 +52,9 @@ function reaction(
 /** Two equal lists that take long to compare, and a condition that compares them often. */
 const HALVES = { a: repeat(12_000, () => ({})), b: repeat(12_000, () => ({})) };
 const COMPARED = { and: repeat(40, () => ({ eq: ["$.data.a", "$.data.b"] })) };
+const PENDING = "/_admin/reactions?environment=test&instance_id={instance}";
 const DISCARD: HostileRequest = {
-  path: "/_admin/reactions?environment=test&instance_id={instance}",
+  path: PENDING,
   body: JSON.stringify({ action: "discard", filter: { kind: "saga" } }),
   as: "operator",
 };
@@ -366,6 +367,14 @@ export const REACTIONS: AttackGroup = {
       spec: () => largeTimers("1h"),
       prepare: () => [LARGE, LARGE, LARGE],
       waves: [{ request: read("/_scheduled?limit=200"), clients: 200 }],
+    },
+    {
+      name: "counts of large scheduled events",
+      does: "100 clients ask what is pending: 360 scheduled events of 60 KB of empty objects",
+      needs: "spec + write key + operator of one instance",
+      spec: () => largeTimers("1h"),
+      prepare: () => [LARGE, LARGE, LARGE],
+      waves: [{ request: { path: PENDING, as: "operator" }, clients: 100 }],
     },
     {
       name: "cancellations of many timers",

@@ -7,7 +7,6 @@ import { countErrors, type Counters } from "../../domain/measures/counters.ts";
 import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
 import {
   isMatch,
-  type PendingCount,
   type PendingCounts,
   type PendingFilter,
   type PendingKind,
@@ -17,6 +16,7 @@ import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
+import { countReactions } from "./count_reactions.ts";
 import type { PausedReactions } from "./follow_pauses.ts";
 import { storeErrorRecord } from "../../store/error_records.ts";
 import { clearEntry, hasEntry } from "../../store/reactions/outbox.ts";
@@ -31,15 +31,14 @@ import {
   listPendingReactions,
   PENDING_SOURCES,
   type PendingPage,
-  type PendingPiece,
   type PendingPlace,
+  type PendingReaction,
 } from "../../store/reactions/pending_reactions.ts";
 import { cancelledFor, readSchedule, removeSchedule } from "../../store/reactions/schedules.ts";
 import type { SagaAdvancer } from "../sagas/advance_sagas.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import { type ListPage, listPage, pageLimit } from "../../domain/list_page.ts";
 import type { PageRequest } from "../../domain/reading.ts";
-import { listTenantDeliveries } from "../../store/listeners/deliveries.ts";
 import type { Timer } from "../../store/timers.ts";
 import { Buffer } from "node:buffer";
 import { isJsonObject } from "../../domain/json.ts";
@@ -54,9 +53,10 @@ export interface PendingReactions extends ListPage<PendingView> {
   readonly pending: PendingCounts;
 }
 
-/** How many entries of each source are counted at most, and how many are read at a time. */
-const COUNTED_MAX = 2_000;
+/** How many entries are read at a time. */
 const PAGE = 100;
+/** A page ends with the entry that makes it so many bytes as stored, for each is decoded. */
+const SHOWN_BYTES_MAX = 4 * 1024 * 1024;
 
 export async function readPendingReactions(
   engine: Engine,
@@ -79,7 +79,7 @@ export async function readPendingReactions(
     ...listPage(page.views, limit, page.next && sealPendingPlace(page.next)),
     paused: isPaused,
     ...(isPaused && { paused_since: pause.since, paused_by: pause.by }),
-    pending: await countPending(engine, host, number),
+    pending: await countReactions(engine, host, number),
   });
 }
 
@@ -96,6 +96,7 @@ async function readPage(
 ): Promise<{ readonly views: readonly PendingView[]; readonly next: PendingPlace | undefined }> {
   const pieces = openPieces(host);
   const views: PendingView[] = [];
+  let bytes = 0;
   let place: PendingPlace | undefined = from;
   while (place !== undefined) {
     await pieces.rest();
@@ -105,54 +106,15 @@ async function readPage(
     );
     for (const piece of page.pieces) {
       // One more than the page holds proves that something follows.
-      if (views.length === limit) return { views, next: place };
-      views.push(piece.view);
+      if (views.length === limit || bytes >= SHOWN_BYTES_MAX) return { views, next: place };
+      await pieces.rest();
+      views.push(piece.open().view);
+      bytes += piece.bytes;
       place = piece.place;
     }
     place = page.next;
   }
   return { views, next: undefined };
-}
-
-async function countPending(engine: Engine, host: Host, tenant: number): Promise<PendingCounts> {
-  const counts = { implied: newCount(), scheduled: newCount(), saga: newCount() };
-  const pieces = openPieces(host);
-  let oldest: string | null = null;
-  for (const first of PENDING_SOURCES) {
-    let place: PendingPlace | undefined = first;
-    let counted = 0;
-    while (place?.source === first.source && counted < COUNTED_MAX) {
-      await pieces.rest();
-      const at: PendingPlace = place;
-      const page: PendingPage = await engine.snapshot((tx) =>
-        listPendingReactions(tx, tenant, at, PAGE)
-      );
-      for (const { view, bytes } of page.pieces) {
-        counts[view.kind].count++;
-        counts[view.kind].bytes += bytes;
-        if (oldest === null || view.since < oldest) oldest = view.since;
-      }
-      counted += page.pieces.length;
-      place = page.next;
-    }
-    if (place?.source !== first.source || counted < COUNTED_MAX) continue;
-    if (first.source === "outbox") counts.implied.is_more = counts.saga.is_more = true;
-    else counts[first.source === "sagas" ? "saga" : "scheduled"].is_more = true;
-  }
-  return { ...counts, delivery: await countDeliveries(engine, tenant), oldest };
-}
-
-async function countDeliveries(engine: Engine, tenant: number): Promise<PendingCount> {
-  const found = await engine.snapshot((tx) =>
-    listTenantDeliveries(tx, tenant, undefined, COUNTED_MAX + 1)
-  );
-  const counted = found.slice(0, COUNTED_MAX);
-  const bytes = counted.reduce((sum, { delivery }) => sum + JSON.stringify(delivery).length, 0);
-  return { count: counted.length, bytes, is_more: found.length > COUNTED_MAX };
-}
-
-function newCount(): { count: number; bytes: number; is_more: boolean } {
-  return { count: 0, bytes: 0, is_more: false };
 }
 
 export interface ManageParts {
@@ -238,7 +200,12 @@ export async function discardReactions(
     const page: PendingPage = await engine.snapshot((tx) =>
       listPendingReactions(tx, tenant.number, at, AT_A_TIME)
     );
-    const found = page.pieces.filter(({ view }) => isMatch(view, filter));
+    const found: PendingReaction[] = [];
+    for (const piece of page.pieces) {
+      await pieces.rest();
+      const reaction = piece.open();
+      if (isMatch(reaction.view, filter)) found.push(reaction);
+    }
     for (let from = 0; from < found.length; from += AT_A_TIME) {
       const some = found.slice(from, from + AT_A_TIME);
       for (const kind of await discardSome(parts, tenant.number, some, by)) discarded[kind]++;
@@ -255,7 +222,7 @@ export async function discardReactions(
 async function discardSome(
   { engine, host, sagas }: ManageParts,
   tenant: number,
-  some: readonly PendingPiece[],
+  some: readonly PendingReaction[],
   by: string,
 ): Promise<PendingKind[]> {
   return await engine.transact(async (tx) => {

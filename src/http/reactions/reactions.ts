@@ -4,8 +4,10 @@ import { isJsonObject, type JsonValue } from "../../domain/json.ts";
 import { PENDING_KINDS, type PendingFilter } from "../../domain/reaction/pending.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import { sendOk } from "../answer.ts";
+import type { Call, Edge } from "../call.ts";
 import { operator } from "../endpoint.ts";
 import { badField, checkFields, type Fields } from "../fields.ts";
+import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import {
   answer,
   BOOLEAN,
@@ -72,8 +74,8 @@ export const readReactions = operator({
   async run(edge, call, operator, asked) {
     const tenant = await findNamedTenant(edge, call, operator, asked);
     if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
-    const pending = await edge.service.data.readPending(tenant.value, asked.query);
-    return sendOutcome(call.requestId, pending);
+    const read = () => edge.service.data.readPending(tenant.value, asked.query);
+    return await answerInTurn(edge, call, read);
   },
 });
 
@@ -103,13 +105,23 @@ export const manageReactions = operator({
     const { data } = edge.service;
     if (action === "discard") {
       const request = { filter: filter.value, start, by, requestId };
-      return sendOutcome(requestId, await data.discardReactions(tenant.value, request));
+      return await answerInTurn(edge, call, () => data.discardReactions(tenant.value, request));
     }
     if (action === "pause") await data.pauseReactions(tenant.value, by);
     else await data.resumeReactions(tenant.value);
     return sendOk(requestId, { paused: action === "pause" });
   },
 });
+
+/** Such a call reads megabytes of records, so those of one operator take turns. */
+async function answerInTurn(
+  edge: Edge,
+  { requestId, owner }: Call,
+  make: () => Promise<Outcome<object>>,
+): Promise<Response> {
+  const outcome = await longReadsOf(edge.service).run(owner, make, () => 0);
+  return outcome === undefined ? sendRefusal(requestId, NO_TURN) : sendOutcome(requestId, outcome);
+}
 
 function checkFilter(
   { action, filter, start }: Fields<typeof FIELDS>,

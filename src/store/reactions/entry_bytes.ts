@@ -10,7 +10,9 @@ import type {
   OutboxWork,
   WaitingEntry,
 } from "../../domain/reaction/outbox_entry.ts";
+import { Buffer } from "node:buffer";
 import type { Bytes } from "../../kv/engine.ts";
+import { isInPieces } from "../large_value.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 
 const decoder = new TextDecoder();
@@ -41,6 +43,15 @@ export function timesAtEnd(end: Bytes): EntryTimes | undefined {
 /** The times of an entry from all its bytes. */
 export function entryTimes(whole: Bytes): EntryTimes {
   return timesAtEnd(whole) ?? decodeRecord<WaitingEntry>(whole);
+}
+
+/** How an event to be written begins, as it is stored. */
+const EMIT_BEGIN = Buffer.from('{"entry":{"kind":"emit"');
+
+/** Whether what is stored under the key of an entry is an event to be written, by how it begins. */
+export function isEmission(value: Bytes): boolean {
+  // Only an event may be so large that it is stored in pieces.
+  return isInPieces(value) || EMIT_BEGIN.every((byte, at) => value[at] === byte);
 }
 
 /** Decodes an entry from all its bytes. It keeps the bytes instead of its data. */

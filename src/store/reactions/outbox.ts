@@ -6,7 +6,6 @@
  */
 
 import type { OutboxPlace, OutboxWork, WaitingEntry } from "../../domain/reaction/outbox_entry.ts";
-import { Buffer } from "node:buffer";
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
@@ -21,7 +20,7 @@ import { unpack } from "../../kv/tuple.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";
 import { decodeRecord } from "../json_record.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { encodeEntry, openEntry } from "./entry_bytes.ts";
+import { encodeEntry, isEmission, openEntry } from "./entry_bytes.ts";
 import {
   clearLargeValue,
   isInPieces,
@@ -271,9 +270,6 @@ const ENTRIES_MAX = 1_000;
 const LOOKED_BYTES_MAX = 256 * 1024;
 /** No event has this index. */
 const INDEX_END = Number.MAX_SAFE_INTEGER;
-const OBJECT_BEGIN = "{".charCodeAt(0);
-/** How an event to be written begins, as it is stored. */
-const EMIT_BEGIN = Buffer.from('{"entry":{"kind":"emit"');
 
 interface AwaitedEvents {
   readonly key: StreamKey;
@@ -317,10 +313,8 @@ export async function findArrival(
 
 /** Whether a stored entry shows an event of one of these types to the sagas. */
 function isShown(value: Bytes, eventTypes: readonly string[]): boolean {
-  // A value in pieces is an event to be written, not an entry for sagas.
-  if (value[0] !== OBJECT_BEGIN) return false;
-  // Such an event may be large, so it is not decoded.
-  if (EMIT_BEGIN.every((byte, at) => value[at] === byte)) return false;
+  // An event to be written may be large, so it is not decoded.
+  if (isEmission(value)) return false;
   const { entry } = decodeRecord<WaitingEntry>(value);
   return entry.kind === "sagas" && eventTypes.includes(entry.eventType);
 }

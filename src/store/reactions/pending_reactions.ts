@@ -11,10 +11,12 @@ import {
   viewSchedule,
 } from "../../domain/reaction/pending.ts";
 import type { SagaState } from "../../domain/saga/instance.ts";
-import type { ReadTransaction } from "../../kv/engine.ts";
-import { bytesOfSaga, listSagas, readSaga, type SagaRecord } from "../sagas/sagas.ts";
-import { encodeSchedule, listSchedules, type ScheduleRecord } from "./schedules.ts";
-import { listTenantOutbox } from "./tenant_outbox.ts";
+import type { Bytes, ReadTransaction } from "../../kv/engine.ts";
+import { decodeSaga, listSagas, readStoredSaga, type SagaRecord } from "../sagas/sagas.ts";
+import { openEntry } from "./entry_bytes.ts";
+import { wholeEntry } from "./outbox.ts";
+import { decodeSchedule, findSchedules, type ScheduleRecord } from "./schedules.ts";
+import { findTenantOutbox } from "./tenant_outbox.ts";
 
 /** The reaction after which to go on; without `after`, the first one of that source. */
 export type PendingPlace =
@@ -22,11 +24,16 @@ export type PendingPlace =
   | { readonly source: "schedules"; readonly after?: string }
   | { readonly source: "sagas"; readonly state: SagaState; readonly after?: string };
 
-/** A pending reaction as it is stored, with how it is shown and where it is. */
+/** A pending reaction as it was read. It is not decoded yet, because it may be large. */
 export interface PendingPiece {
-  readonly view: PendingView;
   readonly bytes: number;
   readonly place: PendingPlace;
+  open(): PendingReaction;
+}
+
+/** A pending reaction as it is stored, with how it is shown. */
+export interface PendingReaction {
+  readonly view: PendingView;
   readonly work?: OutboxWork;
   readonly schedule?: ScheduleRecord;
   readonly saga?: SagaRecord;
@@ -80,17 +87,26 @@ async function listEntries(
   limit: number,
 ): Promise<PendingPage> {
   const from = after && { tenant, ...after };
-  const { works, isLast } = await listTenantOutbox(tx, tenant, {
+  const { works, isLast } = await findTenantOutbox(tx, tenant, {
     after: from,
     limit,
     shardBytesMax: SHARD_BYTES_MAX,
   });
-  const pieces = works.map((work): PendingPiece => {
-    const { stream, index, number } = work.place;
-    const place: PendingPlace = { source: "outbox", after: { stream, index, number } };
-    return { view: viewEntry(work), bytes: work.bytes, place, work };
-  });
+  const wholes = await Promise.all(works.map((work) => wholeEntry(tx, work)));
+  const pieces = works.map((work, at) => pieceOfEntry(work.place, wholes[at]!));
   return { pieces, next: isLast ? nextSource({ source: "outbox" }) : pieces.at(-1)!.place };
+}
+
+function pieceOfEntry(at: OutboxPlace, whole: Bytes): PendingPiece {
+  const { stream, index, number } = at;
+  return {
+    bytes: whole.length,
+    place: { source: "outbox", after: { stream, index, number } },
+    open() {
+      const work = openEntry(at, whole);
+      return { view: viewEntry(work), work };
+    },
+  };
 }
 
 async function listScheduled(
@@ -101,12 +117,14 @@ async function listScheduled(
 ): Promise<PendingPage> {
   const { after: start } = place;
   const page = { limit, ...(start !== undefined && { start }) };
-  const { records, isLast } = await listSchedules(tx, tenant, page);
-  const pieces = records.map((schedule): PendingPiece => ({
-    view: viewSchedule(schedule),
-    bytes: encodeSchedule(schedule).length,
-    place: { source: "schedules", after: schedule.id },
-    schedule,
+  const { found, isLast } = await findSchedules(tx, tenant, page);
+  const pieces = found.map(({ id, value }): PendingPiece => ({
+    bytes: value.length,
+    place: { source: "schedules", after: id },
+    open() {
+      const schedule = decodeSchedule(value);
+      return { view: viewSchedule(schedule), schedule };
+    },
   }));
   return { pieces, next: isLast ? nextSource(place) : pieces.at(-1)!.place };
 }
@@ -124,13 +142,23 @@ async function listRunning(
   let total = 0;
   for (const { saga_id } of found) {
     if (total >= SAGAS_BYTES_MAX) return { pieces, next: pieces.at(-1)!.place };
-    const saga = await readSaga(tx, tenant, saga_id);
-    if (saga === undefined) continue;
-    const bytes = bytesOfSaga(saga);
-    total += bytes;
-    pieces.push({ view: viewPendingSaga(saga), bytes, place: { ...place, after: saga_id }, saga });
+    const value = await readStoredSaga(tx, tenant, saga_id);
+    if (value === undefined) continue;
+    total += value.length;
+    pieces.push(pieceOfSaga({ ...place, after: saga_id }, value));
   }
   const last = found.at(-1);
   if (found.length < limit || last === undefined) return { pieces, next: nextSource(place) };
   return { pieces, next: { ...place, after: last.saga_id } };
+}
+
+function pieceOfSaga(place: PendingPlace, value: Bytes): PendingPiece {
+  return {
+    bytes: value.length,
+    place,
+    open() {
+      const saga = decodeSaga(value);
+      return { view: viewPendingSaga(saga), saga };
+    },
+  };
 }

@@ -5,10 +5,17 @@ import type { OutboxPlace, OutboxWork } from "../../domain/reaction/outbox_entry
 import { QUEUE_SHARDS } from "../../domain/fairness/work_share.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { listOutbox } from "./outbox.ts";
+import { openEntry } from "./entry_bytes.ts";
+import { findOutbox, type UnreadEntry, wholeEntry } from "./outbox.ts";
 
 export interface TenantOutboxPage {
   readonly works: readonly OutboxWork[];
+  readonly isLast: boolean;
+}
+
+/** The same page with its entries as they were read. */
+export interface FoundTenantPage {
+  readonly works: readonly UnreadEntry[];
   readonly isLast: boolean;
 }
 
@@ -25,14 +32,26 @@ export interface TenantOutboxRead {
 export async function listTenantOutbox(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
-  { after, limit, shardBytesMax }: TenantOutboxRead,
+  read: TenantOutboxRead,
 ): Promise<TenantOutboxPage> {
+  const { works, isLast } = await findTenantOutbox(tx, tenant, read);
+  const opened: OutboxWork[] = [];
+  for (const each of works) opened.push(openEntry(each.place, await wholeEntry(tx, each)));
+  return { works: opened, isLast };
+}
+
+/** The same page without decoding its entries. */
+export async function findTenantOutbox(
+  tx: Pick<ReadTransaction, "getRange">,
+  tenant: number,
+  { after, limit, shardBytesMax }: TenantOutboxRead,
+): Promise<FoundTenantPage> {
   const shards = Array.from({ length: QUEUE_SHARDS.outbox }, (_, shard) => shard);
   const pages = await Promise.all(shards.map(async (shard) => {
     const start = after === undefined
       ? keys.tenantOutbox(shard, tenant).begin
       : keyAfter(keys.outbox(shard, tenant, after.stream, after.index, after.number));
-    const { works, next } = await listOutbox(tx, shard, { start, limit, bytesMax: shardBytesMax });
+    const { works, next } = await findOutbox(tx, shard, { start, limit, bytesMax: shardBytesMax });
     const own = works.filter(({ place }) => place.tenant === tenant);
     return { own, isLast: next === undefined || own.length < works.length };
   }));

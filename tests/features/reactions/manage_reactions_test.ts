@@ -6,6 +6,7 @@ import {
   putTimersAside,
   returnTimers,
 } from "../../../src/features/reactions/manage_reactions.ts";
+import { streamKey } from "../../../src/domain/identifier.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Service } from "../../../src/features/service.ts";
 import {
@@ -22,7 +23,9 @@ import { savePause } from "../../../src/store/reactions/paused_reactions.ts";
 import { listDueTimers, setTimer, type Timer, type TimerKind } from "../../../src/store/timers.ts";
 import { QUEUE_SHARDS } from "../../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
+import { storeSchedule } from "../../../src/store/reactions/schedules.ts";
 import { fakeHost } from "../../support/fake_host.ts";
+import { parsedIn } from "../../support/parsed_json.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const options = { spec: reactiveSpec };
@@ -159,6 +162,73 @@ Deno.test("what is pending is listed page by page, and counted whole", async () 
       const refusal = refusalOf(await service.data.readPending(test, { start: made }));
       assert.equal(refusal.kind, "bad_request");
     }
+  }, options);
+});
+
+/** Scheduled events of 60 KB. */
+async function promiseLarge(engine: Engine, { number: tenant }: Tenant, count: number) {
+  const key = streamKey("order", uuid(1));
+  const emission = {
+    key,
+    aggregateType: "order",
+    id: uuid(1),
+    eventType: "was_reminded",
+    data: { text: "x".repeat(60_000) },
+  };
+  const by = { key, eventType: "was_promised", streamId: "000000000000" };
+  const times = { createdMs: Date.UTC(2026, 0, 1), fireAtMs: 1e13, timerMs: 1e13 };
+  for (let number = 0; number < count; number++) {
+    const id = String(number).padStart(3, "0");
+    const record = { id, emission, cancelOn: [], by, requestId: "r", tries: 0, ...times };
+    await engine.transact((tx) => Promise.resolve(storeSchedule(tx, tenant, record)));
+  }
+}
+
+Deno.test("a page of pending reactions decodes what it shows and nothing else", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await promiseLarge(engine, test, 40);
+    const lengths = await parsedIn(async () => {
+      const page = valueOf(await service.data.readPending(test, { limit: 3 }));
+      assert.deepEqual([page.data.length, page.truncated], [3, true]);
+      assert.equal(page.pending.scheduled.count, 40);
+      assert.ok(page.pending.scheduled.bytes > 40 * 60_000);
+      assert.equal(page.pending.oldest, "2026-01-01T00:00:00.000Z");
+    });
+    assert.equal(lengths.filter((length) => length > 60_000).length, 3);
+  }, options);
+});
+
+Deno.test("a page of pending reactions ends with the one that makes it four megabytes", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await promiseLarge(engine, test, 140);
+    const counts: number[] = [];
+    let start: string | undefined;
+    do {
+      const page = valueOf(await service.data.readPending(test, { limit: 200, start }));
+      assert.equal(page.truncated, page.next_start !== undefined);
+      counts.push(page.data.length);
+      start = page.next_start;
+    } while (start !== undefined);
+    assert.deepEqual(counts, [70, 70]);
+  }, options);
+});
+
+Deno.test("others have a turn before each large reaction that a call to discard looks at", async () => {
+  await withService(async ({ service, engine, host, tenants: { test } }) => {
+    await promiseLarge(engine, test, 12);
+    const { monotonicMs, yieldTurn } = host;
+    let turns = 0;
+    let nowMs = monotonicMs();
+    host.monotonicMs = () => nowMs += 5;
+    host.yieldTurn = () => {
+      turns++;
+      return yieldTurn();
+    };
+    const filter = { event_type: "none" };
+    const { discarded } = valueOf(await service.data.discardReactions(test, request(filter)));
+    Object.assign(host, { monotonicMs, yieldTurn });
+    assert.equal(discarded.scheduled, 0);
+    assert.ok(turns >= 12, `${turns} turns`);
   }, options);
 });
 

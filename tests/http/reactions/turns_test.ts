@@ -5,12 +5,17 @@ import type { Service } from "../../../src/features/service.ts";
 import { createApp } from "../../../src/http/app.ts";
 import { quietHost, scriptService, TEST_LISTENER, TOKENS } from "../scripted_service.ts";
 
+const REACTIONS = "/_admin/reactions?environment=test";
+const DISCARD = { action: "discard", filter: { kind: "implied" } };
+
 const calls = [
-  ["lists of scheduled events", "listScheduled", "/_scheduled", TOKENS.read],
-  ["reads of a scheduled event", "readScheduled", "/_scheduled/a", TOKENS.read],
+  ["lists of scheduled events", "listScheduled", "/_scheduled", TOKENS.read, undefined],
+  ["reads of a scheduled event", "readScheduled", "/_scheduled/a", TOKENS.read, undefined],
+  ["pages of pending reactions", "readPending", REACTIONS, TOKENS.restricted, undefined],
+  ["calls to discard", "discardReactions", REACTIONS, TOKENS.restricted, "POST"],
 ] as const;
 
-for (const [name, method, path, token] of calls) {
+for (const [name, method, path, token, verb = "GET"] of calls) {
   Deno.test(`of 300 ${name} at once, four run, 256 wait, and the others are refused without a record`, async () => {
     const ends: (() => void)[] = [];
     const seen = { running: 0, most: 0 };
@@ -24,11 +29,13 @@ for (const [name, method, path, token] of calls) {
     const data = Object.assign(Object.create(scripted.service.data), { [method]: run });
     const service = { ...scripted.service, data } as Service;
     const app = createApp(service, quietHost(), TEST_LISTENER);
-    const headers = { authorization: `Bearer ${token}` };
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const body = verb === "POST" ? JSON.stringify(DISCARD) : undefined;
     const statuses = new Map<number, number>();
     let left = 300;
     const all = Array.from({ length: left }, async () => {
-      const { status } = await app.fetch(new Request(`http://127.0.0.1${path}`, { headers }));
+      const request = new Request(`http://127.0.0.1${path}`, { method: verb, headers, body });
+      const { status } = await app.fetch(request);
       statuses.set(status, (statuses.get(status) ?? 0) + 1);
       left--;
     });

@@ -11,8 +11,10 @@ import {
   type PendingPage,
   type PendingPlace,
 } from "../../../src/store/reactions/pending_reactions.ts";
+import { storeSchedule } from "../../../src/store/reactions/schedules.ts";
 import type { SagaInstance } from "../../../src/domain/saga/instance.ts";
 import { type SagaRecord, saveSaga } from "../../../src/store/sagas/sagas.ts";
+import { charactersParsedIn } from "../../support/parsed_json.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 6;
@@ -39,8 +41,9 @@ Deno.test("entries of the outbox come page by page, each once, with what a saga 
     while (place?.source === "outbox") {
       const at = place;
       const page = await engine.snapshot((tx) => listPendingReactions(tx, TENANT, at, 2));
-      for (const { view, bytes } of page.pieces) {
+      for (const { bytes, open } of page.pieces) {
         assert.equal(bytes, value.length);
+        const { view } = open();
         assert.deepEqual(view, {
           kind: "saga",
           key: view.key,
@@ -73,11 +76,48 @@ Deno.test("a page of running sagas ends with the one that makes it a megabyte", 
       const page: PendingPage = await engine.snapshot((tx) =>
         listPendingReactions(tx, TENANT, at, 100)
       );
-      pages.push(page.pieces.map(({ saga }) => saga?.instance.id));
+      pages.push(page.pieces.map(({ open }) => open().saga?.instance.id));
       for (const { bytes } of page.pieces) assert.ok(bytes > 600_000);
       place = page.next;
     }
     assert.deepEqual(pages, [["s5", "s4"], ["s3", "s2"], ["s1"]]);
+  });
+});
+
+Deno.test("a page of pending reactions is read without decoding what is large in it", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const data = { text: "x".repeat(50_000) };
+    const emission = {
+      key: streamKey("order", "global"),
+      aggregateType: "order",
+      id: "global",
+      eventType: "was_met",
+      data,
+    };
+    const by = { key: "order:global", eventType: "was_placed", streamId: "000000000000" };
+    const times = { createdMs: 1, fireAtMs: 2, timerMs: 2 };
+    const actor = { type: "user", id: "global" } as const;
+    const shared = { eventType: "was_placed", requestId: "r" };
+    const entry = { kind: "emit", emission, actor, depth: 1, ...shared } as const;
+    const value = encodeEntry({ entry, sinceMs: 1, waitMs: 0, tries: 0 });
+    await engine.transact((tx) => {
+      const stream = streamKey("order", "global");
+      putEntry(tx, { tenant: TENANT, stream, index: 0, number: 0 }, value);
+      const record = { id: "a", emission, cancelOn: [], by, requestId: "r", tries: 0, ...times };
+      storeSchedule(tx, TENANT, record);
+      saveSaga(tx, TENANT, undefined, largeSaga("s1"));
+      return Promise.resolve();
+    });
+    for (const place of PENDING_SOURCES.slice(0, 3)) {
+      let page: PendingPage | undefined;
+      const parsed = await charactersParsedIn(async () => {
+        page = await engine.snapshot((tx) => listPendingReactions(tx, TENANT, place, 9));
+      });
+      assert.ok(parsed < 1_000, `${parsed} characters`);
+      assert.equal(page!.pieces.length, 1);
+      assert.ok(page!.pieces[0]!.bytes > 50_000);
+      assert.match(page!.pieces[0]!.open().view.event_type, /^was_(met|placed)$/);
+    }
   });
 });
 

@@ -13,6 +13,7 @@ import { ERASURE_MUTATIONS } from "./erasure.ts";
 import { FEED_MUTATIONS } from "./feed.ts";
 import { GUARD_MUTATIONS } from "./guards.ts";
 import type { Mutation } from "./mutation.ts";
+import { PROJECTION_MUTATIONS } from "./projections.ts";
 import { REACTION_MUTATIONS } from "./reactions.ts";
 import { SDK_MUTATIONS } from "./sdk.ts";
 import { WRITE_MUTATIONS } from "./writes.ts";
@@ -366,6 +367,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...ENGINE_MUTATIONS,
   ...GUARD_MUTATIONS,
   ...WRITE_MUTATIONS,
+  ...PROJECTION_MUTATIONS,
   ...REACTION_MUTATIONS,
   ...ERASURE_MUTATIONS,
   ...FEED_MUTATIONS,

@@ -63,16 +63,19 @@ export function openLongReads(
   const owners = new Map<string, Owner>();
   /** Owners with a recent long read among mostly short ones, and until when it counts. */
   const lately = new Map<string, number>();
-  /** Reads whose turn has come when the slice was over. One goes on in each turn of the loop. */
+  /**
+   * Reads whose turn has come. A few begin in each turn of the loop, and one whenever another
+   * ends, until the slice is over. Reads of one moment share what the engine does for each.
+   */
   const late: (() => void)[] = [];
   const turns = { monotonicMs: nowMs, yieldTurn: nextTurn };
   const piece = openTurnPiece(turns, PIECE_MS_MAX, () => {
-    if (late.length > 0) goOn(late.shift()!);
+    for (let begun = 0; begun < AT_ONCE_MAX && late.length > 0; begun++) goOn();
   });
 
-  function goOn(begin: () => void): void {
+  function goOn(): void {
     piece.begin();
-    begin();
+    late.shift()!();
   }
 
   function hasTurn({ running, isLong }: Owner): boolean {
@@ -96,9 +99,8 @@ export function openLongReads(
       owner.running--;
       while (owner.waiting.length > 0 && hasTurn(owner)) {
         owner.running++;
-        const begin = owner.waiting.shift()!;
-        if (late.length > 0 || piece.isOver()) late.push(begin);
-        else goOn(begin);
+        late.push(owner.waiting.shift()!);
+        if (!piece.isOver()) goOn();
       }
       if (owner.running === 0) owners.delete(name);
     }

@@ -18,7 +18,7 @@ import { QUEUE_SHARDS } from "../../src/domain/fairness/work_share.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import { openSpecCache, type SpecCache } from "../../src/features/base/current_spec.ts";
 import { showSaga, showSagas } from "../../src/features/sagas/read_sagas.ts";
-import { openStepNames } from "../../src/features/sagas/step_names.ts";
+import { openStepNames } from "../../src/features/sagas/read_sagas.ts";
 import { listOutbox } from "../../src/store/reactions/outbox.ts";
 import { readEvents } from "../../src/store/streams/stream_events.ts";
 import { readHead } from "../../src/store/streams/streams.ts";

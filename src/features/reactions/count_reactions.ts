@@ -9,7 +9,7 @@ import {
   type MeasuredPage,
   type MeasuredPlace,
   measureReactions,
-} from "../../store/reactions/measured_reactions.ts";
+} from "../../store/reactions/pending_reactions.ts";
 
 /** What is counted of each group of sources, give or take a page: their number, and bytes. */
 const COUNTED_MAX = 2_000;

@@ -26,8 +26,7 @@ import {
   type ListDeliveriesRequest,
   listListeners,
 } from "../listeners/list_listeners.ts";
-import { type ListSagasRequest, showSaga, showSagas } from "../sagas/read_sagas.ts";
-import { openStepNames } from "../sagas/step_names.ts";
+import { type ListSagasRequest, openStepNames, showSaga, showSagas } from "../sagas/read_sagas.ts";
 
 export interface ReactionCalls {
   /** Scheduled events that have neither fired nor been cancelled. */

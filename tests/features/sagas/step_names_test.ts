@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
-import { openStepNames } from "../../../src/features/sagas/step_names.ts";
+import { openStepNames } from "../../../src/features/sagas/read_sagas.ts";
 import { showSaga } from "../../../src/features/sagas/read_sagas.ts";
 import type { Engine, ReadTransaction } from "../../../src/kv/engine.ts";
 import { encodeRecord } from "../../../src/store/json_record.ts";

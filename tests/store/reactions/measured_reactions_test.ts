@@ -11,7 +11,7 @@ import {
   type MeasuredPlace,
   type MeasuredReaction,
   measureReactions,
-} from "../../../src/store/reactions/measured_reactions.ts";
+} from "../../../src/store/reactions/pending_reactions.ts";
 import { putEntry } from "../../../src/store/reactions/outbox.ts";
 import {
   encodeSchedule,

@@ -212,7 +212,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     ["a future that was read stays in memory", "calls.fdb_future_destroy(future);", ""],
   ]),
-  ...changesOf("src/domain/fairness/admission.ts", ADMISSION, [
+  ...changesOf("src/domain/fairness/pieces.ts", ADMISSION, [
     [
       "all requests that wait are admitted in one turn",
       "if (endMs !== undefined && clock.nowMs() >= endMs) await turn;",
@@ -231,8 +231,8 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ["owners of requests do not take turns", "line.push(owner, resolve)", 'line.push("", resolve)'],
     [
       "requests that need not wait are not counted",
-      "      left--;\n      return true;",
-      "      return true;",
+      "    left--;\n    return true;",
+      "    return true;",
     ],
   ]),
   ...changesOf("src/domain/fairness/lease.ts", "tests/domain/fairness/lease_test.ts", [

@@ -326,7 +326,7 @@ export const REACTION_MUTATIONS: readonly Mutation[] = [
     ]],
   ),
   ...changesOf(
-    "src/features/reactions/manage_reactions.ts",
+    "src/features/reactions/count_reactions.ts",
     "tests/features/reactions/count_reactions_test.ts",
     [[
       "what is pending is counted whatever its bytes",

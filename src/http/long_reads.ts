@@ -7,7 +7,7 @@
  * would otherwise be one piece of work.
  */
 
-import { openTurnPiece, PIECE_MS_MAX } from "../domain/fairness/pieces.ts";
+import { openAdmission } from "../domain/fairness/pieces.ts";
 import { limits } from "../domain/limits.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { hasRoomForAnswer } from "./long_answer.ts";
@@ -63,20 +63,7 @@ export function openLongReads(
   const owners = new Map<string, Owner>();
   /** Owners with a recent long read among mostly short ones, and until when it counts. */
   const lately = new Map<string, number>();
-  /**
-   * Reads whose turn has come. A few begin in each turn of the loop, and one whenever another
-   * ends, until the slice is over. Reads of one moment share what the engine does for each.
-   */
-  const late: (() => void)[] = [];
-  const turns = { monotonicMs: nowMs, yieldTurn: nextTurn };
-  const piece = openTurnPiece(turns, PIECE_MS_MAX, () => {
-    for (let begun = 0; begun < AT_ONCE_MAX && late.length > 0; begun++) goOn();
-  });
-
-  function goOn(): void {
-    piece.begin();
-    late.shift()!();
-  }
+  const admission = openAdmission({ nowMs, next: nextTurn });
 
   function hasTurn({ running, isLong }: Owner): boolean {
     return running < (isLong ? LONG_AT_ONCE_MAX : AT_ONCE_MAX);
@@ -99,8 +86,9 @@ export function openLongReads(
       owner.running--;
       while (owner.waiting.length > 0 && hasTurn(owner)) {
         owner.running++;
-        late.push(owner.waiting.shift()!);
-        if (!piece.isOver()) goOn();
+        const begin = owner.waiting.shift()!;
+        if (admission.enter()) begin();
+        else void admission.wait(name).then(begin);
       }
       if (owner.running === 0) owners.delete(name);
     }

@@ -10,17 +10,17 @@ import { openTenantNumbers } from "./tenant_numbers.ts";
 
 /** Tenant numbers are never reused, so entries stay valid. */
 export function openInstanceNames(engine: Engine): (tenant: number) => string | Promise<string> {
-  const known = new Map<number, string>();
   const tenants = openTenantNumbers(engine);
+  /** Those that a transfer has replaced: each has turns of its own while callers ask for it. */
+  const gone = new Map<number, string>();
 
   async function look(tenant: number): Promise<string> {
     const found = await tenants.find(tenant);
-    // A transfer has replaced a tenant that is not there; it gets a turn of its own while callers
-    // still ask for it.
-    const name = found?.instanceId ?? `tenant ${tenant}`;
-    known.set(tenant, name);
+    if (found !== undefined) return found.instanceId;
+    const name = `tenant ${tenant}`;
+    gone.set(tenant, name);
     return name;
   }
 
-  return (tenant) => known.get(tenant) ?? look(tenant);
+  return (tenant) => tenants.known(tenant)?.instanceId ?? gone.get(tenant) ?? look(tenant);
 }

@@ -7,6 +7,8 @@ import { listInstances, tenantOf } from "../../store/access/instances.ts";
 export interface TenantNumbers {
   /** Undefined if the number belongs to no environment. */
   find(number: number): Promise<Tenant | undefined>;
+  /** The same if an earlier look has found it; undefined does not mean that there is none. */
+  known(number: number): Tenant | undefined;
 }
 
 const INSTANCES_PAGE = 200;
@@ -44,5 +46,6 @@ export function openTenantNumbers(engine: Engine): TenantNumbers {
       if (!known.has(number)) await look();
       return known.get(number);
     },
+    known: (number) => known.get(number),
   };
 }

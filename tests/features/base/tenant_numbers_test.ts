@@ -60,3 +60,11 @@ Deno.test("a number of an instance that a look has missed is found by the next o
     assert.equal((await second)?.instanceId, id);
     assert.equal(reads.count, 2);
   }));
+
+Deno.test("one look tells the instances of all environments, which nobody waits for any more", () =>
+  withTemporaryEngine(async (inner) => {
+    const { id } = await makeInstance(inner, fakeHost(), "a");
+    const instanceOf = openInstanceNames(inner);
+    assert.equal(await instanceOf(1), id);
+    assert.deepEqual([instanceOf(2), instanceOf(3)], [id, id]);
+  }));

@@ -4,10 +4,8 @@ import { isJsonObject, type JsonValue } from "../../domain/json.ts";
 import { PENDING_KINDS, type PendingFilter } from "../../domain/reaction/pending.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
 import { sendOk } from "../answer.ts";
-import type { Call, Edge } from "../call.ts";
 import { operator } from "../endpoint.ts";
 import { badField, checkFields, type Fields } from "../fields.ts";
-import { longReadsOf, NO_TURN } from "../long_reads.ts";
 import {
   answer,
   BOOLEAN,
@@ -21,7 +19,8 @@ import {
 } from "../openapi/schema.ts";
 import { findNamedTenant, TENANT_FIELDS, TENANT_QUERY } from "../operator_tenant.ts";
 import { PAGE_QUERY } from "../parameter.ts";
-import { sendOutcome, sendRefusal } from "../reply.ts";
+import { sendRefusal } from "../reply.ts";
+import { sendInTurn } from "./in_turn.ts";
 
 const FILTER_FIELDS = {
   "kind?": choice(PENDING_KINDS),
@@ -75,7 +74,7 @@ export const readReactions = operator({
     const tenant = await findNamedTenant(edge, call, operator, asked);
     if (!tenant.ok) return sendRefusal(call.requestId, tenant.refusal);
     const read = () => edge.service.data.readPending(tenant.value, asked.query);
-    return await answerInTurn(edge, call, read);
+    return await sendInTurn(edge, call, read);
   },
 });
 
@@ -105,23 +104,13 @@ export const manageReactions = operator({
     const { data } = edge.service;
     if (action === "discard") {
       const request = { filter: filter.value, start, by, requestId };
-      return await answerInTurn(edge, call, () => data.discardReactions(tenant.value, request));
+      return await sendInTurn(edge, call, () => data.discardReactions(tenant.value, request));
     }
     if (action === "pause") await data.pauseReactions(tenant.value, by);
     else await data.resumeReactions(tenant.value);
     return sendOk(requestId, { paused: action === "pause" });
   },
 });
-
-/** Such a call reads megabytes of records, so those of one operator take turns. */
-async function answerInTurn(
-  edge: Edge,
-  { requestId, owner }: Call,
-  make: () => Promise<Outcome<object>>,
-): Promise<Response> {
-  const outcome = await longReadsOf(edge.service).run(owner, make, () => 0);
-  return outcome === undefined ? sendRefusal(requestId, NO_TURN) : sendOutcome(requestId, outcome);
-}
 
 function checkFilter(
   { action, filter, start }: Fields<typeof FIELDS>,

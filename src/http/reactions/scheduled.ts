@@ -1,14 +1,12 @@
 /** Scheduled events that have not fired. See docs/reference/pending.md. */
 
-import { accept, type Outcome } from "../../domain/refusal.ts";
-import { sendParts } from "../answer.ts";
-import type { Call, Edge } from "../call.ts";
+import { accept } from "../../domain/refusal.ts";
 import { read, write } from "../endpoint.ts";
-import { lengthOfParts, pageBody } from "../long_answer.ts";
-import { longReadsOf, NO_TURN } from "../long_reads.ts";
+import { pageBody } from "../long_answer.ts";
 import { answer, array, FREE_OBJECT, object, page, ref, TEXT, TIME } from "../openapi/schema.ts";
 import { PAGE_QUERY } from "../parameter.ts";
-import { sendOutcome, sendRefusal } from "../reply.ts";
+import { sendOutcome } from "../reply.ts";
+import { sendInTurn, sendPartsInTurn } from "./in_turn.ts";
 
 const SCHEDULED = object({
   scheduled_id: TEXT,
@@ -27,7 +25,7 @@ export const listScheduled = read({
   query: PAGE_QUERY,
   answers: { 200: page(SCHEDULED) },
   run(edge, call, tenant, { query }) {
-    return answerInTurn(edge, call, async () => {
+    return sendPartsInTurn(edge, call, async () => {
       const outcome = await edge.service.data.listScheduled(tenant, query);
       if (!outcome.ok) return outcome;
       const { data, ...fields } = outcome.value;
@@ -44,24 +42,12 @@ export const readScheduled = read({
   errors: ["not_found"],
   run(edge, call, tenant) {
     const [id = ""] = call.params;
-    return answerInTurn(edge, call, async () => {
+    return sendInTurn(edge, call, async () => {
       const outcome = await edge.service.data.readScheduled(tenant, id);
-      if (!outcome.ok) return outcome;
-      return accept([JSON.stringify({ ok: true, scheduled: outcome.value })]);
+      return outcome.ok ? accept({ scheduled: outcome.value }) : outcome;
     });
   },
 });
-
-/** The data of such events may be large, so reads of them take turns within their instance. */
-async function answerInTurn(
-  edge: Edge,
-  { requestId, owner }: Call,
-  make: () => Promise<Outcome<string[]>>,
-): Promise<Response> {
-  const body = await longReadsOf(edge.service).run(owner, make, lengthOfParts);
-  if (body === undefined) return sendRefusal(requestId, NO_TURN);
-  return body.ok ? sendParts(requestId, body.value) : sendRefusal(requestId, body.refusal);
-}
 
 export const cancelScheduled = write({
   id: "cancelScheduled",

@@ -12,12 +12,16 @@ export type PassRequest =
   /** Ends that with the next finishing pass that has moved everything. */
   | "seal"
   /** Ends that now. */
-  | "drop";
+  | "drop"
+  /** Closes the connections. It is the last request. */
+  | "end";
 
 export type CheckpointAnswer =
   | PassAnswer
   /** The numbers of the moved pages, in order, or why they are not known. */
-  | { readonly taken: Uint32Array | string };
+  | { readonly taken: Uint32Array | string }
+  /** The connections are closed. */
+  | { readonly isEnded: true };
 
 /** How a pass ended. */
 export type PassAnswer =

@@ -175,6 +175,9 @@ async function answer(request: PassRequest): Promise<CheckpointAnswer | undefine
       isHolding = false;
       endReading(holder);
       return void (isSealing = false);
+    case "end":
+      for (const connection of [db, reader, holder]) connection.close();
+      return { isEnded: true };
   }
 }
 

@@ -43,9 +43,9 @@ export interface Checkpoints {
   seal(): Promise<SealedPages>;
   resume(): void;
   /**
-   * Waits a limited time for the running pass, and ends the worker. Resolves with false if the
-   * pass still runs: the pages it moves are not known to be on disk, so nothing of the WAL may
-   * be cut.
+   * Waits a limited time for the running pass and for the worker to close its connections, and
+   * ends the worker. Resolves with false if the pass still runs or a connection is open: the pages
+   * it moves are not known to be on disk, so nothing of the WAL may be cut.
    */
   close(): Promise<boolean>;
 }
@@ -58,6 +58,8 @@ export interface Checkpoints {
 const databasePages = 8 * SQLITE_SIZES.startFrames;
 const growthMax = 4;
 const delayMsMax = 10;
+/** How long a close waits for the worker, which may only be starting, to close its connections. */
+const endMsMax = 5_000;
 /** Interval of the timer that keeps a process alive while it waits for a pass. */
 const aliveMs = 1_000;
 
@@ -111,6 +113,7 @@ export function openCheckpoints(
   /** The database file must stay as it is. */
   let isPaused = false;
   let sealing: PromiseWithResolvers<SealedPages> | undefined;
+  let onEnded: (() => void) | undefined;
 
   function start(): void {
     isBusy = true;
@@ -140,6 +143,7 @@ export function openCheckpoints(
         if (typeof answer.taken === "string") return taking?.reject(notNoted(answer.taken));
         return taking?.resolve(answer.taken);
       }
+      if ("isEnded" in answer) return onEnded?.();
       if ("unsynced" in answer) home.onBroken(answer.unsynced);
       if ("moved" in answer && answer.unnoted !== undefined) home.onUnnoted(answer.unnoted);
       const sealed = "moved" in answer ? answer.sealed : undefined;
@@ -162,6 +166,7 @@ export function openCheckpoints(
       else if (isBusy) home.onUnnoted(giveUpSums(file.path, cause));
       // A worker that cannot start is tried again with the next pass.
       if (isBusy) endPass(undefined);
+      onEnded?.();
     };
     opened.on("error", lose);
     opened.on("exit", () => lose(new Error("The thread of the checkpoints ended")));
@@ -221,15 +226,32 @@ export function openCheckpoints(
     }
   }
 
-  function passEnd(): Promise<void> {
+  /** Resolves with false if that took longer. */
+  function within(maxMs: number, whenDone: (done: () => void) => void): Promise<boolean> {
     return new Promise((resolve) => {
       // The worker does not keep the process alive; this timer does.
-      const timer = setTimeout(resolve, passMsMax);
-      onIdle = () => {
+      const timer = setTimeout(() => resolve(false), maxMs);
+      whenDone(() => {
         clearTimeout(timer);
-        resolve();
-      };
+        resolve(true);
+      });
     });
+  }
+
+  /**
+   * The connections of a terminated worker are closed some time after it, and while one is open
+   * SQLite neither empties nor removes the WAL. So the worker closes them first.
+   */
+  async function endWorker(): Promise<boolean> {
+    const ended = worker;
+    if (ended === undefined) return true;
+    const isEnded = await within(endMsMax, (done) => {
+      onEnded = done;
+      ask("end");
+    });
+    worker = undefined;
+    await ended.terminate();
+    return isEnded;
   }
 
   function empty(): Promise<void> {
@@ -272,16 +294,13 @@ export function openCheckpoints(
     empty,
     async close() {
       isClosed = true;
-      if (isBusy) await passEnd();
+      if (isBusy) await within(passMsMax, (done) => onIdle = done);
       clearInterval(alive);
       if (isBusy) return false;
-      const ended = worker;
-      worker = undefined;
       const end = new EngineClosed("The engine is closed");
       taking?.reject(end);
       sealing?.reject(end);
-      await ended?.terminate();
-      return true;
+      return await endWorker();
     },
   };
 }

@@ -250,8 +250,8 @@ Deno.test("where a worker dies in a pass the sums of pages are dropped, for nobo
 const ASKED_WORKER = new URL(
   "data:text/javascript," + encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
-    parentPort.on("message", (request) =>
-      parentPort.postMessage(request === "finish" ? { unsynced: "asked" } : { moved: 1_000_000 }));
+    const answers = { pass: { moved: 1_000_000 }, finish: { unsynced: "asked" }, end: { isEnded: true } };
+    parentPort.on("message", (request) => parentPort.postMessage(answers[request]));
   `),
 );
 

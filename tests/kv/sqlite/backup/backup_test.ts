@@ -101,7 +101,7 @@ Deno.test("a second backup is refused while one runs, and possible when it was g
   });
 });
 
-Deno.test("a close ends a running backup, which fails", async () => {
+async function closeWithinBackup(): Promise<void> {
   await withWriters(async (world) => {
     await writeSome(world, 20);
     const backup = world.engine.backup();
@@ -112,6 +112,25 @@ Deno.test("a close ends a running backup, which fails", async () => {
     }, { name: "EngineClosed" });
     await assert.rejects(Deno.stat(`${world.path}-wal`), Deno.errors.NotFound, "it is a clean one");
   });
+}
+
+Deno.test("a close ends a running backup, which fails", closeWithinBackup);
+
+Deno.test("that close is clean too where the threads of the store end late", async () => {
+  const { terminate } = Worker.prototype;
+  const late: Promise<unknown>[] = [];
+  Worker.prototype.terminate = function () {
+    const soon = new Promise((resolve) => setTimeout(resolve, 500));
+    late.push(soon.then(() => terminate.call(this)));
+    return Promise.resolve(0);
+  };
+  try {
+    await closeWithinBackup();
+  } finally {
+    Worker.prototype.terminate = terminate;
+    assert.ok(late.length > 0);
+    await Promise.all(late);
+  }
 });
 
 Deno.test("a page that is not what was last written there fails the backup, which names it", async () => {

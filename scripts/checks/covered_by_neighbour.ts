@@ -206,6 +206,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "part of the check of a store",
   },
   {
+    place: "src/features/checks/check_log.ts",
+    test: "tests/features/checks/check_store_test.ts",
+    reason: "part of the check of a store",
+  },
+  {
     place: "src/http/openapi",
     test: "tests/http/openapi/document_test.ts",
     reason: "tables and what joins them, judged as one document, and by real answers end to end",

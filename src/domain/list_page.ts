@@ -54,6 +54,20 @@ export function cutPage<T>(
   return listPage(data, asked, found.length > limit ? cursorOf(data.at(-1)!) : undefined);
 }
 
+/** Of a short list in memory: the items after `start`, in byte-wise order of `cursorOf`. */
+export function pageOf<T>(
+  items: readonly T[],
+  cursorOf: (item: T) => string,
+  { start, limit }: { readonly start?: string; readonly limit?: number },
+): ListPage<T> {
+  const rest = items
+    .map((item) => ({ item, cursor: cursorOf(item) }))
+    .filter(({ cursor }) => start === undefined || cursor > start)
+    .sort((a, b) => a.cursor < b.cursor ? -1 : 1);
+  const page = cutPage(rest, limit, ({ cursor }) => cursor);
+  return { ...page, data: page.data.map(({ item }) => item) };
+}
+
 /** Refuses a cursor that is longer than any in the list: looking it up could find nothing. */
 export function checkStart(start: string | undefined, charactersMax: number): Outcome<void> {
   if (start === undefined || start.length <= charactersMax) return ACCEPTED;

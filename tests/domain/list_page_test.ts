@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { checkStart, cutPage, listPage, pageLimit } from "../../src/domain/list_page.ts";
+import { checkStart, cutPage, listPage, pageLimit, pageOf } from "../../src/domain/list_page.ts";
 import { refusalOf } from "../support/service_fixture.ts";
 
 function names(count: number): string[] {
@@ -54,4 +54,32 @@ Deno.test("checkStart() refuses cursors that are too long, and names the limit",
     message: "start must be at most 3 characters",
     path: "start",
   });
+});
+
+/** In descending order. */
+function numbers(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String(count - index).padStart(4, "0"));
+}
+
+Deno.test("pageOf() sorts byte-wise, defaults to 50 and clamps to 200 with a note", () => {
+  const page = pageOf(numbers(300), (name) => name, {});
+  assert.deepEqual([page.data.length, page.limit, page.limit_clamped], [50, 50, undefined]);
+  assert.equal(page.data[0], "0001");
+  const clamped = pageOf(numbers(300), (name) => name, { limit: 900 });
+  assert.deepEqual([clamped.data.length, clamped.limit, clamped.limit_clamped], [200, 200, true]);
+});
+
+Deno.test("pageOf() gives every item once over all pages of every size", () => {
+  for (let size = 1; size <= 12; size++) {
+    const seen: string[] = [];
+    let start: string | undefined;
+    for (let turn = 0; turn < 20; turn++) {
+      const page = pageOf(numbers(10), (name) => name, { limit: size, start });
+      seen.push(...page.data);
+      assert.equal(page.truncated, page.next_start !== undefined);
+      if (!page.truncated) break;
+      start = page.next_start;
+    }
+    assert.deepEqual(seen, numbers(10).reverse());
+  }
 });

@@ -1,8 +1,8 @@
 /**
- * Walks all streams of an environment and recomputes their heads, indexes and tiles. Compares the
- * commit log with them.
+ * Walks all streams of an environment and recomputes their heads, indexes and tiles.
  *
- * It trusts no stored data except the events, and those only as far as their hash chain holds.
+ * It trusts no stored data except the events, and those only as far as their hash chain holds. On a
+ * cluster, streams begin, grow and move while it walks, which is no fault.
  */
 
 import type { Report } from "./report.ts";
@@ -26,16 +26,7 @@ import { centerOf, distanceToCell, type GeoPlace } from "../../domain/geo/cells.
 import type { GeoPoint } from "../../domain/geo/point.ts";
 import { storedPoint } from "../../domain/geo/stored_point.ts";
 import { type StreamKey, streamKey } from "../../domain/identifier.ts";
-import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
-import { FEED_START } from "../../domain/feed/place.ts";
-import { hasLogged, type LogRecord, readLog } from "../../store/feed/commit_log.ts";
-import {
-  countEntries,
-  readCountedPlace,
-  readTypeCounts,
-  type TypeCount,
-} from "../../store/feed/type_counts.ts";
-import { isFeedPrepared, readFill } from "../../store/feed/fill.ts";
+import type { Bytes, Engine } from "../../kv/engine.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { listStreams } from "../../store/streams/aggregates.ts";
 import { readEpoch } from "../../store/streams/audit_cuts.ts";
@@ -67,6 +58,7 @@ export interface WalkedStream {
   readonly tips: ReadonlyMap<number, string>;
 }
 
+const NONE: ReadonlyMap<number, string> = new Map();
 const PAGE_BYTES = 4 * 1024 * 1024;
 const INDEX_PAGE = 5_000;
 
@@ -107,7 +99,7 @@ export async function checkStreams(
   /** The walks of one stream whose head has not come up yet. */
   let walks: Walk[] = [];
   let after: Bytes | undefined;
-  const epoch = await engine.snapshot((tx) => readEpoch(tx, tenant));
+  let epoch = await engine.snapshot((tx) => readEpoch(tx, tenant));
 
   function take(part: StreamPart): StreamHead | undefined {
     if (walks.length > 0 && walks[0]!.stream !== part.stream) endWithoutHead();
@@ -150,7 +142,7 @@ export async function checkStreams(
     }
     walks = [];
     events += walked.frontier.count;
-    found.set(stream, { ...walked, length: walked.frontier.count });
+    found.set(stream, walkedStream(walked));
     checkHead(walked, head, epoch, report);
     return walked;
   }
@@ -163,6 +155,7 @@ export async function checkStreams(
       const head = take(part);
       if (head === undefined) continue;
       if (head.place !== undefined) places.set(part.stream, head.place);
+      if (head.epoch > epoch) epoch = await engine.snapshot((tx) => readEpoch(tx, tenant));
       await checkTiles(engine, tenant, end(part.stream, head), report);
     }
   }
@@ -173,22 +166,25 @@ export async function checkStreams(
 }
 
 function startWalk(stream: StreamKey, generation: number): Walk {
-  return {
-    stream,
-    generation,
-    frontier: EMPTY_FRONTIER,
-    tip: undefined,
-    markers: 0,
-    bytes: 0,
-    first: undefined,
-    last: undefined,
-    point: undefined,
-    nodes: [],
-    leaves: new Map(),
-    tips: new Map(),
-    faults: [],
-    isBroken: false,
-  };
+  const unknown = { tip: undefined, first: undefined, last: undefined, point: undefined };
+  const found = { nodes: [], leaves: new Map(), tips: new Map(), faults: [] };
+  const counts = { frontier: EMPTY_FRONTIER, markers: 0, bytes: 0 };
+  return { stream, generation, ...unknown, ...found, ...counts, isBroken: false };
+}
+
+/** A cluster may have gone on since the streams were walked. */
+export function readHeadNow(
+  engine: Pick<Engine, "snapshot">,
+  tenant: number,
+  stream: StreamKey,
+): Promise<StreamHead> {
+  return engine.snapshot((tx) => readHead(tx, tenant, stream));
+}
+
+/** Without what takes memory for each event. */
+function walkedStream({ generation, markers, frontier, leaves, tips }: Walk): WalkedStream {
+  const wanted = leaves.size > 0 ? { leaves, tips } : { leaves: NONE, tips: NONE };
+  return { length: frontier.count, generation, markers, ...wanted };
 }
 
 function takeEvent(walk: Walk, event: IndexedEvent, wanted: WantedLengths): void {
@@ -247,8 +243,12 @@ async function checkTiles(
   for (let height = 0; nodes.length > 0; height++) {
     const stream = { tenant, key, generation };
     const above: NodeHash[] = [];
-    for (const { number, tile } of await engine.snapshot((tx) => listTiles(tx, stream, height))) {
+    const tiles = await engine.snapshot((tx) => listTiles(tx, stream, height));
+    const { length } = await readHeadNow(engine, tenant, key);
+    for (const { number, tile } of tiles) {
       const from = number * TILE_NODES;
+      const isLater = from + tile.length / NODE_BYTES > nodes.length;
+      if (isLater && length > walk.frontier.count) continue;
       const found = Array.from({ length: tile.length / NODE_BYTES }, (_, at) => nodeAt(tile, at));
       if (!found.every((node, at) => node === nodes[from + at]) || found.length === 0) {
         report(key, `tile ${height}/${number} is not that of its events`);
@@ -274,8 +274,10 @@ async function checkIndex(
     const page = { after, limit: INDEX_PAGE };
     const listed = await engine.snapshot((tx) => listStreams(tx, tenant, page));
     for (const stream of listed) {
-      if (!names.has(stream)) report(stream, "is listed, but has no events");
       missing.delete(stream);
+      if (names.has(stream)) continue;
+      const { length } = await readHeadNow(engine, tenant, stream);
+      if (length === 0) report(stream, "is listed, but has no events");
     }
     if (listed.length < INDEX_PAGE) break;
     after = listed.at(-1);
@@ -283,7 +285,6 @@ async function checkIndex(
   for (const stream of missing) report(stream, "has events, but is not listed");
 }
 
-const PAGE = 5_000;
 /** A leaf is a centimetre across; another runtime may round a point into the neighbouring one. */
 const METRES_MAX = 1;
 
@@ -299,17 +300,26 @@ async function checkPoints(
 ): Promise<void> {
   const missing = new Map(places);
   let after: Bytes | undefined;
+  async function hasMoved(stream: StreamKey): Promise<boolean> {
+    const { place } = await readHeadNow(engine, tenant, stream);
+    return place === undefined ? places.has(stream) : !isSame(places.get(stream), place);
+  }
   for (;;) {
-    const { points, last } = await engine.snapshot((tx) => walkPoints(tx, tenant, after, PAGE));
+    const { points, last } = await engine.snapshot((tx) =>
+      walkPoints(tx, tenant, after, INDEX_PAGE)
+    );
     for (const { type, id, place } of points) {
       const stream = streamKey(type, id);
       if (isSame(places.get(stream), place)) missing.delete(stream);
+      else if (await hasMoved(stream)) missing.delete(stream);
       else report(stream, "is in the index of points where its head has it not");
     }
     if (last === undefined) break;
     after = last;
   }
-  for (const stream of missing.keys()) report(stream, "its point is not in the index");
+  for (const stream of missing.keys()) {
+    if (!await hasMoved(stream)) report(stream, "its point is not in the index");
+  }
   for (const [stream, place] of places) {
     if (distanceToCell(centerOf(place), place.leaf) <= METRES_MAX) continue;
     report(stream, "its point is not in the cell under which it is kept");
@@ -318,77 +328,4 @@ async function checkPoints(
 
 function isSame(a: GeoPlace | undefined, b: GeoPlace): boolean {
   return a !== undefined && a.leaf === b.leaf && a.lat === b.lat && a.lng === b.lng;
-}
-
-const LOG_PAGE = { limit: 1_000, bytesMax: 1024 * 1024 };
-
-/**
- * Compares the commit log with the streams that were walked: it must name each event once, those
- * of a stream in their order. Does nothing if the log is still being filled in after an upgrade,
- * or will be.
- */
-export async function checkLog(
-  engine: Pick<Engine, "snapshot">,
-  tenant: number,
-  { found }: WalkedStreams,
-  report: Report,
-): Promise<void> {
-  if (await engine.snapshot((tx) => isIncomplete(tx, tenant))) return;
-  // Read first: a cluster may count on meanwhile, but only further behind that place.
-  const counted = await engine.snapshot(async (tx) => ({
-    place: await readCountedPlace(tx, tenant),
-    types: await readTypeCounts(tx, tenant),
-  }));
-  const types = new Map<string, TypeCount>();
-  const logged = await walkLog(engine, tenant, ({ place, entries }) => {
-    if (place <= counted.place) countEntries(types, entries);
-  }, report);
-  for (const type of new Set([...types.keys(), ...counted.types.keys()])) {
-    const [told, found] = [counted.types.get(type), types.get(type)];
-    if (told?.events === found?.events && told?.aggregates === found?.aggregates) continue;
-    report(type, "the counts of the type are not those of the commit log");
-  }
-  for (const [stream, { length }] of found) {
-    const count = logged.get(stream as StreamKey) ?? 0;
-    if (count < length) report(stream, `the commit log lacks its events from ${count} on`);
-  }
-  for (const [stream, count] of logged) {
-    if (count <= (found.get(stream)?.length ?? 0)) continue;
-    // A cluster may have gone on since the streams were walked.
-    const { length } = await engine.snapshot((tx) => readHead(tx, tenant, stream));
-    if (count > length) report(stream, `the commit log has ${count} events of it, not ${length}`);
-  }
-}
-
-async function isIncomplete(
-  tx: ReadTransaction,
-  tenant: number,
-): Promise<boolean> {
-  if (await readFill(tx, tenant) !== undefined) return true;
-  return !await isFeedPrepared(tx) && !await hasLogged(tx, tenant, FEED_START);
-}
-
-/** How many events of each stream the log names. Reports gaps and repetitions. */
-async function walkLog(
-  engine: Pick<Engine, "snapshot">,
-  tenant: number,
-  onRecord: (record: LogRecord) => void,
-  report: Report,
-): Promise<ReadonlyMap<StreamKey, number>> {
-  const counts = new Map<StreamKey, number>();
-  for (let after = FEED_START;;) {
-    const records = await engine.snapshot((tx) => readLog(tx, tenant, { after, ...LOG_PAGE }));
-    for (const record of records) {
-      onRecord(record);
-      for (const entry of record.entries) {
-        if (entry.kind !== "appended") continue;
-        const { stream, first, count } = entry;
-        const due = counts.get(stream) ?? 0;
-        if (first !== due) report(stream, `the commit log has event ${first} where ${due} is due`);
-        counts.set(stream, first + count);
-      }
-    }
-    if (records.length === 0) return counts;
-    after = records.at(-1)!.place;
-  }
 }

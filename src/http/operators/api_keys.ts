@@ -2,8 +2,7 @@
 
 import { sendOk } from "../answer.ts";
 import { operator } from "../endpoint.ts";
-import { pageLimit } from "../../domain/list_page.ts";
-import { pageOf } from "../list_page.ts";
+import { pageLimit, pageOf } from "../../domain/list_page.ts";
 import { answer, choice, type FieldSchemas, object, page, TEXT, TIME } from "../openapi/schema.ts";
 import { ENVIRONMENT_FIELDS, ENVIRONMENT_QUERY, findOperatorTenant } from "../operator_tenant.ts";
 import { PAGE_QUERY } from "../parameter.ts";

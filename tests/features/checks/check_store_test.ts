@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { streamKey } from "../../../src/domain/identifier.ts";
 import { createPlatformAnchorMaker } from "../../../src/features/audit/platform_anchor.ts";
+import { CAPABILITIES } from "../../../src/kv/capabilities.ts";
 import type { Bytes, Engine, KeyValue, ReadTransaction } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { keys } from "../../../src/store/keys.ts";
@@ -39,7 +40,7 @@ async function fill(
 /** Streams that are new, grown and unchanged between anchors. */
 const WRITES = [[2, 2], [1, 1], [2, 1]] as const;
 
-type Reader = Pick<Engine, "snapshot">;
+type Reader = Pick<Engine, "snapshot" | "capabilities">;
 
 /** All pairs of a store, in memory: checks of thousands of changed stores then need no engine. */
 async function contentOf(engine: Engine): Promise<readonly KeyValue[]> {
@@ -63,7 +64,7 @@ function withRecord(pairs: readonly KeyValue[], key: Bytes, value: Bytes | undef
       return Promise.resolve((reverse ? found.reverse() : found).slice(0, limit));
     },
   };
-  return { snapshot: (body) => body(reads) };
+  return { snapshot: (body) => body(reads), capabilities: CAPABILITIES.sqlite };
 }
 
 /** A store that cannot be walked counts as unsound too. */

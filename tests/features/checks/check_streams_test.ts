@@ -1,14 +1,20 @@
-/** `fsck` and the index of points: finds every lost, foreign or moved point, and nothing else. */
+/**
+ * `fsck` and the streams: finds every lost, foreign or moved point, and nothing else, also where
+ * others write meanwhile.
+ */
 
 import assert from "node:assert/strict";
 import { geoPlaceOf } from "../../../src/domain/geo/cells.ts";
 import { streamKey } from "../../../src/domain/identifier.ts";
-import type { Transaction } from "../../../src/kv/engine.ts";
+import type { GeoPoint } from "../../../src/domain/geo/point.ts";
+import { CAPABILITIES } from "../../../src/kv/capabilities.ts";
+import type { Engine, Transaction } from "../../../src/kv/engine.ts";
 import { checkStore } from "../../../src/features/checks/check_store.ts";
 import { movePoint } from "../../../src/store/streams/geo_index.ts";
 import { geoSpec, geoWrite, seen } from "../../support/geo_spec.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { changeHead } from "../../support/stored_head.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 
 const BERLIN = geoPlaceOf({ lat: 52.52, lng: 13.405 });
 const SYDNEY = geoPlaceOf({ lat: -33.8688, lng: 151.2093 });
@@ -81,3 +87,61 @@ for (const [name, damage, expected] of damages) {
     }, { spec: geoSpec });
   });
 }
+
+const BUSY_ROUNDS = 60;
+
+/**
+ * A store on a cluster: at each read another process has written. Streams begin and grow, points
+ * move, anchors are made.
+ */
+function busy(engine: Engine, write: (round: number) => Promise<void>): Engine {
+  let round = 0;
+  return wrapEngine(engine, {
+    capabilities: CAPABILITIES.foundationdb,
+    async snapshot(body) {
+      // Each new point is looked at, so writes that never stop would keep the check going.
+      if (round < BUSY_ROUNDS) await write(round++);
+      return await engine.snapshot(body);
+    },
+  });
+}
+
+async function withBusyStore(
+  body: (store: {
+    readonly engine: Engine;
+    readonly busyEngine: Engine;
+    readonly tenant: number;
+  }) => Promise<void>,
+): Promise<void> {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const see = async (id: number, at: GeoPoint) =>
+      valueOf(await service.data.writeEvents(test, geoWrite("van", uuid(id), [seen(at)])));
+    for (let id = 0; id < 30; id++) await see(id, BERLIN);
+    const busyEngine = busy(engine, async (round) => {
+      await see(100 + round, SYDNEY);
+      await see(round % 30, round % 2 === 0 ? SYDNEY : BERLIN);
+      const grown = Array.from({ length: 40 }, () => seen(BERLIN));
+      valueOf(await service.data.writeEvents(test, geoWrite("van", uuid(29), grown)));
+      if (round % 5 === 0) await service.audit.makeAnchor(test);
+    });
+    await body({ engine, busyEngine, tenant: test.number });
+  }, { spec: geoSpec });
+}
+
+Deno.test("checkStore() takes nothing for a fault that others write to a cluster meanwhile", async () => {
+  await withBusyStore(async ({ busyEngine }) => {
+    const { faults, streams } = await checkStore(busyEngine, true);
+    assert.deepEqual(faults, []);
+    assert.ok(streams >= 30);
+  });
+});
+
+Deno.test("checkStore() finds a fault that stays, whatever others write to a cluster meanwhile", async () => {
+  await withBusyStore(async ({ engine, busyEngine, tenant }) => {
+    const van = streamKey("van", uuid(29));
+    await engine.transact((tx) => changeHead(tx, tenant, van, { bytes: 1 }));
+    const { faults } = await checkStore(busyEngine, true);
+    assert.deepEqual(faults.map(({ subject }) => subject), [van]);
+    assert.match(faults[0]!.fault, /another bytes than its events/);
+  });
+});

@@ -74,6 +74,8 @@ export interface TransactOptions {
    * hold any more, the commit conflicts. A run that writes nothing is repeated at the newest.
    */
   readonly expectsWrites?: boolean;
+  /** It also reads what it does not guard, so even its first run reads at the newest version. */
+  readonly readsUnguarded?: boolean;
   /** About what the body writes. What is large lets others go first, one by one. */
   readonly bytes?: number;
   /** No client waits for it: it lets others go first, where processes share the store. */

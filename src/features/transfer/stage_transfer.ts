@@ -120,7 +120,8 @@ export async function openStage(engine: Engine, place: TransferPlace): Promise<S
 
   async function flush(): Promise<FileFault | undefined> {
     const batch = pieces;
-    const stored = await engine.transact((tx) => storeBatch(tx, place, tenant, batch));
+    const size = { bytes, isBackground: true };
+    const stored = await engine.transact((tx) => storeBatch(tx, place, tenant, batch), size);
     ledgerLeftOut += stored.ledgerLeftOut;
     for (const type of stored.longTypes) longTypes.add(type);
     pieces = [];

@@ -122,18 +122,22 @@ export function createCombiner(
     direct: DirectRuns,
     isShared = false,
   ): Promise<Outcome<Written>[]> {
-    let [bytes, isJudged, isBackground] = [0, false, true];
+    let [bytes, isJudged, isBackground, readsUnguarded] = [0, false, true, false];
     for (const write of writes) {
       bytes += write.bytes;
+      // Its usage is counted, and read without a guard.
+      if (write.allocation !== undefined) readsUnguarded = true;
       if (write.conditions !== undefined) isJudged = true;
       if (write.cause === undefined) isBackground = false;
     }
+    const mode = { isBackground, isBulk: isBackground };
+    const how = { owner: tenant, expectsWrites: true, readsUnguarded, bytes, ...mode };
     const run = (openConditions: AppendOptions["openConditions"]) =>
       engine.transact((tx) => {
         const directStreams = direct.runs++ === 0 ? direct.streams : NO_STREAMS;
         const options = { directStreams, lanes, turns, openConditions };
         return appendWrites(tx, tenant, writes, watched, options);
-      }, { owner: tenant, expectsWrites: true, bytes, isBackground, isBulk: isBackground });
+      }, how);
     return isJudged ? transactJudged(judging, tenant, run, isShared) : run(undefined);
   }
 

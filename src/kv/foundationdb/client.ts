@@ -203,7 +203,9 @@ export interface Call {
   mayBeBehind: boolean;
 }
 
-export function newCall({ expectsWrites = false, standsBack = false } = {}): Call {
+export function newCall(
+  { expectsWrites = false, readsUnguarded = false, standsBack = false } = {},
+): Call {
   return {
     expectsWrites,
     standsBack,
@@ -211,7 +213,7 @@ export function newCall({ expectsWrites = false, standsBack = false } = {}): Cal
     busyMs: 0,
     mayHaveLanded: false,
     // The cluster puts off requests for a version, so whoever stands back has to ask for one.
-    mayBeBehind: expectsWrites && !standsBack,
+    mayBeBehind: expectsWrites && !readsUnguarded && !standsBack,
   };
 }
 

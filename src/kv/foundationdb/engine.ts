@@ -141,9 +141,9 @@ export class FoundationdbEngine implements Engine {
   }
 
   transact<T>(body: (tx: Transaction) => Promise<T>, options?: TransactOptions): Promise<T> {
-    const { owner, bytes = 0, expectsWrites, isBackground, isBulk } = options ?? {};
+    const { owner, bytes = 0, isBackground, isBulk } = options ?? {};
     const isLarge = bytes > kvLimits.largeBytesMin;
-    const call = newCall({ expectsWrites, standsBack: isLarge || isBackground });
+    const call = newCall({ ...options, standsBack: isLarge || isBackground });
     if (!isLarge && !isBulk) return this.#calls.run(() => this.#transact(body, call));
     const restsFor = () => isBackground ? 0 : call.busyMs;
     return this.#calls.run(() =>

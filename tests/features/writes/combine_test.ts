@@ -188,6 +188,22 @@ Deno.test("writes that wait behind a failed transaction are done all the same", 
   }, { wrap });
 });
 
+Deno.test("a write whose plan has a limit says that it reads its usage without guard", async () => {
+  const told: unknown[] = [];
+  const wrap = (engine: Engine) =>
+    wrapEngine(engine, {
+      transact(body, options) {
+        if (options?.expectsWrites) told.push(options.readsUnguarded);
+        return engine.transact(body, options);
+      },
+    });
+  await withService(async ({ service, tenants: { test } }) => {
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "a")));
+    valueOf(await service.data.writeEvents(test, { ...noteWrite(uuid(1), "b"), allocation: 9 }));
+    assert.deepEqual(told, [false, true]);
+  }, { wrap });
+});
+
 /** Fails every read of `broken` inside a transaction. */
 function breaking(engine: Engine, broken: Uint8Array): Engine {
   function guard(tx: Transaction): Transaction {

@@ -117,6 +117,24 @@ Deno.test("a run that writes nothing, throws, or reads without guard is repeated
   });
 });
 
+Deno.test("what says that it reads without guard runs once, at the newest version", async () => {
+  await withProcesses(async ({ engine, other, asked }) => {
+    await put(engine, "a", "old");
+    await put(other, "a", "new");
+    let runs = 0;
+    const body = async (tx: Transaction) => {
+      runs++;
+      tx.set(bytes("b"), bytes("x"));
+      return new TextDecoder().decode(await tx.unguarded.get(bytes("a")));
+    };
+    const options = { ...EXPECTED, readsUnguarded: true };
+    const before = await asked(async () => {
+      assert.equal(await engine.transact(body, options), "new");
+    });
+    assert.deepEqual([runs, before], [1, 1]);
+  });
+});
+
 Deno.test("what a body wrote before it threw is not there", async () => {
   await withProcesses(async ({ engine }) => {
     await put(engine, "a", "1");

@@ -122,8 +122,9 @@ async function fuzz(cases: number): Promise<number> {
   const run = { engine: engine!, cases, seed, kills, bars, folder, findings };
   const report = await runFuzz(run, (line) => console.log(line));
   for (const [answer, times] of [...report.answers].sort()) console.log(`    ${answer} x${times}`);
-  console.log(`${report.cases} cases, ${report.kills} kills, ${report.findings.length} found`);
-  return report.findings.length === 0 ? 0 : 1;
+  const found = report.findings.length + report.badStops.length;
+  console.log(`${report.cases} cases, ${report.kills} kills, ${found} found`);
+  return found === 0 ? 0 : 1;
 }
 
 function chooseAttacks(words: readonly string[] | undefined): readonly Attack[] {

@@ -42,6 +42,8 @@ export interface FuzzOptions {
 export interface FuzzReport {
   readonly cases: number;
   readonly findings: readonly Finding[];
+  /** How stops ended that were not as they should be. */
+  readonly badStops: readonly string[];
   readonly answers: ReadonlyMap<string, number>;
   readonly kills: number;
 }
@@ -76,6 +78,7 @@ export async function runFuzz(
   const neighbour = await startNeighbour();
   const answers = new Map<string, number>();
   const findings: Finding[] = [];
+  const badStops: string[] = [];
   const batches = Math.ceil(options.cases / BATCH);
   const killed = new Set<number>();
   while (killed.size < Math.min(options.kills, batches)) killed.add(random.below(batches));
@@ -100,14 +103,17 @@ export async function runFuzz(
       }
       if (killed.has(batch)) {
         kills++;
-        await killAmid(fuzz, random, seeds, tell);
+        const bad = await killAmid(fuzz, random, seeds);
+        if (bad === undefined) continue;
+        tell(`FOUND: ${bad}`);
+        badStops.push(bad);
       }
     }
   } finally {
     await fuzz.besieged.remove();
     await neighbour.stop();
   }
-  return { cases: batches * BATCH, findings, answers, kills };
+  return { cases: batches * BATCH, findings, badStops, answers, kills };
 }
 
 /** A server with everything that the cases need. */
@@ -142,7 +148,7 @@ async function judge(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<Judgement>
   await sendCases(fuzz, cases);
   await pause(SETTLE_MS);
   const seen = await neighbour.end();
-  const delayMs = await delays.end() ?? 0;
+  const delayMs = await delays.end();
   const worstMs = Math.max(...ORDINARY_PROBES.map((probe) => seen.probes[probe]!.worst));
   const serverMiB = (peakMemory(server.pid) ?? 0) - fuzz.startMiB;
   const ended = server.howItEnded();
@@ -150,7 +156,9 @@ async function judge(fuzz: Fuzz, cases: readonly FuzzCase[]): Promise<Judgement>
     ? `the server ended: ${ended}`
     : worstMs - seen.ownDelayMs > bars.worstMs
     ? `the neighbour waited for ${Math.round(worstMs)} ms`
-    : delayMs > bars.loopDelayMs && delayMs < Infinity
+    : delayMs === undefined
+    ? "the delay of the event loop could not be read"
+    : delayMs > bars.loopDelayMs
     ? `the event loop waited for up to ${Math.round(delayMs)} ms`
     : serverMiB > bars.serverMiB
     ? `${Math.round(serverMiB)} MiB above the start`
@@ -285,14 +293,17 @@ async function renew(fuzz: Fuzz): Promise<void> {
   fuzz.startMiB = residentMemory(fuzz.besieged.server.pid) ?? 0;
 }
 
-/** Sends the same batch again, kills or stops the server in the middle, and starts it. */
+/**
+ * Sends the same batch again, kills or stops the server in the middle, and starts it. Returns how
+ * the stop ended, if not as it should.
+ */
 async function killAmid(
   fuzz: Fuzz,
   random: Random,
   seeds: readonly number[],
-  tell: (line: string) => void,
-): Promise<void> {
+): Promise<string | undefined> {
   const { besieged } = fuzz;
+  let bad: string | undefined;
   const sending = sendCases(fuzz, seeds.map((seed, number) => makeCase(seed, number)));
   await pause(random.below(1_500));
   if (random.chance(50)) {
@@ -300,11 +311,12 @@ async function killAmid(
     const code = await besieged.server.stop();
     const took = performance.now() - beganMs;
     if (code !== 0 || took > fuzz.options.bars.stopMs) {
-      tell(`FOUND: stopped with ${code} after ${Math.round(took)} ms`);
+      bad = `stopped with ${code} after ${Math.round(took)} ms`;
     }
   }
   await besieged.restart();
   fuzz.startMiB = residentMemory(besieged.server.pid) ?? 0;
   await sending;
   await take(besieged.target, { path: "/health/ready" });
+  return bad;
 }

@@ -18,6 +18,7 @@ import {
 } from "../documents.ts";
 
 const NEEDS = "read key";
+const MiB = 1024 * 1024;
 
 function plainSpec(): Json {
   return specOf({ thing: { was_seen: eventType({ merge: { target: "", value: "$.data" } }) } });
@@ -184,21 +185,21 @@ export const QUERIES: AttackGroup = {
         "select a.n as n, length(group_concat(a.t || b.t)) as m from things a, things b group by a.n",
     }),
     statement({
-      name: "sql zeroblob and hex",
-      does: "blobs of 4 MB as texts of 8 MB",
-      sql: () => "select length(hex(zeroblob(4000000))) as n from things",
+      name: "sql hex of long texts",
+      does: "texts of 4 MB as texts of 8 MB, for each row",
+      sql: () => "select length(hex(printf('%4000000d', n))) as n from things",
     }),
     statement({
       name: "sql json functions",
-      does: "a JSON text of 6 MB, taken apart for each row",
+      does: "a JSON text of 2 MB, taken apart for each row",
       sql: () =>
-        "select (select count(*) from json_each('[' || replace(hex(zeroblob(1000000)),'00','1,') || '1]')) as n from things",
+        "select (select count(*) from json_each('[' || replace(printf('%1000000d', n),' ','1,') || ']')) as n from things",
     }),
     statement({
       name: "sql cast of a parameter as blob",
-      does: "a parameter of 7.9 MB, as a blob for each of 400 rows",
-      sql: () => "select cast(?1 as blob) as b from things limit 400",
-      params: () => ["a".repeat(7_900_000)],
+      does: "a parameter of 1 MB, as a blob and as text for each of 400 rows",
+      sql: () => "select hex(cast(?1 as blob)) as b from things limit 400",
+      params: () => ["a".repeat(MiB)],
       clients: 3,
     }),
     statement({
@@ -206,7 +207,7 @@ export const QUERIES: AttackGroup = {
       does: "the same parameter in what is sorted and grouped",
       sql: () =>
         "select n, length(v) as m from (select n, cast(?1 as blob) || n as v from things order by v) group by v",
-      params: () => ["a".repeat(7_900_000)],
+      params: () => ["a".repeat(MiB)],
       clients: 3,
     }),
     statement({

@@ -193,9 +193,9 @@ export const SCHEMAS: AttackGroup = {
     }),
     validation({
       name: "multipleOf small decimals",
-      does: "40,000 numbers against 20 decimals",
+      does: "9,000 numbers against 20 decimals",
       schema: () => ({ items: { allOf: repeat(20, (i) => ({ multipleOf: 0.0001 * (i + 1) })) } }),
-      value: () => repeat(15_000, (i) => i + 0.1234),
+      value: () => repeat(9_000, (i) => i + 0.1234),
     }),
     validation({
       name: "dynamic references",

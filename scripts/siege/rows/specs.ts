@@ -154,7 +154,7 @@ export const SPECS: AttackGroup = {
         one({
           properties: fields(
             2_000,
-            (i) => ({ pattern: `([\\p{L}\\p{M}]{1,900}){1,${turn + 2}}x${i}` }),
+            (i) => ({ pattern: `[\\p{L}\\p{M}]{1,900}x${turn}y${i}` }),
           ),
         }),
     }),

@@ -8,6 +8,7 @@ import { type ServerProcess, startServer } from "../../tests/support/server_proc
 import { openSqliteEngine } from "../../src/kv/sqlite/engine.ts";
 import { pack } from "../../src/kv/tuple.ts";
 import type { Bench } from "./bench.ts";
+import { daybook, envOf, peakOf, timed } from "./commands.ts";
 import { deployBenchSpec, fillStreams, measureSingles, targetOf } from "./server_measures.ts";
 
 const MB = 1_000_000;
@@ -18,7 +19,6 @@ const VALUES_AT_A_TIME = 1_000;
 const CONNECTIONS = 64;
 const ROUNDS = 4;
 const MEMORY_MB_MAX = 300;
-const ROOT = new URL("../..", import.meta.url).pathname;
 
 export async function measureBackups(bench: Bench): Promise<void> {
   const { dataDir, isQuick } = bench;
@@ -79,7 +79,7 @@ async function measureLarge(bench: Bench, store: string, megabytes: number): Pro
   await Deno.remove(file).catch(() => {});
   await timed(backupCommand(file), { DAYBOOK_DATA_DIR: store });
   const restored = join(dataDir, "restored");
-  const command = [...daybook(), "restore", file];
+  const command = daybook("restore", file);
   const { seconds, peakMb } = await timed(command, { DAYBOOK_DATA_DIR: restored });
   add({
     name: `restore of ${megabytes} MB`,
@@ -175,46 +175,8 @@ async function behindOf(server: ServerProcess): Promise<number> {
   return Number(/^daybook_archive_behind_seconds (\S+)$/m.exec(text)?.[1] ?? 0);
 }
 
-function daybook(): string[] {
-  return [Deno.execPath(), "run", "-A", join(ROOT, "main.ts")];
-}
-
 function backupCommand(file: string): string[] {
-  return [...daybook(), "backup", "--out", file];
-}
-
-function envOf({ dataDir, baseUrls }: ServerProcess): Record<string, string> {
-  const { hostname, port } = new URL(baseUrls.production);
-  return { DAYBOOK_DATA_DIR: dataDir, DAYBOOK_HOST: hostname, DAYBOOK_PORT: port };
-}
-
-interface Timed {
-  readonly seconds: number;
-  /** Of its memory. */
-  readonly peakMb: number;
-}
-
-/** Runs a command to its end. @throws {Error} with what it said if it fails. */
-async function timed(
-  [program, ...args]: readonly string[],
-  env: Record<string, string> = {},
-): Promise<Timed> {
-  const begunMs = performance.now();
-  const child = new Deno.Command(program!, { args, env, stdout: "piped", stderr: "piped" }).spawn();
-  let peakMb = 0;
-  const watch = setInterval(async () => {
-    peakMb = Math.max(peakMb, await peakOf(child.pid));
-  }, 100);
-  const { code, stderr } = await child.output();
-  clearInterval(watch);
-  if (code !== 0) throw new Error(`${args.join(" ")}: ${new TextDecoder().decode(stderr)}`);
-  return { seconds: (performance.now() - begunMs) / 1000, peakMb };
-}
-
-/** The most resident memory of a process so far, in MiB; 0 if it has ended. */
-async function peakOf(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`).catch(() => "");
-  return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1] ?? 0) / 1024;
+  return daybook("backup", "--out", file);
 }
 
 function median(values: readonly number[]): number {

@@ -19,6 +19,7 @@ import { measureProjections } from "./projection_rows.ts";
 import { measureReactions } from "./reaction_rows.ts";
 import { measureSdk } from "./sdk_rows.ts";
 import * as measures from "./server_measures.ts";
+import { measureSize } from "./size_rows.ts";
 import { measureTypes } from "./type_rows.ts";
 import { measureWasm } from "./wasm_measures.ts";
 import { measureJudged } from "./wasm_server_measures.ts";
@@ -85,6 +86,11 @@ export const PARTS = {
     about: "four servers on one cluster; needs FoundationDB",
     isUnpinned: true,
     run: measureNodes,
+  },
+  size: {
+    about: "a cluster of a million streams under load (--quick: 100,000); needs FoundationDB",
+    isUnpinned: true,
+    run: measureSize,
   },
   overload: { about: "three times as many writes as it can do", run: runOverload },
   sdk: {

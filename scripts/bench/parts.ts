@@ -20,6 +20,7 @@ import { measureReactions } from "./reaction_rows.ts";
 import { measureSdk } from "./sdk_rows.ts";
 import * as measures from "./server_measures.ts";
 import { measureSize } from "./size_rows.ts";
+import { measureTakeover } from "./takeover_rows.ts";
 import { measureTypes } from "./type_rows.ts";
 import { measureWasm } from "./wasm_measures.ts";
 import { measureJudged } from "./wasm_server_measures.ts";
@@ -86,6 +87,11 @@ export const PARTS = {
     about: "four servers on one cluster; needs FoundationDB",
     isUnpinned: true,
     run: measureNodes,
+  },
+  takeover: {
+    about: "how late events are after a node was killed or stopped; needs FoundationDB",
+    isUnpinned: true,
+    run: measureTakeover,
   },
   size: {
     about: "a cluster of a million streams under load (--quick: 100,000); needs FoundationDB",

@@ -228,6 +228,7 @@ export const CLUSTER_SUITES: readonly (readonly Suite[])[] = [
       paths: ["tests/contract/foundationdb_test.ts", "tests/contract/nodes_foundationdb_test.ts"],
     },
     { name: "store and workers", paths: OTHER_TESTS, env: ON_CLUSTER },
+    { name: "histories", paths: ["tests/history/history_test.ts"], env: ON_CLUSTER },
     {
       name: "differential",
       paths: ["tests/differential/foundationdb_test.ts"],

@@ -2,7 +2,7 @@
  * Concurrent clients on the whole service, and a judge that knows nothing of it. Whatever they
  * were answered has one order that explains it, with each operation between its request and its
  * answer. `HISTORY_SEED=n` repeats the schedule of one seed; `HISTORIES=n` runs that many for
- * each store, from `HISTORY_FIRST` on.
+ * each store, from `HISTORY_FIRST` on. With `TEST_STORE=foundationdb` the store is a cluster.
  */
 
 import assert from "node:assert/strict";
@@ -10,6 +10,7 @@ import type { Engine } from "../../src/kv/engine.ts";
 import { createRandom, type Random } from "../crash/random.ts";
 import { exampleSpec } from "../support/example_spec.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
+import { foundationdbCluster } from "../support/foundationdb_cluster.ts";
 import { NODE_STORES } from "../support/node_stores.ts";
 import { valueOf } from "../support/service_fixture.ts";
 import { type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
@@ -70,7 +71,18 @@ const KINDS: readonly Heard["kind"][] = [
   "values",
 ];
 
-for (const { name, open } of NODE_STORES) {
+function storesToTest(): typeof NODE_STORES {
+  if (Deno.env.get("TEST_STORE") !== "foundationdb") return NODE_STORES;
+  const cluster = foundationdbCluster();
+  assert.equal(cluster.missing, undefined);
+  const open = async () => {
+    const { engine, dispose } = await cluster.open();
+    return { engines: [engine, engine] as const, dispose };
+  };
+  return [{ name: "foundationdb", open }];
+}
+
+for (const { name, open } of storesToTest()) {
   Deno.test(`${COUNT} histories of clients on two nodes have one order each: ${name}`, async () => {
     const heard = new Map<string, number>();
     for (let seed = FIRST; seed < FIRST + COUNT; seed++) {

@@ -19,7 +19,7 @@ export const noModules: ModuleRunner = {
 /** For small folds: handing one to a compute process is a bug. */
 export const noRunners: HandlerRunners = {
   modules: noModules,
-  compute: { fold: refuseToCompute, advanceRow: refuseToCompute },
+  compute: { instanceOf: String, fold: refuseToCompute, advanceRow: refuseToCompute },
 };
 
 function refuseToCompute(): never {

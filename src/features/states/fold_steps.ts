@@ -16,6 +16,7 @@ import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { CallPurpose } from "../../domain/wasm/trace.ts";
+import type { Host } from "../../host.ts";
 import type { ComputeRunner } from "./run_compute.ts";
 import type { ModuleEvent, ModuleRunner } from "../modules/run_modules.ts";
 
@@ -176,4 +177,34 @@ export function refuseSlowModules(bytes: number) {
   const message = `The WebAssembly handlers took more than the ${limits.wasmRequestMsMax} ms of ` +
     "one request. What a read has folded is kept: the next one goes on there";
   return refuse({ kind: "fold_budget_exceeded", message, bytes, limit: limits.foldBytesMax });
+}
+
+/** Modules get about as many events at a time as they fold in this time, and at most this many. */
+const SLICE_MS = 100;
+const SLICE_EVENTS_MAX = 512;
+/** A rebuild begins with one. An event may take five seconds, and others wait for a slice. */
+const REBUILD_SLICE_EVENTS_MAX = 32;
+
+export interface SliceSize {
+  next(): number;
+}
+
+/**
+ * Adapts how many events modules get at a time, so that one call takes about a tenth of a
+ * second.
+ */
+export function openSliceSize(host: Host, isRebuild: boolean): SliceSize {
+  const sizeMax = isRebuild ? REBUILD_SLICE_EVENTS_MAX : SLICE_EVENTS_MAX;
+  let size = isRebuild ? 1 : sizeMax / 8;
+  let beganMs: number | undefined;
+  return {
+    next() {
+      const nowMs = host.monotonicMs();
+      const tookMs = nowMs - (beganMs ?? nowMs - SLICE_MS);
+      beganMs = nowMs;
+      if (tookMs < SLICE_MS) size = Math.min(sizeMax, 2 * size);
+      else if (tookMs > 2 * SLICE_MS) size = Math.max(1, size >> 1);
+      return size;
+    },
+  };
 }

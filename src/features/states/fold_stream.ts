@@ -7,7 +7,7 @@
 
 import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
-import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openPieces, waitForTurn } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -22,7 +22,9 @@ import {
   EVENT_BYTES_HERE_MAX,
   type HandlerRunners,
   openQuickFold,
+  openSliceSize,
   refuseSlowModules,
+  type SliceSize,
   STATE_CHARACTERS_HERE_MAX,
 } from "./fold_steps.ts";
 import type { FoldOrder } from "./run_compute.ts";
@@ -45,16 +47,15 @@ export interface FoldWork {
   readonly base: FoldedState | undefined;
 }
 
+/**
+ * A fold of more takes milliseconds, so it waits for turns of its instance. Otherwise many of them
+ * would run in one turn: those that begin together, or whose events a cluster sends together.
+ */
+const SHORT_FOLD_BYTES_MAX = 16 * 1024;
 /** The stored bytes that are decoded and folded at a time. */
 const CHUNK_BYTES = 64 * 1024;
 /** The same for a fold in a process. */
 const JOB_CHUNK_BYTES = 192 * 1024;
-/** Modules get about as many events at a time as they fold in this time, and at most this many. */
-const SLICE_MS = 100;
-const SLICE_EVENTS_MAX = 512;
-/** A rebuild begins with one. An event may take five seconds, and others wait for a slice. */
-const REBUILD_SLICE_EVENTS_MAX = 32;
-
 /** How often a read restarts because its stream was rewritten meanwhile. */
 const RESTARTS_MAX = 5;
 
@@ -127,16 +128,21 @@ function isQuick(work: FoldWork): boolean {
 
 /** Undefined if it takes more than one time slice. */
 async function foldHere(
-  { engine, host }: FoldTools,
+  { engine, host, compute }: FoldTools,
   work: FoldWork,
   { filter = keepAll }: FoldOptions,
 ): Promise<Outcome<FoldStep> | undefined> {
-  const { type, base } = work;
+  const { tenant, type, base } = work;
   const isWanted = filter();
+  const isShort = bytesToFold(work) <= SHORT_FOLD_BYTES_MAX;
+  const instanceId = isShort ? undefined : await compute.instanceOf(tenant);
+  // Before the first read, too: what has been read and waits takes memory.
+  if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
   const { take, stateJson } = openQuickFold(type, base?.stateJson);
   const reached = openCount(base);
-  for await (const { stored, events } of eventChunks(engine, host, work, CHUNK_BYTES)) {
-    const folded = take(events.filter(isWanted));
+  for await (const stored of storedChunks(engine, host, work, CHUNK_BYTES)) {
+    if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
+    const folded = take(decodeChunk(stored).events.filter(isWanted));
     if (!folded?.ok) return folded;
     reached.add(stored);
   }
@@ -244,30 +250,6 @@ function* slicesOf({ stored, events }: EventChunk, size: SliceSize): Generator<E
   }
 }
 
-interface SliceSize {
-  next(): number;
-}
-
-/**
- * Adapts how many events modules get at a time, so that one call takes about a tenth of a
- * second.
- */
-function openSliceSize(host: Host, isRebuild: boolean): SliceSize {
-  const sizeMax = isRebuild ? REBUILD_SLICE_EVENTS_MAX : SLICE_EVENTS_MAX;
-  let size = isRebuild ? 1 : sizeMax / 8;
-  let beganMs: number | undefined;
-  return {
-    next() {
-      const nowMs = host.monotonicMs();
-      const tookMs = nowMs - (beganMs ?? nowMs - SLICE_MS);
-      beganMs = nowMs;
-      if (tookMs < SLICE_MS) size = Math.min(sizeMax, 2 * size);
-      else if (tookMs > 2 * SLICE_MS) size = Math.max(1, size >> 1);
-      return size;
-    },
-  };
-}
-
 /**
  * Folds up to the head. The caller has compared {@link bytesToFold} with its budget. Returns
  * undefined if the stream was rewritten meanwhile: everything read is then void, and the caller
@@ -329,9 +311,11 @@ interface EventChunk {
 async function* eventChunks(
   ...parts: Parameters<typeof storedChunks>
 ): AsyncGenerator<EventChunk> {
-  for await (const stored of storedChunks(...parts)) {
-    yield { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
-  }
+  for await (const stored of storedChunks(...parts)) yield decodeChunk(stored);
+}
+
+function decodeChunk(stored: readonly IndexedEvent[]): EventChunk {
+  return { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
 }
 
 /** The events between base and head as they are stored. Yields to other work. */

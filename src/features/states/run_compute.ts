@@ -45,6 +45,8 @@ export interface RowOrder {
 }
 
 export interface ComputeRunner {
+  /** The instance that a tenant belongs to; work is fair among instances. */
+  instanceOf(tenant: number): string | Promise<string>;
   /** Returns the state as JSON text. */
   fold(tenant: number, order: FoldOrder): Promise<Outcome<string>>;
   /** Computes the row, or finds which further streams it needs. */
@@ -123,7 +125,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     return accept({ kind: "data", data: JSON.parse(new TextDecoder().decode(bytes)) });
   }
 
-  return { fold, advanceRow };
+  return { instanceOf, fold, advanceRow };
 }
 
 async function* foldInput({ type, base, events }: FoldOrder): AsyncGenerator<InputPiece> {

@@ -142,3 +142,29 @@ for (const { what, handler, events, data } of ATTACKS) {
     });
   });
 }
+
+Deno.test("of many folds of some milliseconds that begin together, one is made in each turn", async () => {
+  const handler = { increment: { target: "n" } };
+  await withAttack(handler, async ({ fill, host, read }) => {
+    await fill({ text: "x".repeat(20_000) });
+    const madeIn: number[] = [];
+    let turn = 0;
+    let isOver = false;
+    async function countTurns(): Promise<void> {
+      while (!isOver) {
+        await host.yieldTurn();
+        turn++;
+      }
+    }
+    const counting = countTurns();
+    const reads = Array.from({ length: 30 }, async () => {
+      valueOf(await read());
+      madeIn.push(turn);
+    });
+    await Promise.all(reads);
+    isOver = true;
+    await counting;
+    const inOne = Math.max(...madeIn.map((at) => madeIn.filter((each) => each === at).length));
+    assert.ok(inOne <= 2, `${inOne} of 30 were made in one turn`);
+  });
+});

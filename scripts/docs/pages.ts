@@ -47,7 +47,7 @@ const PLACED: Readonly<Record<string, string>> = {
   "docs/glossary.md": "reference/glossary",
   "docs/benchmarks.md": "comparisons/benchmarks",
   "docs/siege.md": "comparisons/siege",
-  "docs/siege-writes.md": "comparisons/siege-writes",
+  "docs/siege-foundationdb.md": "comparisons/siege-foundationdb",
   "docs/siege-reading.md": "comparisons/siege-reading",
   "docs/siege-figures.md": "comparisons/siege-figures",
 };

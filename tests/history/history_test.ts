@@ -10,8 +10,7 @@ import type { Engine } from "../../src/kv/engine.ts";
 import { createRandom, type Random } from "../crash/random.ts";
 import { exampleSpec } from "../support/example_spec.ts";
 import { type Fault, faultyEngine } from "../support/faulty_engine.ts";
-import { foundationdbCluster } from "../support/foundationdb_cluster.ts";
-import { NODE_STORES } from "../support/node_stores.ts";
+import { chosenNodeStores } from "../support/node_stores.ts";
 import { valueOf } from "../support/service_fixture.ts";
 import { type TwoNodes, withTwoNodes } from "../support/two_nodes.ts";
 import { checkHistory } from "./check_history.ts";
@@ -71,18 +70,7 @@ const KINDS: readonly Heard["kind"][] = [
   "values",
 ];
 
-function storesToTest(): typeof NODE_STORES {
-  if (Deno.env.get("TEST_STORE") !== "foundationdb") return NODE_STORES;
-  const cluster = foundationdbCluster();
-  assert.equal(cluster.missing, undefined);
-  const open = async () => {
-    const { engine, dispose } = await cluster.open();
-    return { engines: [engine, engine] as const, dispose };
-  };
-  return [{ name: "foundationdb", open }];
-}
-
-for (const { name, open } of storesToTest()) {
+for (const { name, open } of chosenNodeStores()) {
   Deno.test(`${COUNT} histories of clients on two nodes have one order each: ${name}`, async () => {
     const heard = new Map<string, number>();
     for (let seed = FIRST; seed < FIRST + COUNT; seed++) {

@@ -1,13 +1,20 @@
 /** Both kinds of store that several nodes may share, for tests that run on each of them. */
 
+import assert from "node:assert/strict";
 import type { Engine } from "../../src/kv/engine.ts";
 import { FoundationdbEngine } from "../../src/kv/foundationdb/engine.ts";
 import { fakeHost } from "./fake_host.ts";
+import { foundationdbCluster } from "./foundationdb_cluster.ts";
 import { memoryDatabase } from "./memory_foundationdb.ts";
 import { temporaryEngine } from "./temporary_engine.ts";
 import type { OpenNodes } from "./two_nodes.ts";
 
-export const NODE_STORES: readonly { readonly name: string; readonly open: OpenNodes }[] = [
+interface NodeStore {
+  readonly name: string;
+  readonly open: OpenNodes;
+}
+
+export const NODE_STORES: readonly NodeStore[] = [
   {
     name: "sqlite",
     async open() {
@@ -30,3 +37,15 @@ export const NODE_STORES: readonly { readonly name: string; readonly open: OpenN
     },
   },
 ];
+
+/** With `TEST_STORE=foundationdb` a cluster alone; call it once in a process. */
+export function chosenNodeStores(): readonly NodeStore[] {
+  if (Deno.env.get("TEST_STORE") !== "foundationdb") return NODE_STORES;
+  const cluster = foundationdbCluster();
+  assert.equal(cluster.missing, undefined);
+  async function open() {
+    const { engine, dispose } = await cluster.open();
+    return { engines: [engine, engine] as const, dispose };
+  }
+  return [{ name: "foundationdb", open }];
+}

@@ -5,13 +5,14 @@
  */
 
 import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
-import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
+import type { ServerProcess } from "../../tests/support/server_process.ts";
 import { CLUSTER_GOALS, measureFeed } from "./feed_rows.ts";
 import { measureGuards } from "./guard_rows.ts";
 import { measureShares, measureSync, nameLimit } from "./machine.ts";
 import { type LoadResult, percentiles } from "./load.ts";
 import { measureReactions, withoutTargets } from "./reaction_rows.ts";
 import * as measures from "./server_measures.ts";
+import { startNode } from "./start_node.ts";
 import type { Row } from "./table.ts";
 
 interface ClusterBench {
@@ -51,7 +52,7 @@ export async function measureCluster(bench: ClusterBench, add: AddRow): Promise<
   add({ name: "raw fsync", value: syncs.p50, unit: "ms", latency: syncs, note });
   const cluster = await startCluster({ storage: "ssd" });
   try {
-    const start = () => startNode(cluster, bench);
+    const start = () => startNode(bench, cluster);
     if (bench.part === "guards") return await measureGuards({ ...bench, start, add });
     if (bench.part === "feed") return await measureTwoNodes(bench, add, cluster);
     if (bench.part === undefined) await measureServers(bench, add, cluster);
@@ -68,11 +69,11 @@ async function measureServers(
 ): Promise<void> {
   const servers: ServerProcess[] = [];
   try {
-    servers.push(await startNode(cluster, bench));
+    servers.push(await startNode(bench, cluster));
     await measures.deployBenchSpec(servers[0]!);
     await measures.fillStreams(measures.targetOf(servers[0]!), 20);
     const one = await measureOneServer(bench, add, cluster, servers[0]!);
-    servers.push(await startNode(cluster, bench));
+    servers.push(await startNode(bench, cluster));
     await measureTwoServers(bench, add, { cluster, servers, one });
   } finally {
     for (const server of servers) await server.kill();
@@ -87,23 +88,15 @@ async function measureTwoNodes(
 ): Promise<void> {
   const servers: ServerProcess[] = [];
   try {
-    servers.push(await startNode(cluster, bench));
+    servers.push(await startNode(bench, cluster));
     await measures.deployBenchSpec(servers[0]!);
-    servers.push(await startNode(cluster, bench));
+    servers.push(await startNode(bench, cluster));
     const [writer, reader] = servers.map((server) => measures.targetOf(server));
     const { isQuick } = bench;
     await measureFeed({ isQuick, add, writer: writer!, reader: reader!, goals: CLUSTER_GOALS });
   } finally {
     for (const server of servers) await server.kill();
   }
-}
-
-async function startNode(
-  { clusterFile }: ClusterProcess,
-  { dataDir }: ClusterBench,
-): Promise<ServerProcess> {
-  const env = { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: clusterFile };
-  return await startServer({ dataDir, env });
 }
 
 /** Returns the result of single writes, with which two servers are compared. */

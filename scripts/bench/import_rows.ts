@@ -7,6 +7,7 @@
 
 import { sendSized } from "../../tests/support/send_sized.ts";
 import type { ServerProcess } from "../../tests/support/server_process.ts";
+import { peakOf } from "./commands.ts";
 import { openConnection } from "./http_connection.ts";
 import { percentiles } from "./load.ts";
 import { processorMicros } from "./machine.ts";
@@ -91,12 +92,12 @@ async function measureOne(
   const note = `${Math.round(bytes / 1e6)} MB${waiting ? "; latency: writes beside it" : ""}`;
   const rate = { value: events / seconds, unit: "events/s", ...target, latency, note };
   add({ name: `${call}, ${kind}`, ...rate });
-  const value = await peakMemory(server.pid);
+  const value = await peakOf(server.pid);
   add({ name: "most memory until then", value, unit: "MiB", target: { below: 300 } });
 }
 
 /** Returns how many events the file had. */
-async function importFile(
+export async function importFile(
   server: ServerProcess,
   path: string,
   size: number,
@@ -116,17 +117,22 @@ function sizeOf(order: Order, bytes: number): number {
 }
 
 function* makeFile(order: Order, bytes: number): Generator<Uint8Array> {
-  const encoder = new TextEncoder();
-  const metadata = `${METADATA.slice(0, -1)},"timestamp":1262304000}`;
-  for (let made = 0, number = 0; made < bytes;) {
-    let piece = "";
-    for (let line = 0; line < PIECE_LINES; line++, number++) {
-      piece += `{"key":"account:${streamId(order(number))}","type":"was_credited",` +
-        `"data":${eventData(number)},"metadata":${metadata}}\n`;
-    }
+  for (let made = 0, number = 0; made < bytes; number += PIECE_LINES) {
+    const piece = makeLines(order, number, PIECE_LINES);
     made += piece.length;
-    yield encoder.encode(piece);
+    yield piece;
   }
+}
+
+/** `count` events from the one of that number on. */
+export function makeLines(order: Order, from: number, count: number): Uint8Array {
+  const metadata = `${METADATA.slice(0, -1)},"timestamp":1262304000}`;
+  let lines = "";
+  for (let number = from; number < from + count; number++) {
+    lines += `{"key":"account:${streamId(order(number))}","type":"was_credited",` +
+      `"data":${eventData(number)},"metadata":${metadata}}\n`;
+  }
+  return new TextEncoder().encode(lines);
 }
 
 /** Makes single writes at an even pace, as a client beside the import would. */
@@ -142,10 +148,4 @@ async function writeBeside({ port, requests }: Target, until: AbortSignal) {
   }
   connection.close();
   return percentiles(latencies);
-}
-
-/** The peak resident memory since the process began, in MiB. */
-async function peakMemory(pid: number): Promise<number> {
-  const status = await Deno.readTextFile(`/proc/${pid}/status`);
-  return Number(/VmHWM:\s*(\d+) kB/.exec(status)?.[1] ?? NaN) / 1024;
 }

@@ -6,13 +6,14 @@
  * The load is an open loop: so many writes are due in a second, whatever the servers do.
  */
 
-import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
-import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
+import { startCluster } from "../../tests/support/cluster_process.ts";
+import type { ServerProcess } from "../../tests/support/server_process.ts";
 import type { Bench } from "./bench.ts";
 import { percentiles, runWork } from "./load.ts";
 import { runOpenLoop } from "./open_loop.ts";
 import { streamId } from "./requests.ts";
 import { deployBenchSpec, type Target, targetOf } from "./server_measures.ts";
+import { startNode } from "./start_node.ts";
 import type { Latency } from "./table.ts";
 
 const SERVERS = 4;
@@ -47,15 +48,6 @@ export async function measureNodes(bench: Bench): Promise<void> {
     for (const server of servers) await server.kill();
     await cluster.stop();
   }
-}
-
-/** All servers share a folder: only the first one writes the credentials. */
-async function startNode(
-  { dataDir }: Bench,
-  { clusterFile }: ClusterProcess,
-): Promise<ServerProcess> {
-  const env = { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: clusterFile };
-  return await startServer({ dataDir, env });
 }
 
 async function writeEarly({ port, requests }: Target): Promise<void> {

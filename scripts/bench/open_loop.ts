@@ -12,20 +12,22 @@ export interface OpenLoopOptions {
   readonly connections: number;
   readonly perSecond: number;
   readonly seconds: number;
+  /** Ends the loop before that. */
+  readonly until?: AbortSignal;
   /** Does the work of that number; `dueMs` is when it should begin, by `performance.now()`. */
   readonly perform: (connection: HttpConnection, number: number, dueMs: number) => Promise<void>;
 }
 
 /** Throws what any work throws. Returns the seconds from the first beginning to the last end. */
 export async function runOpenLoop(options: OpenLoopOptions): Promise<number> {
-  const { port, connections, perSecond, seconds, perform } = options;
+  const { port, connections, perSecond, seconds, until, perform } = options;
   const count = Math.round(perSecond * seconds);
   const opening = Array.from({ length: connections }, () => openConnection(port));
   const opened = await Promise.all(opening);
   const startedMs = performance.now();
   let next = 0;
   await Promise.all(opened.map(async (connection) => {
-    for (let number = next++; number < count; number = next++) {
+    for (let number = next++; number < count && !until?.aborted; number = next++) {
       const dueMs = startedMs + number * 1000 / perSecond;
       await untilTime(dueMs);
       await perform(connection, number, dueMs);

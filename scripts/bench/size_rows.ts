@@ -7,15 +7,16 @@
 
 import { join } from "node:path";
 import { startCluster } from "../../tests/support/cluster_process.ts";
-import { sendSized } from "../../tests/support/send_sized.ts";
-import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
+import type { ServerProcess } from "../../tests/support/server_process.ts";
 import type { Bench } from "./bench.ts";
 import { daybook, timed } from "./commands.ts";
-import { bodyText, type HttpConnection, openConnection } from "./http_connection.ts";
+import { bodyText } from "./http_connection.ts";
+import { importFile, makeLines } from "./import_rows.ts";
 import { percentiles } from "./load.ts";
-import { untilTime } from "./open_loop.ts";
-import { eventData, METADATA, streamId } from "./requests.ts";
+import { runOpenLoop, untilTime } from "./open_loop.ts";
+import { streamId } from "./requests.ts";
 import { deployBenchSpec, type Target, targetOf } from "./server_measures.ts";
+import { clusterEnv, startNode } from "./start_node.ts";
 import type { Latency } from "./table.ts";
 
 const STREAMS = 1_000_000;
@@ -49,13 +50,12 @@ interface World {
 export async function measureSize(bench: Bench): Promise<void> {
   const cluster = await startCluster({ storage: "ssd" });
   try {
-    const env = { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: cluster.clusterFile };
-    const server = await startServer({ dataDir: bench.dataDir, env });
+    const server = await startNode(bench, cluster);
     try {
       await deployBenchSpec(server);
       const streams = bench.isQuick ? QUICK_STREAMS : STREAMS;
       const target = targetOf(server, ENVIRONMENT);
-      await measureAll({ bench, server, target, streams, env });
+      await measureAll({ bench, server, target, streams, env: clusterEnv(cluster) });
     } finally {
       await server.kill();
     }
@@ -120,45 +120,34 @@ async function writeBeside(
   until: AbortSignal,
 ): Promise<Latency> {
   const latencies: number[] = [];
-  const startedMs = performance.now();
-  let next = 0;
-  async function work(connection: HttpConnection): Promise<void> {
-    while (!until.aborted) {
-      const number = next++;
-      const dueMs = startedMs + number * 1000 / WRITES_PER_SECOND;
-      await untilTime(dueMs);
+  await runOpenLoop({
+    port,
+    connections: CONNECTIONS,
+    perSecond: WRITES_PER_SECOND,
+    seconds: Infinity,
+    until,
+    async perform(connection, number, dueMs) {
       const stream = streamId(Math.floor(Math.random() * streams));
       const reply = await connection.exchange(...requests.single(stream, number));
       if (reply.status !== 201) throw new Error(`a write beside it: ${bodyText(reply)}`);
       latencies.push(performance.now() - dueMs);
-    }
-    connection.close();
-  }
-  const opening = Array.from({ length: CONNECTIONS }, () => openConnection(port));
-  await Promise.all((await Promise.all(opening)).map(work));
+    },
+  });
   return percentiles(latencies);
 }
 
 async function importStreams({ server, streams }: World): Promise<string> {
   let size = 0;
   for (const piece of makeFile(streams)) size += piece.length;
-  const url = `${server.baseUrls[ENVIRONMENT]}/_admin/import_jsonl?environment=${ENVIRONMENT}`;
-  const reply = await sendSized(url, server.credentials.operator_token, size, makeFile(streams));
-  const text = await reply.text();
-  if (!reply.ok) throw new Error(`the import: ${reply.status} ${text}`);
+  const path = `import_jsonl?environment=${ENVIRONMENT}`;
+  await importFile(server, path, size, makeFile(streams));
   return `${Math.round(size / 1e6)} MB`;
 }
 
+/** One event for each stream. */
 function* makeFile(streams: number): Generator<Uint8Array> {
-  const encoder = new TextEncoder();
-  const metadata = `${METADATA.slice(0, -1)},"timestamp":1262304000}`;
-  for (let number = 0; number < streams;) {
-    let piece = "";
-    for (let line = 0; line < PIECE_LINES && number < streams; line++, number++) {
-      piece += `{"key":"account:${streamId(number)}","type":"was_credited",` +
-        `"data":${eventData(number)},"metadata":${metadata}}\n`;
-    }
-    yield encoder.encode(piece);
+  for (let from = 0; from < streams; from += PIECE_LINES) {
+    yield makeLines((number) => number, from, Math.min(PIECE_LINES, streams - from));
   }
 }
 

@@ -3,8 +3,8 @@
  * write. Two nodes share the work. A reader of the feed at the other one says when each event came.
  */
 
-import { type ClusterProcess, startCluster } from "../../tests/support/cluster_process.ts";
-import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
+import { startCluster } from "../../tests/support/cluster_process.ts";
+import type { ServerProcess } from "../../tests/support/server_process.ts";
 import type { Bench } from "./bench.ts";
 import { openFeedReader } from "./feed_reader.ts";
 import { percentiles } from "./load.ts";
@@ -12,6 +12,7 @@ import { runOpenLoop, untilTime } from "./open_loop.ts";
 import { orderRequests, REACTION_SPEC } from "./reaction_requests.ts";
 import { streamId } from "./requests.ts";
 import { deployBenchSpec, targetOf } from "./server_measures.ts";
+import { startNode } from "./start_node.ts";
 
 type Ending = "kill" | "stop";
 
@@ -45,40 +46,37 @@ interface Ledger {
   readonly doubled: string[];
 }
 
-interface Nodes {
-  readonly cluster: ClusterProcess;
-  readonly survivor: ServerProcess;
-  ending: ServerProcess;
-}
-
 /** Adds the rows. The cluster and the servers that it starts are always ended. */
 export async function measureTakeover(bench: Bench): Promise<void> {
   const cluster = await startCluster({ storage: "ssd" });
-  const survivor = await startNode(bench, cluster);
-  const nodes: Nodes = { cluster, survivor, ending: await startNode(bench, cluster) };
+  const started: ServerProcess[] = [];
+  async function start(): Promise<ServerProcess> {
+    const server = await startNode(bench, cluster);
+    started.push(server);
+    return server;
+  }
   try {
+    const survivor = await start();
     await deployBenchSpec(survivor, "test", REACTION_SPEC);
-    for (const way of WAYS) await measureWay(bench, nodes, way);
+    for (const way of WAYS) await measureWay(bench, way, survivor, start);
   } finally {
-    await nodes.ending.kill();
-    await survivor.kill();
+    for (const server of started) await server.kill();
     await cluster.stop();
   }
 }
 
-async function startNode({ dataDir }: Bench, { clusterFile }: ClusterProcess) {
-  const env = { DAYBOOK_STORE: "foundationdb", FDB_CLUSTER_FILE: clusterFile };
-  return await startServer({ dataDir, env });
-}
-
-async function measureWay(bench: Bench, nodes: Nodes, way: Way): Promise<void> {
+async function measureWay(
+  bench: Bench,
+  way: Way,
+  survivor: ServerProcess,
+  start: () => Promise<ServerProcess>,
+): Promise<void> {
   const late = { scheduled: [] as number[], implied: [] as number[] };
   const rounds = bench.isQuick ? 2 : 6;
   for (let round = 0; round < rounds; round++) {
-    const found = await endOne(nodes, way.ending);
+    const found = await endOne(survivor, await start(), way.ending);
     late.scheduled.push(...found.scheduled);
     late.implied.push(...found.implied);
-    nodes.ending = await startNode(bench, nodes.cluster);
   }
   for (const [kind, values] of Object.entries(late)) {
     const latency = percentiles(values);
@@ -97,7 +95,8 @@ let triggers = 0;
 
 /** Returns how late each affected event came, in milliseconds. */
 async function endOne(
-  { survivor, ending }: Nodes,
+  survivor: ServerProcess,
+  ending: ServerProcess,
   how: Ending,
 ): Promise<{ readonly scheduled: number[]; readonly implied: number[] }> {
   const ledger: Ledger = { due: new Map(), came: new Map(), doubled: [] };

@@ -28,8 +28,8 @@ export interface ClientDatabase {
 }
 
 /**
- * One native transaction. Its reads guard nothing and do not see its writes. Failures reject with
- * an error that has a numeric `code`.
+ * One native transaction. Its reads do not see its writes. Failures reject with an error that has a
+ * numeric `code`.
  */
 export interface ClientTransaction {
   readVersion(): Promise<bigint>;
@@ -39,7 +39,8 @@ export interface ClientTransaction {
    * others, when it has too much to do.
    */
   standBack(): void;
-  get(key: Bytes): Promise<Bytes | undefined>;
+  /** @param isGuarded whether a later write of the key makes the commit fail with a conflict. */
+  get(key: Bytes, isGuarded?: boolean): Promise<Bytes | undefined>;
   /**
    * The cluster's metadata version as of the version read. It comes with that version, so the
    * client asks nobody.
@@ -47,6 +48,7 @@ export interface ClientTransaction {
   metadataVersion(): Promise<Bytes | undefined>;
   /** Changes the metadata version with the commit. */
   touchMetadata(): void;
+  /** Guards nothing. */
   getRange(range: KeyRange, page: PageSize): Promise<ClientPage>;
   /** Makes the commit fail with a conflict if a key of the range was written since. */
   guard(range: KeyRange): void;

@@ -212,9 +212,9 @@ class NativeTransaction implements ClientTransaction {
     this.#reads = "putOff";
   }
 
-  get(key: Bytes): Promise<Bytes | undefined> {
+  get(key: Bytes, isGuarded = false): Promise<Bytes | undefined> {
     const { calls, check, copy } = this.#library;
-    const future = calls.fdb_transaction_get(this.#tx, key, key.length, 1);
+    const future = calls.fdb_transaction_get(this.#tx, key, key.length, isGuarded ? 0 : 1);
     return this.#futures.settle(future, this.#reads, () => {
       check(calls.fdb_future_get_value(future, isThere, address, length));
       return isThere[0] === 0 ? undefined : copy(address[0]!, length[0]!);

@@ -1,8 +1,9 @@
 /**
  * One attempt of one transaction on FoundationDB. Its own writes are kept here until the commit
- * and laid over what is read, and its guards are passed to the client one by one at the commit.
- * So both mean exactly what they mean on SQLite, and a read that fails for a passing reason can
- * be repeated at the same version without running the body again.
+ * and laid over what is read, and guards of ranges are passed to the client at the commit. So both
+ * mean exactly what they mean on SQLite, and a read that fails for a passing reason can be repeated
+ * at the same version without running the body again. A read of one key guards it in the same call,
+ * because each call wakes the client's network thread.
  */
 
 import {
@@ -84,6 +85,8 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
   #hasReadUnguarded = false;
   /** Native transactions that were given up for a fresh one; their answers may still come. */
   readonly #left: ClientTransaction[] = [];
+  /** Whether reads guarded keys in another native transaction than the one to commit. */
+  #isRenewed = false;
   #isPreparing = false;
   #isReleased = false;
 
@@ -207,10 +210,12 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
     const client = this.#own();
     const rest = openSlices(nowMs, nextTurn);
     let calls = 0;
-    for (const { key } of this.guards.keys.entries) {
-      const begin = place.key(key);
-      client.guard({ begin, end: keyAfter(begin) });
-      if (++calls % callsPerLook === 0) await rest();
+    if (this.#isRenewed) {
+      for (const { key } of this.guards.keys.entries) {
+        const begin = place.key(key);
+        client.guard({ begin, end: keyAfter(begin) });
+        if (++calls % callsPerLook === 0) await rest();
+      }
     }
     for (const range of this.guards.ranges) client.guard(place.range(range));
     for (const range of this.buffer.cleared) client.clearRange(place.range(range));
@@ -294,8 +299,9 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
     const write = own.findWrite(this.buffer, key, hash);
     if (write !== undefined && write.delta === undefined) return write.value;
     if (write === undefined && own.isCleared(this.buffer, key)) return undefined;
-    const stored = await this.#read((client) => client.get(this.home.place.key(key)));
-    if (isGuarded) this.guards.keys.put({ key, hash });
+    const isNew = isGuarded && !this.guards.keys.has(key, hash);
+    if (isNew) this.guards.keys.put({ key, hash });
+    const stored = await this.#read((client) => client.get(this.home.place.key(key), isNew));
     return write === undefined ? stored : own.addToCounter(stored, write.delta!);
   }
 
@@ -382,6 +388,7 @@ export class FoundationdbTransaction extends own.BufferedTransaction<AttemptHome
     // Other reads may still be waiting for the old one, so it is left to finish.
     if (failed !== this.#shared?.client) this.#left.push(failed);
     this.#client = fresh;
+    this.#isRenewed = true;
     this.#metadata = undefined;
   }
 

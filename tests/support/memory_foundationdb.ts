@@ -191,7 +191,11 @@ function memoryTransaction(
     readVersion: see,
     startAt: (version) => void (view = version),
     standBack: () => void database.stoodBack++,
-    get: (key) => read((version) => store.pairs.get(textOf(key), version)?.slice()),
+    get(key, isGuarded) {
+      const text = textOf(key);
+      if (isGuarded) guards.push({ begin: text, end: textAfter(text) });
+      return read((version) => store.pairs.get(text, version)?.slice());
+    },
     // It came with the version.
     metadataVersion: async () => store.pairs.get(METADATA_VERSION, await see())?.slice(),
     touchMetadata: () =>

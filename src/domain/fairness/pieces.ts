@@ -95,7 +95,11 @@ async function move(turns: Turns, line: Line): Promise<void> {
   line.isMoving = false;
 }
 
-/** The first slice begins now. The work waits for `enter` before it waits for its second one. */
+/**
+ * The first slice begins now. The work waits for `enter` before it waits for its second one.
+ * Parts of the work that run side by side may share the slices. Those that wait then go on in the
+ * same turn, one after the other, for as long as its slice lasts.
+ */
 export function openPieces(
   turns: Turns,
   pieceMs: number = PIECE_MS_MAX,
@@ -104,8 +108,33 @@ export function openPieces(
   const isCrowded = lines.get(turns)?.isMoving ?? false;
   let endMs = turns.monotonicMs() + (isCrowded ? CROWDED_MS_MAX : pieceMs);
   let isFirst = true;
+  const waiting: PromiseWithResolvers<void>[] = [];
 
-  async function next(): Promise<void> {
+  const isOver = () => turns.monotonicMs() >= endMs;
+
+  function next(): Promise<void> {
+    const waiter = Promise.withResolvers<void>();
+    if (waiting.push(waiter) === 1) void serve();
+    return waiter.promise;
+  }
+
+  async function serve(): Promise<void> {
+    try {
+      while (waiting.length > 0) {
+        await begin();
+        do {
+          waiting[0]!.resolve();
+          // It runs up to its next pause meanwhile.
+          await undefined;
+          waiting.shift();
+        } while (waiting.length > 0 && !isOver());
+      }
+    } catch (error) {
+      for (const { reject } of waiting.splice(0)) reject(error);
+    }
+  }
+
+  async function begin(): Promise<void> {
     if (isFirst && enter !== undefined) await enter();
     const turn = waitForTurn(turns, isFirst);
     isFirst = false;
@@ -113,7 +142,7 @@ export function openPieces(
     endMs = turns.monotonicMs() + pieceMs;
   }
 
-  return { rest: () => turns.monotonicMs() < endMs ? undefined : next() };
+  return { rest: () => isOver() ? next() : undefined };
 }
 
 /** Work as a generator that may be paused at each `yield`. */

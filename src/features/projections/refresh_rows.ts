@@ -37,7 +37,7 @@ const MOMENT_MS = 100;
  * Rows whose states are read together, so that a networked store answers them in one round
  * trip.
  */
-const ROWS_TOGETHER = 16;
+const ROWS_TOGETHER = 32;
 /** Long rows are computed one by one afterwards. More than this many end the batch. */
 const LONG_ROWS_MAX = 32;
 

@@ -45,6 +45,32 @@ Deno.test("rest() gives the thread to others when the piece has run its time, an
   assert.equal(turns.given, 2);
 });
 
+/** Runs parts side by side that share slices. Each has steps of so many milliseconds. */
+async function runParts(parts: number, steps: number, msEach: number) {
+  const turns = newTurns();
+  const pieces = openPieces(turns, 4);
+  /** How long each turn has worked. */
+  const worked: number[] = [0];
+  await Promise.all(Array.from({ length: parts }, async () => {
+    for (let step = 0; step < steps; step++) {
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      turns.nowMs += msEach;
+      worked[turns.given] = (worked[turns.given] ?? 0) + msEach;
+    }
+  }));
+  return worked;
+}
+
+Deno.test("parts that share slices go on in one turn, for as long as its slice lasts", async () => {
+  const worked = await runParts(16, 10, 0.5);
+  assert.deepEqual(worked, Array(20).fill(4));
+});
+
+Deno.test("a part that uses up the slice leaves the others to the next turns", async () => {
+  assert.deepEqual(await runParts(8, 3, 4), Array(24).fill(4));
+});
+
 function* countTo(turns: { nowMs: number }, count: number, msEach: number): Steps<number> {
   for (let done = 0; done < count; done++) {
     turns.nowMs += msEach;

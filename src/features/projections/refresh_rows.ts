@@ -34,10 +34,12 @@ const BYTES_AT_A_TIME = 4 * 1024 * 1024;
 /** How long a batch of rows is computed from the states of one moment, with pauses for others. */
 const MOMENT_MS = 100;
 /**
- * Rows whose states are read together, so that a networked store answers them in one round
- * trip.
+ * Rows whose states are read together, so that a networked store answers them in one round trip. A
+ * batch begins with few, and takes twice as many each time while they are small.
  */
-const ROWS_TOGETHER = 32;
+const ROWS_TOGETHER_FIRST = 4;
+const ROWS_TOGETHER_MAX = 64;
+const BYTES_TOGETHER = 64 * 1024;
 /** Long rows are computed one by one afterwards. More than this many end the batch. */
 const LONG_ROWS_MAX = 32;
 
@@ -151,14 +153,19 @@ async function computeQuickly(
     const endMs = host.monotonicMs() + MOMENT_MS;
     let long = 0;
     let bytes = 0;
-    while (computed.length < Math.min(left.length, ROWS_AT_A_TIME)) {
-      const some = left.slice(computed.length, computed.length + ROWS_TOGETHER);
+    let together = ROWS_TOGETHER_FIRST;
+    const count = Math.min(left.length, ROWS_AT_A_TIME);
+    while (computed.length < count) {
+      const before = bytes;
+      const some = left.slice(computed.length, Math.min(computed.length + together, count));
       const compute = ({ kept, key }: RowPlace) => batch.compute(kept.projection, key);
       for (const row of await Promise.all(some.map(compute))) {
         computed.push(row);
         if (row === undefined) long++;
         else bytes += bytesOf(row);
       }
+      const isSmall = bytes - before <= BYTES_TOGETHER;
+      together = isSmall ? Math.min(2 * together, ROWS_TOGETHER_MAX) : ROWS_TOGETHER_FIRST;
       if (long > LONG_ROWS_MAX || bytes > BYTES_AT_A_TIME || batch.isFull()) break;
       if (host.monotonicMs() > endMs) break;
     }

@@ -19,14 +19,14 @@ import { readHead } from "../../store/streams/streams.ts";
 import { noteRowChange } from "../../store/projections/row_changes.ts";
 import {
   clearProjectionRow,
-  decodeRow,
+  decodeRowText,
   encodeRow,
   findProjectionRow,
   type FoundRow,
   isStoredAs,
   setProjectionRow,
   type SourceMark,
-  type StoredRow,
+  type StoredRowText,
 } from "../../store/projections/projection_rows.ts";
 import { addRetry, clearRetry } from "../../store/projections/projection_work.ts";
 
@@ -56,8 +56,8 @@ export interface WrittenRows {
 
 /** Stored rows that are looked for together, so that a networked store answers in one trip. */
 const ROWS_FOUND_TOGETHER = 64;
-/** Bytes of stored rows that are parsed and kept at the same time; a larger row is alone. */
-const BYTES_PARSED_TOGETHER = 64 * 1024;
+/** Bytes of stored rows that are kept as text at the same time; a larger row is alone. */
+const BYTES_KEPT_TOGETHER = 64 * 1024;
 /** A transaction ends with the row with which the stored rows reach this many bytes. */
 const STORED_BYTES_MAX = 512 * 1024;
 
@@ -117,7 +117,7 @@ function firstOf(works: readonly FoundWork[], at: number): readonly FoundWork[] 
   // Bounded: by ROWS_FOUND_TOGETHER.
   for (; end < works.length; end++) {
     bytes += works[end]!.found?.bytes ?? 0;
-    if (bytes > BYTES_PARSED_TOGETHER) break;
+    if (bytes > BYTES_KEPT_TOGETHER) break;
   }
   return works.slice(at, end);
 }
@@ -125,7 +125,7 @@ function firstOf(works: readonly FoundWork[], at: number): readonly FoundWork[] 
 interface CheckedRow {
   readonly work: RowWork;
   /** Undefined if there is none, or if it need not be parsed. */
-  readonly before?: StoredRow;
+  readonly before?: StoredRowText;
   readonly isMoved?: boolean;
   /** Whether writing the row would change nothing. */
   readonly isSame?: boolean;
@@ -147,14 +147,14 @@ async function checkRow(
   if (isStoredAs(encoded, value)) return { work, isSame: true };
   const rest = pieces.rest();
   if (rest !== undefined) await rest;
-  const before = value && decodeRow(row.key, value);
+  const before = value && decodeRowText(row.key, value);
   return { work, before, isMoved: await isMoved(tx, work, before, heads) };
 }
 
 async function isMoved(
   tx: Transaction,
   { kept, row: computed }: RowWork,
-  before: StoredRow | undefined,
+  before: StoredRowText | undefined,
   heads: Map<StreamKey, Promise<SourceMark>>,
 ): Promise<boolean> {
   if ("failure" in computed) return false;
@@ -196,7 +196,7 @@ function isLess(a: Place, b: Place): boolean {
 function writeRow(
   tx: Transaction,
   { kept, row: computed }: RowWork,
-  before: StoredRow | undefined,
+  before: StoredRowText | undefined,
   moment: WriteMoment,
 ): ErrorRecord | undefined {
   const { place, isReady } = kept;
@@ -217,7 +217,7 @@ function writeRow(
 
 interface FailureToWrite {
   readonly row: FailedRow;
-  readonly before: StoredRow | undefined;
+  readonly before: StoredRowText | undefined;
   readonly moment: WriteMoment;
 }
 
@@ -243,7 +243,7 @@ function writeFailure(
     updatedAt: before?.updatedAt ?? null,
     sources: [...listed.values()].sort(([a], [b]) => a < b ? -1 : 1),
     includes: before?.includes ?? [],
-    data: before?.data ?? null,
+    data: before === undefined ? null : JSON.parse(before.dataJson),
     error,
   };
   if (known !== undefined) clearRetry(tx, place, { dueMs: known.nextTryMs, row: key });

@@ -202,7 +202,11 @@ export function setProjectionRow(
 }
 
 /** Removes a row that was read in the same transaction. */
-export function clearProjectionRow(tx: Transaction, place: ProjectionPlace, row: StoredRow): void {
+export function clearProjectionRow(
+  tx: Transaction,
+  place: ProjectionPlace,
+  row: Omit<StoredRow, "data">,
+): void {
   const { tenant, number, version } = place;
   const key = keys.projectionRow(tenant, number, version, row.key);
   if (row.bytes > kvLimits.valueBytesMax) clearLargeValue(tx, tenant, key);

@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { makeRowRecord } from "../../../src/features/projections/row_error.ts";
 import { openPieces } from "../../../src/domain/fairness/pieces.ts";
 import type { KeptProjection } from "../../../src/features/projections/projection_sets.ts";
-import { encodeRow, setProjectionRow } from "../../../src/store/projections/projection_rows.ts";
+import { refuseRow } from "../../../src/domain/projection/row.ts";
+import {
+  encodeRow,
+  readProjectionRow,
+  setProjectionRow,
+} from "../../../src/store/projections/projection_rows.ts";
 import {
   type RowWork,
   type WriteMoment,
@@ -177,26 +182,50 @@ Deno.test("rows that were large go into several transactions, each of which read
   });
 });
 
-Deno.test("the thread may rest before each large row that is parsed", async () => {
+/** How many long texts are parsed in all, and at most between two rests, while rows are written. */
+async function longParsed(slow: Slow, works: readonly RowWork[]) {
+  const found = { all: 0, most: 0 };
+  let parsed = 0;
+  const pieces = {
+    rest() {
+      parsed = 0;
+      return Promise.resolve();
+    },
+  };
+  const note = (characters: number) => {
+    if (characters < 800_000) return;
+    found.all++;
+    found.most = Math.max(found.most, ++parsed);
+  };
+  await whileParsing(note, async () => {
+    for (let left = works; left.length > 0;) {
+      const written = await slow.engine.transact((tx) => writeRows(tx, left, slow.moment, pieces));
+      left = written.unwritten;
+    }
+  });
+  return found;
+}
+
+Deno.test("the data of a row that is replaced are not parsed, however large they are", async () => {
   await withSlowProcess(async (slow) => {
     const works = await shrink(slow, 4);
-    let parsed = 0;
-    let most = 0;
-    const pieces = {
-      rest() {
-        most = Math.max(most, parsed);
-        parsed = 0;
-        return Promise.resolve();
-      },
-    };
-    const note = (characters: number) => {
-      if (characters > 800_000) parsed++;
-    };
-    await whileParsing(
-      note,
-      () => slow.engine.transact((tx) => writeRows(tx, works, slow.moment, pieces)),
-    );
-    assert.equal(Math.max(most, parsed), 1);
+    assert.deepEqual(await longParsed(slow, works), { all: 0, most: 0 });
+  });
+});
+
+Deno.test("a large row that cannot be computed keeps its data, and the thread may rest before each", async () => {
+  await withSlowProcess(async (slow) => {
+    const { engine, kept } = slow;
+    const message = "It cannot be computed";
+    const failure = refuseRow(message);
+    const works = (await shrink(slow, 4)).map(({ row: { key } }) => ({
+      kept,
+      row: { key, failure, sources: [] },
+    }));
+    assert.deepEqual(await longParsed(slow, works), { all: 4, most: 1 });
+    const row = await engine.snapshot((tx) => readProjectionRow(tx, kept.place, works[0]!.row.key));
+    assert.equal(row!.error!.message, message);
+    assert.equal(JSON.stringify(row!.data).length > 900_000, true);
   });
 });
 

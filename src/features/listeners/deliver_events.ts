@@ -18,13 +18,13 @@ import { NO_OWN_LANES, type OwnLanes } from "../writes/append_deliveries.ts";
 import {
   type Endpoint,
   LANES_AHEAD,
-  mayBegin,
   noteLook,
   noteUnderWay,
   openEndpoints,
   roomOf,
 } from "./delivery_endpoints.ts";
 import { type Found, openLaneScanner } from "./scan_lanes.ts";
+import { openReadyEndpoints } from "./ready_endpoints.ts";
 import { openDeliverySettler } from "./settle_deliveries.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { type DeliveryParts, resultOf } from "./try_delivery.ts";
@@ -84,8 +84,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   const busy = new Map<string, Busy>();
   const isBusy = (lane: Lane) => busy.has(nameOf(lane));
   const scanner = openLaneScanner({ engine, host, endpoints, isBusy });
-  /** Endpoints with waiting lanes, the least recently served first. */
-  const ready = new Set<Endpoint>();
+  const ready = openReadyEndpoints();
   /** Endpoints that have refused a lane since the scan began, which it need not have seen. */
   const refused = new Set<Endpoint>();
   const running = new Set<Promise<void>>();
@@ -143,18 +142,14 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
     return true;
   }
 
-  /** Starts everything that may start, one lane per listener in turn. */
+  /** Starts everything that may start. */
   function pump(): void {
-    for (let hasBegun = true; hasBegun && !isEnding;) {
-      hasBegun = false;
-      for (const endpoint of [...ready]) {
-        if (!mayBegin(endpoint, running.size)) continue;
-        const lane = endpoint.waiting.shift()!;
-        ready.delete(endpoint);
-        if (endpoint.waiting.length > 0) ready.add(endpoint);
-        begin(endpoint, lane);
-        hasBegun = true;
-      }
+    while (!isEnding) {
+      const endpoint = ready.take(running.size);
+      if (endpoint === undefined) return;
+      const lane = endpoint.waiting.shift()!;
+      begin(endpoint, lane);
+      if (endpoint.waiting.length > 0) ready.add(endpoint);
     }
   }
 

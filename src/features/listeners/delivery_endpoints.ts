@@ -5,8 +5,6 @@
  */
 
 import {
-  allowsAnother,
-  allowsInstance,
   allowsTry,
   type Circuit,
   circuitAfter,
@@ -17,7 +15,7 @@ import type { Lane } from "../../domain/listener/delivery.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 
 /** An instance. Its environments share its limit on tries under way. */
-interface Owner {
+export interface Owner {
   readonly name: string;
   underWay: number;
   endpoints: number;
@@ -169,11 +167,6 @@ export function roomOf({ waiting, circuit, looksMs }: Endpoint, nowMs: number): 
 /** Notes that its lanes are being read now. */
 export function noteLook(endpoint: Endpoint, nowMs: number): void {
   endpoint.looksMs = nowMs + LOOK_MS;
-}
-
-/** Whether a waiting lane may start; `all` is the number under way across all listeners. */
-export function mayBegin({ waiting, underWay, owner }: Endpoint, all: number): boolean {
-  return waiting.length > 0 && allowsAnother(underWay, all) && allowsInstance(owner.underWay, all);
 }
 
 /** Counts one more lane of the endpoint under way, or one less. */

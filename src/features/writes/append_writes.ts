@@ -4,12 +4,13 @@
  * share a transaction; each gets its own answer.
  */
 
-import type { ErrorRecord } from "../../domain/error_record.ts";
 import type { EncodedEvent } from "../../domain/event.ts";
 import {
   openPieces,
+  type Pieces,
   runAtOnce,
   runInPieces,
+  runWithin,
   type Steps,
   type Turns,
 } from "../../domain/fairness/pieces.ts";
@@ -43,7 +44,7 @@ import {
 } from "./prepared_write.ts";
 import type { ConditionScene, OpenConditions } from "./judge_guards.ts";
 import { flushWatched, type ReactionState, readReactionState, setsOff } from "./reaction_state.ts";
-import { flushRootClaims } from "./root_claims.ts";
+import { flushRootClaims, tellErrors } from "./root_claims.ts";
 import { assert } from "../../domain/assert.ts";
 import type { PlanUsage } from "../../domain/limits/plan.ts";
 import { countUsage, monthEnd, monthOf, readUsage } from "../../store/usage.ts";
@@ -103,12 +104,14 @@ export async function appendWrites(
   const conditions = openConditions?.(tx, opened);
   if (writes.length > 1) conditions?.begin(writes);
   const long = turns === undefined ? [] : longAppends(writes, streams);
-  for (const [stream, events] of long) await runInPieces(stream.chainAheadSteps(events), turns!);
+  // A short write alone does not pay for reading the clock.
+  const isShort = writes.length === 1 && long.length === 0;
+  const pieces = turns === undefined || isShort ? undefined : openPieces(turns);
+  for (const [stream, events] of long) await runWithin(pieces!, stream.chainAheadSteps(events));
   const outcomes: Outcome<Written>[] = [];
   const log: LogEntry[] = [];
   /** How much of the streams of implied events is in the log. */
   const logged = new Map<StreamKey, number>();
-  const pieces = turns === undefined || writes.length === 1 ? undefined : openPieces(turns);
   for (const [index, write] of writes.entries()) {
     const rest = pieces?.rest();
     if (rest !== undefined) await rest;
@@ -129,12 +132,13 @@ export async function appendWrites(
       addToLog(log, key, first, events.length);
     }
     const appended = !reactions.isQuiet && setsOff(write, reactions)
-      ? await runHere(appendReactionSteps(tx, reactions, write, firsts, direct), turns)
+      ? await runHere(appendReactionSteps(tx, reactions, write, firsts, direct), turns, pieces)
       : NO_REACTIONS;
     if (appended.direct > 0) addGrown(log, implied, logged);
     for (const [number, target] of write.targets.entries()) {
       if (target.deliveries === undefined) continue;
-      await runHere(appendDeliverySteps(tx, tenant, target, firsts[number]!, lanes), turns);
+      const steps = appendDeliverySteps(tx, tenant, target, firsts[number]!, lanes);
+      await runHere(steps, turns, pieces);
     }
     outcomes.push(settleWrite(tx, tenant, write, firsts, appended, state));
   }
@@ -144,7 +148,11 @@ export async function appendWrites(
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
   if (!reactions.isQuiet) flushWatched(tx, reactions);
-  for (const stream of opened) stream.flush(epoch);
+  for (const stream of opened) {
+    const rest = pieces?.rest();
+    if (rest !== undefined) await rest;
+    stream.flush(epoch);
+  }
   if (log.length > 0) await logEntries(tx, tenant, log, reactions.watched);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
@@ -155,7 +163,13 @@ function judgeOf(conditions: ConditionScene | undefined): ConditionScene["judge"
   return conditions.judge;
 }
 
-function runHere<T>(steps: Steps<T>, turns: Turns | undefined): T | Promise<T> {
+/** In the slices of the transaction, if it has some, or else in slices of its own. */
+function runHere<T>(
+  steps: Steps<T>,
+  turns: Turns | undefined,
+  pieces: Pieces | undefined,
+): T | Promise<T> {
+  if (pieces !== undefined) return runWithin(pieces, steps);
   return turns === undefined ? runAtOnce(steps) : runInPieces(steps, turns);
 }
 
@@ -163,7 +177,7 @@ function runHere<T>(steps: Steps<T>, turns: Turns | undefined): T | Promise<T> {
 function longAppends(
   writes: readonly PreparedWrite[],
   streams: Streams,
-): Map<StreamAppender, readonly EncodedEvent[]> {
+): [StreamAppender, readonly EncodedEvent[]][] {
   const long = new Map<StreamAppender, readonly EncodedEvent[]>();
   for (const { bytes, targets } of writes) {
     if (bytes < LONG_BYTES) continue;
@@ -172,17 +186,7 @@ function longAppends(
       if (!long.has(stream)) long.set(stream, events);
     }
   }
-  return long;
-}
-
-/**
- * Attaches the error records to the first write whose root is spent, or else to the first
- * write, so that they get counted.
- */
-function tellErrors(outcomes: Outcome<Written>[], rootErrors: readonly ErrorRecord[]): void {
-  const at = outcomes.findIndex((outcome) => outcome.ok && outcome.value.isRootSpent);
-  const outcome = outcomes[Math.max(0, at)];
-  if (outcome?.ok) outcomes[Math.max(0, at)] = accept({ ...outcome.value, rootErrors });
+  return [...long];
 }
 
 /** Read for a single write: whether its cause is due, or the ledger entry of its key. */

@@ -13,6 +13,8 @@
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import { limits } from "../../domain/limits.ts";
 import { hourOf, type Root, rootKey } from "../../domain/reaction/root.ts";
+import { accept, type Outcome } from "../../domain/refusal.ts";
+import type { Written } from "../../domain/write/write.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import { readErrorRecord, storeErrorRecord } from "../../store/error_records.ts";
 import {
@@ -307,4 +309,14 @@ export async function noteDropped(
   else saveRoot(tx, tenant, of, { ...record, droppedUnder: specHash });
   storeErrorRecord(tx, tenant, error);
   return true;
+}
+
+/**
+ * Attaches the error records to the first write whose root is spent, or else to the first
+ * write, so that they get counted.
+ */
+export function tellErrors(outcomes: Outcome<Written>[], rootErrors: readonly ErrorRecord[]): void {
+  const at = outcomes.findIndex((outcome) => outcome.ok && outcome.value.isRootSpent);
+  const outcome = outcomes[Math.max(0, at)];
+  if (outcome?.ok) outcomes[Math.max(0, at)] = accept({ ...outcome.value, rootErrors });
 }

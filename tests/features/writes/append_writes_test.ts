@@ -264,6 +264,7 @@ const LONG_WRITES = [
   { what: "many events", writes: () => [withEvents(5_000, 100)] },
   { what: "many events behind another", writes: () => [cancelling(), withEvents(5_000, 100)] },
   { what: "large events", writes: () => [withEvents(10, 50_000)] },
+  { what: "events of many streams, few of each", writes: () => [withStreams(10, 40, 1_000)] },
   { what: "many implied events", writes: () => [withReactions({ entries: 2_000 })] },
   { what: "many scheduled events", writes: () => [withReactions({ schedules: 2_000 })] },
   {
@@ -312,6 +313,15 @@ function withEvents(count: number, bytes: number): PreparedWrite {
   });
   const targets = [{ ...target!, events: Array(count).fill(event) }];
   return { ...write, targets, bytes: count * event.bytes };
+}
+
+/** One write of so many events to each of several streams. */
+function withStreams(streams: number, count: number, bytes: number): PreparedWrite {
+  const write = withEvents(count, bytes);
+  const [target] = write.targets;
+  const keyOf = (n: number) => streamKey("order", uuid(n));
+  const targets = Array.from({ length: streams }, (_, n) => ({ ...target!, key: keyOf(n) }));
+  return { ...write, targets, bytes: streams * write.bytes };
 }
 
 for (const { what, writes } of LONG_WRITES) {

@@ -28,10 +28,13 @@ import {
 import type { AggregateReader } from "../states/read_aggregate.ts";
 import type { ComputeRunner } from "../states/run_compute.ts";
 
-/** A row computed from its sources. Without `row`, its aggregate has no events. */
+/**
+ * A row computed from its sources; only `encoded` has its data, which take many times as much as
+ * objects. Without `row`, its aggregate has no events.
+ */
 export interface ComputedRow {
   readonly key: string;
-  readonly row?: Omit<StoredRow, "bytes">;
+  readonly row?: Omit<StoredRow, "bytes" | "data">;
   readonly encoded?: EncodedRow;
 }
 
@@ -303,8 +306,8 @@ function finish(
   const includes = marks.filter(isIncluded);
   const sources = marks.filter((mark) => !isIncluded(mark));
   const updatedAt = newest(found.values());
-  const row = { key, position, generation, updatedAt, sources, includes, data };
-  const encoded = encodeRow(row);
+  const row = { key, position, generation, updatedAt, sources, includes };
+  const encoded = encodeRow({ ...row, data });
   if (encoded.value.length <= limits.rowBytesMax) return { key, row, encoded };
   const message = `The row has ${encoded.value.length} bytes, more than the ` +
     `${limits.rowBytesMax} that a row may have`;

@@ -21,9 +21,10 @@ import {
   setProjection,
 } from "../../store/projections/projections.ts";
 import {
-  readProjectionRow,
+  decodeRowText,
   readProjectionRowKeys,
-  type StoredRow,
+  readProjectionRowText,
+  type StoredRowText,
 } from "../../store/projections/projection_rows.ts";
 import {
   type BuildProgress,
@@ -208,7 +209,7 @@ async function hashRow(
   { key, stored, computed }: RowHashes,
 ): Promise<boolean> {
   for (let check = 0; check < CHECKS_MAX; check++) {
-    const before = await engine.snapshot((tx) => readProjectionRow(tx, place, key));
+    const before = await engine.snapshot((tx) => readProjectionRowText(tx, place, key));
     if (before === undefined || before.error !== undefined) return false;
     const batch = openRowBatch(reader, {
       tenant,
@@ -217,20 +218,21 @@ async function hashRow(
       pieces: openPieces(host),
     });
     const now = await batch.compute(projection, key);
-    if ("failure" in now || now.row === undefined) return false;
-    if (marksOf(before) !== marksOf(now.row)) continue;
+    if ("failure" in now || now.encoded === undefined) return false;
+    const after = decodeRowText(key, now.encoded.value);
+    if (marksOf(before) !== marksOf(after)) continue;
     stored.update(dataOf(before));
-    computed.update(dataOf(now.row));
+    computed.update(dataOf(after));
     return true;
   }
   return false;
 }
 
 /** How much of its sources a row shows. */
-function marksOf(row: Omit<StoredRow, "bytes">): string {
-  return JSON.stringify([row.generation, row.position, row.sources, row.includes]);
+function marksOf({ generation, position, sources, includes }: StoredRowText): string {
+  return JSON.stringify([generation, position, sources, includes]);
 }
 
-function dataOf({ key, updatedAt, data }: Omit<StoredRow, "bytes">): string {
-  return JSON.stringify([key, updatedAt, data]);
+function dataOf({ key, updatedAt, dataJson }: StoredRowText): string {
+  return JSON.stringify([key, updatedAt]) + dataJson;
 }

@@ -62,6 +62,16 @@ export async function readProjectionRow(
   return found && decodeRow(key, await found.whole());
 }
 
+/** The same row, without parsing its data. */
+export async function readProjectionRowText(
+  tx: Reads,
+  place: ProjectionPlace,
+  key: string,
+): Promise<StoredRowText | undefined> {
+  const found = await findProjectionRow(tx, place, key);
+  return found && decodeRowText(key, await found.whole());
+}
+
 /** A row that is there, of which neither the pieces are read nor the text is parsed yet. */
 export interface FoundRow {
   /** Bytes of the whole value. */

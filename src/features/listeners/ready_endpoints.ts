@@ -1,5 +1,6 @@
 /**
- * The endpoints whose lanes wait for a place. Instances take turns, and so do the endpoints of each.
+ * The endpoints whose lanes wait for a place. Instances take turns, and so do the endpoints of
+ * each.
  *
  * There may be very many of them, and the next one is looked for after every try. Whoever has no
  * try under way may always begin one while a place is free. So a look passes over instances and

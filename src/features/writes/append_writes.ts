@@ -96,20 +96,16 @@ export async function appendWrites(
     openMeter(tx, tenant, writes),
     readForWrites(tx, tenant, writes),
   ]);
-  const [streams, direct]: [Streams, Streams] = [new Map(), new Map()];
-  for (const stream of own) streams.set(stream.key, stream);
-  for (const stream of implied) direct.set(stream.key, stream);
+  const [streams, direct] = [byKey(own), byKey(implied)];
   const opened = [...own, ...implied];
   const state = { streams, direct, reactions, meter };
   const conditions = openConditions?.(tx, opened);
   if (writes.length > 1) conditions?.begin(writes);
   const long = turns === undefined ? [] : longAppends(writes, streams);
   // A short write alone does not pay for reading the clock.
-  const isShort = writes.length === 1 && long.length === 0;
-  const pieces = turns === undefined || isShort ? undefined : openPieces(turns);
+  const pieces = writes.length + long.length > 1 ? turns && openPieces(turns) : undefined;
   for (const [stream, events] of long) await runWithin(pieces!, stream.chainAheadSteps(events));
-  const outcomes: Outcome<Written>[] = [];
-  const log: LogEntry[] = [];
+  const [outcomes, log]: [Outcome<Written>[], LogEntry[]] = [[], []];
   /** How much of the streams of implied events is in the log. */
   const logged = new Map<StreamKey, number>();
   for (const [index, write] of writes.entries()) {
@@ -148,11 +144,8 @@ export async function appendWrites(
     : await flushRootClaims(tx, reactions.claims, writes[0]!.targets[0]!.key);
   meter.flush(tx);
   if (!reactions.isQuiet) flushWatched(tx, reactions);
-  for (const stream of opened) {
-    const rest = pieces?.rest();
-    if (rest !== undefined) await rest;
-    stream.flush(epoch);
-  }
+  if (pieces === undefined) { for (const stream of opened) stream.flush(epoch); }
+  else await runWithin(pieces, flushSteps(opened, epoch));
   if (log.length > 0) await logEntries(tx, tenant, log, reactions.watched);
   if (spent.length > 0) tellErrors(outcomes, spent);
   return outcomes;
@@ -161,6 +154,13 @@ export async function appendWrites(
 function judgeOf(conditions: ConditionScene | undefined): ConditionScene["judge"] {
   assert(conditions !== undefined, "somebody judges what has conditions");
   return conditions.judge;
+}
+
+function* flushSteps(streams: readonly StreamAppender[], epoch: number): Steps<void> {
+  for (const stream of streams) {
+    stream.flush(epoch);
+    yield;
+  }
 }
 
 /** In the slices of the transaction, if it has some, or else in slices of its own. */
@@ -249,6 +249,12 @@ interface WriteState {
   readonly direct: DirectStreams;
   readonly reactions: ReactionState;
   readonly meter: EventMeter;
+}
+
+function byKey(appenders: readonly StreamAppender[]): Streams {
+  const streams: Streams = new Map();
+  for (const appender of appenders) streams.set(appender.key, appender);
+  return streams;
 }
 
 function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {

@@ -96,7 +96,9 @@ export async function appendWrites(
     openMeter(tx, tenant, writes),
     readForWrites(tx, tenant, writes),
   ]);
-  const [streams, direct] = [byKey(own), byKey(implied)];
+  const [streams, direct]: [Streams, Streams] = [new Map(), new Map()];
+  for (const stream of own) streams.set(stream.key, stream);
+  for (const stream of implied) direct.set(stream.key, stream);
   const opened = [...own, ...implied];
   const state = { streams, direct, reactions, meter };
   const conditions = openConditions?.(tx, opened);
@@ -106,8 +108,7 @@ export async function appendWrites(
   const pieces = writes.length + long.length > 1 ? turns && openPieces(turns) : undefined;
   for (const [stream, events] of long) await runWithin(pieces!, stream.chainAheadSteps(events));
   const [outcomes, log]: [Outcome<Written>[], LogEntry[]] = [[], []];
-  /** How much of the streams of implied events is in the log. */
-  const logged = new Map<StreamKey, number>();
+  const loggedLengths = new Map<StreamKey, number>();
   for (const [index, write] of writes.entries()) {
     const rest = pieces?.rest();
     if (rest !== undefined) await rest;
@@ -120,7 +121,6 @@ export async function appendWrites(
       outcomes.push(refused);
       continue;
     }
-    /** The index of the first event of each target. */
     const firsts: number[] = [];
     for (const { key, events } of write.targets) {
       const first = streams.get(key)!.append(events, write.timestamp);
@@ -130,7 +130,7 @@ export async function appendWrites(
     const appended = !reactions.isQuiet && setsOff(write, reactions)
       ? await runHere(appendReactionSteps(tx, reactions, write, firsts, direct), turns, pieces)
       : NO_REACTIONS;
-    if (appended.direct > 0) addGrown(log, implied, logged);
+    if (appended.direct > 0) addGrown(log, implied, loggedLengths);
     for (const [number, target] of write.targets.entries()) {
       if (target.deliveries === undefined) continue;
       const steps = appendDeliverySteps(tx, tenant, target, firsts[number]!, lanes);
@@ -251,12 +251,6 @@ interface WriteState {
   readonly meter: EventMeter;
 }
 
-function byKey(appenders: readonly StreamAppender[]): Streams {
-  const streams: Streams = new Map();
-  for (const appender of appenders) streams.set(appender.key, appender);
-  return streams;
-}
-
 function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
   const keys = new Set<StreamKey>();
   for (const { targets } of writes) for (const { key } of targets) keys.add(key);
@@ -291,7 +285,10 @@ function refuseAppend(
   return isMoved ? accept(STREAM_MOVED) : undefined;
 }
 
-/** Appends what belongs to the events of a write, and makes its answer. */
+/**
+ * Appends what belongs to the events of a write, and makes its answer. `firsts` are the indexes of
+ * the first events of its targets.
+ */
 function settleWrite(
   tx: Transaction,
   tenant: number,

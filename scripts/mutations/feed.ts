@@ -16,7 +16,7 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/writes/append_writes.ts", PAGES, [
     [
       "implied events are not in the log",
-      "if (appended.direct > 0) addGrown(log, implied, logged);",
+      "if (appended.direct > 0) addGrown(log, implied, loggedLengths);",
       "",
     ],
     [

@@ -139,8 +139,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a cut does not end the epoch of writes",
     path: "src/features/writes/append_writes.ts",
-    find: "stream.flush(epoch);",
-    put: "stream.flush(0);",
+    find: "for (const stream of opened) stream.flush(epoch);",
+    put: "for (const stream of opened) stream.flush(0);",
     suite: "tests/features/audit/audit_service_test.ts",
   },
   {

@@ -99,7 +99,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "deliveries are not put in with their events",
-      "await runHere(appendDeliverySteps(tx, tenant, target, firsts[number]!, lanes), turns);",
+      "await runHere(steps, turns, pieces);",
       "",
       "tests/features/listeners/deliver_events_test.ts",
     ],

@@ -53,23 +53,31 @@ export interface StoredRowText extends Omit<StoredRow, "data"> {
 }
 
 /** Undefined if there is none. */
-export async function readProjectionRow(
+export function readProjectionRow(
   tx: Reads,
-  { tenant, number, version }: ProjectionPlace,
+  place: ProjectionPlace,
   key: string,
 ): Promise<StoredRow | undefined> {
-  const found = await findProjectionRow(tx, { tenant, number, version }, key);
-  return found && decodeRow(key, await found.whole());
+  return readOneRow(tx, place, key, decodeRow);
 }
 
 /** The same row, without parsing its data. */
-export async function readProjectionRowText(
+export function readProjectionRowText(
   tx: Reads,
   place: ProjectionPlace,
   key: string,
 ): Promise<StoredRowText | undefined> {
+  return readOneRow(tx, place, key, decodeRowText);
+}
+
+async function readOneRow<T>(
+  tx: Reads,
+  place: ProjectionPlace,
+  key: string,
+  decode: (key: string, value: Bytes) => T,
+): Promise<T | undefined> {
   const found = await findProjectionRow(tx, place, key);
-  return found && decodeRowText(key, await found.whole());
+  return found && decode(key, await found.whole());
 }
 
 /** A row that is there, of which neither the pieces are read nor the text is parsed yet. */

@@ -23,8 +23,10 @@ import { addSummaries, formatSummary, readSummary, type Summary } from "./tests/
 
 const ROOT = new URL("../", import.meta.url);
 const ONE_ISOLATE = "tests/support/one_isolate.ts";
-/** A suite that hangs is a failure. */
+/** A suite that hangs is a failure, and says which test it was in. */
 const SUITE_SECONDS_MAX = 1_660;
+/** A suite that says nothing for so long hangs; no test takes half of it on a slow machine. */
+const SILENT_SECONDS_MAX = 420;
 
 /** What waits for nobody leaves the processor to what does. */
 const PATIENT = ["nice", "-n", "10"];
@@ -44,21 +46,43 @@ async function runTests(
     stdin: "null",
     stdout: "piped",
   }).spawn();
-  const timer = setTimeout(() => {
-    console.log(`the suite took more than ${SUITE_SECONDS_MAX} seconds`);
-    child.kill("SIGKILL");
-  }, SUITE_SECONDS_MAX * 1000);
+  const watch = watchFor(child);
   const decoder = new TextDecoder();
   let output = "";
   const short = shortenFailures(async (bytes) => {
     await write(bytes);
     output = (output + decoder.decode(bytes, { stream: true })).slice(-100_000);
   });
-  for await (const bytes of child.stdout) await short.write(bytes);
+  for await (const bytes of child.stdout) {
+    watch.heard();
+    await short.write(bytes);
+  }
   await short.end();
   const { success } = await child.status;
-  clearTimeout(timer);
+  watch.end();
   return readSummary(output, success);
+}
+
+/** Kills a run that takes too long as a whole, or that says nothing for too long. */
+function watchFor(child: Deno.ChildProcess): { heard(): void; end(): void } {
+  const killAfter = (seconds: number, what: string) =>
+    setTimeout(() => {
+      console.log(`${what} for more than ${seconds} seconds, so it is killed`);
+      child.kill("SIGKILL");
+    }, seconds * 1000);
+  const awaitWords = () => killAfter(SILENT_SECONDS_MAX, "a suite has said nothing");
+  const whole = killAfter(SUITE_SECONDS_MAX, "a suite has run");
+  let silent = awaitWords();
+  return {
+    heard() {
+      clearTimeout(silent);
+      silent = awaitWords();
+    },
+    end() {
+      clearTimeout(silent);
+      clearTimeout(whole);
+    },
+  };
 }
 
 type Job = (write: Write) => Promise<Summary>;

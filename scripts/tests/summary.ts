@@ -11,6 +11,8 @@ export interface Summary {
 const SUMMARY = /^(?:ok|FAILED) \| (\d+) passed\b/;
 /** The form in which the list at the end of a run names a failed test. */
 const FAILURE = /^\S.* => \.\/tests\/\S+:\d+:\d+$/;
+/** The line above the tests of a file. */
+const FILE = /^running \d+ tests? from (\S+)$/;
 /** A line of a stack, and what `deno test` adds under it. */
 const FRAME = /^\s+at \S/;
 const REASON_LINES_MAX = 4;
@@ -28,12 +30,21 @@ export function readSummary(output: string, isSuccess: boolean): Summary {
     Number(new RegExp(`\\| (\\d+) ${word}\\b`).exec(line)?.[1] ?? 0);
   const failed = countOf("failed");
   const isBroken = failed === 0 && (line === "" || !isSuccess);
+  const broken = line === "" ? [describeBroken(lines)] : [];
   return {
     passed: countOf("passed"),
     failed: isBroken ? 1 : failed,
     ignored: countOf("ignored"),
-    failures: isSuccess ? [] : failuresOf(lines),
+    failures: [...isSuccess ? [] : failuresOf(lines), ...broken],
   };
+}
+
+/** A test is named when it begins, on the line that its end completes. */
+function describeBroken(lines: readonly string[]): string {
+  const file = lines.findLast((each) => FILE.test(each));
+  const last = lines.findLast((each) => each.trim() !== "")?.trim() ?? "before its first test";
+  const place = file === undefined ? "" : ` of ${FILE.exec(file)![1]}`;
+  return `a run ended without its summary, at: ${last}${place}`;
 }
 
 /** The run names a failed test twice: with the reason, and again in the list at the end. */

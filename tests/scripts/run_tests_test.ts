@@ -30,9 +30,20 @@ Deno.test("readSummary() names each test that failed once, with its place and re
 });
 
 Deno.test("readSummary() counts a run that broke as one failure", () => {
-  assert.deepEqual(readSummary("", true), { passed: 0, failed: 1, ignored: 0, failures: [] });
+  const { failures, ...silent } = readSummary("", true);
+  assert.deepEqual(silent, { passed: 0, failed: 1, ignored: 0 });
+  assert.deepEqual(failures, ["a run ended without its summary, at: before its first test"]);
   const crashed = readSummary("ok | 5 passed | 0 failed (1s)\n", false);
   assert.deepEqual(crashed, { passed: 5, failed: 1, ignored: 0, failures: [] });
+});
+
+Deno.test("readSummary() names the test in which a run was killed", () => {
+  const output = "running 2 tests from ./tests/a_test.ts\nwhat is quick ... ok (3ms)\n" +
+    "\nrunning 3 tests from ./tests/b_test.ts\nwhat is quick too ... ok (3ms)\n" +
+    "what never ends ... ";
+  assert.deepEqual(readSummary(output, false).failures, [
+    "a run ended without its summary, at: what never ends ... of ./tests/b_test.ts",
+  ]);
 });
 
 Deno.test("formatSummary() writes what readSummary() and the runner's count read", () => {

@@ -136,11 +136,14 @@ export function leavingEngine(engine: Engine, isAway: () => Error | undefined): 
   });
 }
 
-/** Waits up to three seconds of real time until `condition` holds. */
+/**
+ * Waits until `condition` holds, for half a minute of real time: a slow machine needs more than a
+ * few seconds for what takes a few milliseconds elsewhere.
+ */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   what: string,
-  waitMsMax = 3_000,
+  waitMsMax = 30_000,
 ): Promise<void> {
   for (let waited = 0; !(await condition()); waited += 10) {
     if (waited > waitMsMax) throw new Error(`${what} did not happen`);

@@ -8,6 +8,8 @@ export interface FakeHost extends Host {
    * Milliseconds since 1970. Setting it moves the clock and runs the timers that are then due.
    */
   timeMs: number;
+  /** After how many milliseconds each timer that is set will run, the next one first. */
+  readonly timersMs: readonly number[];
   /** Answers `fetch`; until a test sets it, no address can be reached. */
   respond: (request: Request) => Promise<Response>;
   readonly lines: { level: LogLevel; message: string; fields: Record<string, unknown> }[];
@@ -32,6 +34,9 @@ export function fakeHost(seed = "daybook"): FakeHost {
         timers.delete(timer);
         timer.run();
       }
+    },
+    get timersMs() {
+      return Array.from(timers, ({ atMs }) => atMs - timeMs).sort((a, b) => a - b);
     },
     lines: [],
     respond: () => Promise.reject(new TypeError("nobody can be reached")),

@@ -16,6 +16,7 @@ import type { WebhookSender } from "../../src/domain/listener/webhook.ts";
 import { webhookSender } from "../../src/webhook/sender.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { makeCertificate } from "../support/certificate.ts";
+import { until } from "../support/two_nodes.ts";
 
 interface HostileUrl {
   readonly is: string;
@@ -279,14 +280,14 @@ for (
       await withSender(LOOPBACK, async (sender) => {
         let answer: TryAnswer | undefined;
         const sending = sendTo(sender, `http://hook.example:${port}/`).then((it) => answer = it);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await until(() => host.timersMs.includes(BODY_MS), "the head of the answer");
         host.timeMs += BODY_MS - 1;
         await new Promise((resolve) => setTimeout(resolve, 10));
         assert.deepEqual([answer, isOpen], [undefined, true]);
         host.timeMs += 1;
         await sending;
         assert.deepEqual(answer, { status: 200 });
-        while (isOpen) await new Promise((resolve) => setTimeout(resolve, 1));
+        await until(() => !isOpen, "the end of the connection");
       }, { host });
     });
   });
@@ -323,22 +324,25 @@ for (
 ) {
   Deno.test(`a receiver that ${is} is a timeout after the limit, not before`, async () => {
     const host = fakeHost();
-    let isOpen = true;
+    let [isAsked, isOpen] = [false, true];
     await withTcp((socket) => {
       socket.on("close", () => isOpen = false);
-      socket.once("data", () => respond(socket));
+      socket.once("data", () => {
+        isAsked = true;
+        respond(socket);
+      });
     }, async (port) => {
       await withSender(LOOPBACK, async (sender) => {
         let answer: TryAnswer | undefined;
         const sending = sendTo(sender, `http://hook.example:${port}/`).then((it) => answer = it);
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await until(() => isAsked, "the request");
         host.timeMs += limits.deliveryTryMsMax - 1;
         await new Promise((resolve) => setTimeout(resolve, 10));
         assert.equal(answer, undefined);
         host.timeMs += 1;
         await sending;
         assert.deepEqual(answer, { failure: "timeout" });
-        while (isOpen) await new Promise((resolve) => setTimeout(resolve, 1));
+        await until(() => !isOpen, "the end of the connection");
       }, { host });
     });
   });

@@ -103,7 +103,7 @@ Deno.test("writes wait for a transaction of another environment, for ten millise
     let isWritten = false;
     const other = service.data.writeEvents(staging, noteWrite(uuid(1), "c"));
     other.then(() => isWritten = true);
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    await until(() => host.timersMs.includes(10), "the wait of the other one");
     assert.equal(isWritten, false);
     host.timeMs += 9;
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));

@@ -3,11 +3,13 @@
 import assert from "node:assert/strict";
 import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { type Follower, openCommitFollowers } from "../../../src/features/feed/follow_commits.ts";
+import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { logCommit } from "../../../src/store/feed/commit_log.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
+import { until } from "../../support/two_nodes.ts";
 
 const TENANT = 9;
 const [A, B] = [streamKey("order", "a"), streamKey("order", "b")];
@@ -19,7 +21,13 @@ function commit(engine: Engine, stream: StreamKey, tenant = TENANT): Promise<voi
 
 const LOOKS_MAX = 20;
 
-/** Long enough for a look at the store to end, on any engine. */
+/** Moves the clock to the next look at the store, once the followers wait for it. */
+async function lookAgain(host: ReturnType<typeof fakeHost>): Promise<void> {
+  await until(() => host.timersMs.length > 0, "the wait for the next look");
+  host.timeMs += 60;
+}
+
+/** Long enough for a look at the store to end, on any engine: turns wait for what is read. */
 async function rest(host: ReturnType<typeof fakeHost>): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 2));
   for (let turn = 0; turn < 5; turn++) await host.yieldTurn();
@@ -30,7 +38,7 @@ async function isTold(host: ReturnType<typeof fakeHost>, follower: Follower): Pr
   let told = false;
   void follower.changed().then(() => told = true);
   for (let look = 0; look < LOOKS_MAX && !told; look++) {
-    host.timeMs += 60;
+    await lookAgain(host);
     await rest(host);
   }
   return told;
@@ -46,10 +54,19 @@ async function withFollowers(
   wrap = (engine: Engine) => engine,
 ): Promise<void> {
   await withTemporaryEngine(async (inner) => {
-    const engine = wrap(inner);
     const host = fakeHost();
-    // Turns as long as those of a real server: a cluster answers within a few.
-    host.yieldTurn = () => new Promise((resolve) => setTimeout(resolve, 1));
+    let reading = 0;
+    const wrapped = wrap(inner);
+    const engine = wrapEngine(wrapped, {
+      snapshot(body, options) {
+        reading++;
+        return wrapped.snapshot(body, options).finally(() => reading--);
+      },
+    });
+    // Turns as long as those of a real server: a store answers within one, however slow it is here.
+    host.yieldTurn = async () => {
+      do await new Promise((resolve) => setTimeout(resolve, 1)); while (reading > 0);
+    };
     const followers = openCommitFollowers(engine, host);
     const begun: Follower[] = [];
     /** A follower that has had its first look. */
@@ -169,7 +186,7 @@ async function toldByTurn(
   const byTurn: number[] = [];
   let told = 0;
   for (const follower of followers) void follower.changed().then(() => told++);
-  host.timeMs += 60;
+  await lookAgain(host);
   for (let turn = 0, before = 0; turn < 1_000 && told < followers.length; turn++) {
     await host.yieldTurn();
     byTurn.push(told - before);
@@ -200,7 +217,7 @@ Deno.test("a follower of another environment does not wait for all of many follo
     let told = 0;
     const all = many.map((follower) => follower.changed().then(() => told++));
     const toldBefore = other.changed().then(() => told);
-    host.timeMs += 60;
+    await lookAgain(host);
     // Fifty turns tell all of them. Looking at the other log takes some on a shared store.
     assert.ok(await toldBefore <= 800, `${await toldBefore} of the others were told before`);
     await Promise.all(all);
@@ -216,7 +233,7 @@ Deno.test("a follower that ends while it waits for its turn is told of nothing",
     let isLastTold = false;
     const first = many.map((follower) => follower.changed());
     void last.changed().then(() => isLastTold = true);
-    host.timeMs += 60;
+    await lookAgain(host);
     await first[0];
     last.end();
     await Promise.all(first);

@@ -8,20 +8,12 @@ import { bumpAccessVersion } from "../../../src/store/access/access_version.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
-import { deafEngine } from "../../support/two_nodes.ts";
+import { deafEngine, until } from "../../support/two_nodes.ts";
 
 const key = keys.accessVersion();
 
 function bump(engine: Engine): Promise<void> {
   return engine.transact((tx) => Promise.resolve(bumpAccessVersion(tx)));
-}
-
-/** Waits up to three seconds until `condition` holds. */
-async function until(condition: () => boolean, what: string): Promise<void> {
-  for (let waited = 0; !condition(); waited += 5) {
-    if (waited > 3_000) throw new Error(`${what} did not happen`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 Deno.test("followVersion() tells of the first reading and of each change after it", async () => {
@@ -92,8 +84,10 @@ for (const [how, ended] of [["end", false], ["speak", true]] as const) {
             : { changed: Promise.resolve(ended), cancel() {} },
       };
       const follower = followVersion(restless, fakeHost(), key, () => {});
+      const enough = ended ? 6 : 1;
+      await until(() => reads >= enough, "each reading");
       await new Promise((resolve) => setTimeout(resolve, 300));
-      equal(reads, ended ? 6 : 1);
+      equal(reads, enough);
       await follower.close();
     });
   });

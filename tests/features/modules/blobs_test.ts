@@ -36,6 +36,16 @@ async function rebuildAll({ service }: ModuleWorld): Promise<void> {
   }
 }
 
+/** Uploads again what is refused only because the machine is slow, as a client would. */
+async function uploadInTime({ upload }: ModuleWorld, name: string, file: Uint8Array<ArrayBuffer>) {
+  for (let tries = 0; tries < 100; tries++) {
+    const blob = await upload(name, file);
+    if (blob.ok || blob.refusal.kind !== "modules_unavailable") return blob;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error("modules stay unavailable");
+}
+
 async function untilStateIs(world: ModuleWorld, id: string, made_by: string): Promise<number> {
   const beganMs = performance.now();
   for (let look = 0; look < 200; look++) {
@@ -240,9 +250,9 @@ for (const kind of ["lose_reply", "unavailable"] as const) {
 }
 
 Deno.test("of uploads at once each has a version, without gaps", async () => {
-  await withModules({}, {}, async ({ upload }) => {
+  await withModules({}, {}, async (world) => {
     const files = await Promise.all(Array.from({ length: 8 }, (_, n) => stating(`maker ${n}`)));
-    const blobs = await Promise.all(files.map((file) => upload("maker", file)));
+    const blobs = await Promise.all(files.map((file) => uploadInTime(world, "maker", file)));
     const versions = blobs.map((blob) => valueOf(blob).version).sort((a, b) => a - b);
     assert.deepEqual(versions, [1, 2, 3, 4, 5, 6, 7, 8]);
   });

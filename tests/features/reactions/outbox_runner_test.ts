@@ -22,6 +22,7 @@ import {
 import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { reactiveSpec } from "../../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { until } from "../../support/two_nodes.ts";
 
 const TRIGGER = streamKey("order", uuid(1));
 
@@ -245,6 +246,7 @@ Deno.test("a round ends although an entry takes long, and leaves it out as long 
       return { ok: false, message: "it does not fit" };
     });
     const round = runner.drain(100);
+    await until(() => begun === 1 && host.timersMs.includes(250), "the entry that takes long");
     for (let turn = 0; turn < 50; turn++) await host.yieldTurn();
     host.timeMs += 250;
     assert.equal(await round, 1);

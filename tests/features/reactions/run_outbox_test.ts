@@ -325,7 +325,7 @@ Deno.test("an atomic write of an event with implications is refused", async () =
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let waited = 0; !(await condition()); waited += 5) {
-    if (waited > 5_000) throw new Error("it did not happen");
+    if (waited > 30_000) throw new Error("it did not happen");
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

@@ -257,7 +257,7 @@ Deno.test("a query does not wait for a copy longer than its limit, and says how 
 });
 
 async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 500; turn++) {
+  for (let turn = 0; turn < 3_000; turn++) {
     if (holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

@@ -109,8 +109,8 @@ function leftOut(paths: readonly string[]): string[] {
  */
 export const ORDINARY_SIZES: Readonly<Record<string, string>> = {
   AUDIT_MUTATIONS: "10000",
-  CRASH_ROUNDS: "10",
-  DIFFERENTIAL_OPERATIONS: "5000",
+  CRASH_ROUNDS: "7",
+  DIFFERENTIAL_OPERATIONS: "3000",
   FEED_SEEDS: "10",
   FILE_BIT_STRIDE: "5",
   MIGRATE_KILLS: "6",
@@ -118,10 +118,10 @@ export const ORDINARY_SIZES: Readonly<Record<string, string>> = {
   ORACLE_RUNS: "300",
   PAGE_KILLS: "10",
   PAGE_LOSSES: "80",
-  POWER_CUTS: "80",
+  POWER_CUTS: "60",
   SDK_MUTATIONS: "3000",
   SHAPE_RUNS: "100",
-  SIMULATION_SEEDS: "300",
+  SIMULATION_SEEDS: "200",
   UPDATE_EFFECTS: "400",
   VIEW_RUNS: "25",
 };

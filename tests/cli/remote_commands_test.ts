@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import type { JsonObject } from "../../src/domain/json.ts";
-import { type Ran, runCli } from "../support/run_cli.ts";
+import { type Ran, runCli, type RunningCli, startCli } from "../support/run_cli.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
+import { until } from "../support/two_nodes.ts";
 
 const ORDER = "order:7KD2M9QXA";
 
@@ -179,21 +180,27 @@ Deno.test("a faulty spec is shown by file, line and column, and a module may be 
 Deno.test("deploy --watch deploys again when the file changes, and outlives a faulty one", async () => {
   await withServer(async ({ daybook, env, file }) => {
     const path = await file("watched.json", FIRST);
-    const watching = runCli(["deploy", path, "--watch", "--json"], { env, killAfter: 3 });
-    await until(async () => json(await daybook("diff", path, "--json")).verdict === "same");
+    const watching = await startCli(["deploy", path, "--watch", "--json"], { env });
+    await untilLines(watching, 1);
+    assert.equal(json(await daybook("diff", path, "--json")).verdict, "same");
     await file("watched.json", "{");
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await untilLines(watching, 2);
     await file("watched.json", variant({ handler: [] }));
-    const { stdout } = await watching;
-    const answers = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    await untilLines(watching, 3);
+    await watching.interrupt();
+    const answers = linesOf(watching).map((line) => JSON.parse(line));
     assert.deepEqual(answers.map(({ ok }) => ok), [true, false, true]);
     assert.deepEqual([answers[0].version, answers[2].version], [1, 2]);
   });
 });
 
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!await isSo()) assert.ok(performance.now() < deadline, "it did not come about in time");
+/** The lines that a command has printed to their end. */
+function linesOf({ stdout }: RunningCli): string[] {
+  return stdout().split("\n").slice(0, -1);
+}
+
+function untilLines(command: RunningCli, count: number): Promise<void> {
+  return until(() => linesOf(command).length >= count, `line ${count}: ${command.stderr()}`);
 }
 
 Deno.test("events are written, listed, followed and folded from the command line", async () => {
@@ -246,18 +253,27 @@ Deno.test("events are written, listed, followed and folded from the command line
 });
 
 Deno.test("state --live and events tail print what comes while they run", async () => {
-  await withServer(async ({ daybook, env, file }) => {
+  await withServer(async ({ daybook, env, file, server }) => {
     assert.equal((await daybook("deploy", await file("spec.json", FIRST))).code, 0);
-    const live = runCli(["state", ORDER, "--live", "--json"], { env, killAfter: 5 });
-    const tail = runCli(["events", "tail", "--json"], { env, killAfter: 5 });
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const live = await startCli(["state", ORDER, "--live", "--json"], { env });
+    const tail = await startCli(["events", "tail", "--json"], { env });
+    await until(async () => await countLive(server) === 2, "the live answers");
     await daybook("write", ORDER, "was_placed", "--data", '{"customer": "Ada"}');
-    const states = (await live).stdout.trim().split("\n").map((line) => JSON.parse(line));
-    assert.deepEqual(states.at(-1).data, { customer: "Ada" });
-    const events = (await tail).stdout.trim().split("\n").map((line) => JSON.parse(line));
-    assert.deepEqual(events.map(({ event }) => event.data), [{ customer: "Ada" }]);
+    for (const command of [live, tail]) await untilLines(command, 1);
+    for (const command of [live, tail]) await command.interrupt();
+    const [states, events] = [live, tail].map((command) =>
+      linesOf(command).map((line) => JSON.parse(line))
+    );
+    assert.deepEqual(states!.at(-1).data, { customer: "Ada" });
+    assert.deepEqual(events!.map(({ event }) => event.data), [{ customer: "Ada" }]);
   });
 });
+
+/** Answers of the server that stay open. */
+async function countLive({ baseUrls }: ServerProcess): Promise<number> {
+  const text = await (await fetch(`${baseUrls.test}/metrics`)).text();
+  return Number(/^daybook_live_answers\S* (\d+)$/m.exec(text)?.[1] ?? 0);
+}
 
 Deno.test("keys are issued, rotated by name and revoked", async () => {
   await withServer(async ({ daybook, server }) => {

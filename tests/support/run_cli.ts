@@ -11,8 +11,6 @@ export interface Ran {
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
-  /** Seconds after which SIGINT ends it, as Ctrl-C does. */
-  readonly killAfter?: number;
 }
 
 export interface RunningCli {
@@ -42,14 +40,12 @@ async function spawn(args: readonly string[], env: Readonly<Record<string, strin
 
 /** Waits for the end of the command. */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { env = {}, input = "", killAfter } = options;
+  const { env = {}, input = "" } = options;
   const child = await spawn(args, env);
-  const timer = killAfter && setTimeout(() => child.kill("SIGINT"), killAfter * 1000);
   const writer = child.stdin.getWriter();
   await writer.write(new TextEncoder().encode(input));
   await writer.close();
   const { code, stdout, stderr } = await child.output();
-  clearTimeout(timer);
   const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
   return { code, stdout: text(stdout), stderr: text(stderr) };
 }

@@ -399,7 +399,7 @@ Deno.test("a tenant with too many calls waiting is refused more, and others are 
 Deno.test("a tenant whose calls hold too many bytes is refused more, one alone may hold them", async () => {
   await withPool(async (pool) => {
     const endless = await upload(pool, await framed(ENDLESS), { timeoutMs: 5_000 });
-    const fine = await upload(pool, await framed(FINE));
+    const fine = await upload(pool, await framed(FINE), { timeoutMs: 20_000 });
     const large = JSON.stringify({ text: "x".repeat(10_000_000) });
     const kinds: string[] = [];
     const calls = Array.from(

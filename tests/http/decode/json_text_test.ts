@@ -1,6 +1,7 @@
 /** Bodies as JSON: nothing may silently differ from what was sent. */
 
 import assert from "node:assert/strict";
+import process from "node:process";
 import fc from "fast-check";
 import { countKeys, type JsonObject } from "../../../src/domain/json.ts";
 import { parseJsonObject, parseJsonText, surveyText } from "../../../src/http/decode/json_text.ts";
@@ -81,7 +82,7 @@ Deno.test("parseJsonObject() keeps __proto__ and constructor as ordinary data", 
   assert.equal(({} as { x?: number }).x, undefined);
 });
 
-Deno.test("parseJsonObject() ends within a second on every hostile text of 4 MB", () => {
+Deno.test("parseJsonObject() ends soon on every hostile text of 4 MB", () => {
   const size = 4_000_000;
   const hostile = [
     '{"a":' + "[".repeat(size),
@@ -93,9 +94,11 @@ Deno.test("parseJsonObject() ends within a second on every hostile text of 4 MB"
     " ".repeat(size),
   ];
   for (const text of hostile) {
-    const start = performance.now();
+    const before = process.cpuUsage();
     parseJsonObject(text);
-    assert.ok(performance.now() - start < 5_000, text.slice(0, 20));
+    // The time of others who have the processor does not count.
+    const { user, system } = process.cpuUsage(before);
+    assert.ok(user + system < 5_000_000, text.slice(0, 20));
   }
 });
 

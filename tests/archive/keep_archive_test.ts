@@ -19,7 +19,7 @@ import {
   type World,
   writeSome,
 } from "../support/random_writers.ts";
-import { until } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 
 /** Moments that are restored. The bar of a long run is 200. */
 const RESTORES = Number(Deno.env.get("ARCHIVE_RESTORES") ?? 12);
@@ -100,6 +100,11 @@ async function restoreAt(
   }
 }
 
+/** Waits for less than the pause after a failure, so that another try is not what it sees. */
+function inTime(condition: () => boolean, what: string): Promise<void> {
+  return until(condition, what, 20_000);
+}
+
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
@@ -107,13 +112,13 @@ function sleep(ms: number): Promise<void> {
 Deno.test("each moment of a busy store is restored as it was", async () => {
   await withArchive(async (archived) => {
     const { archive, archiveFolder, writers } = archived;
-    await until(() => archive.measure().fullAt !== undefined, "the first full backup", 20_000);
+    await inTime(() => archive.measure().fullAt !== undefined, "the first full backup");
     const fromMs = Date.now();
     const writing = keepWriting(archived);
     await sleep(4_000);
     await writing.end();
     const toMs = Date.now();
-    await until(() => archive.measure().behindSeconds === 0, "the last commits", 20_000);
+    await inTime(() => archive.measure().behindSeconds === 0, "the last commits");
     for (let round = 0; round < RESTORES; round++) {
       const atMs = Math.floor(fromMs + Math.random() * (toMs - fromMs));
       await restoreAt(archiveFolder, atMs, async (engine) => {
@@ -158,7 +163,7 @@ Deno.test("an archive goes on after a clean restart without a full backup", asyn
     let engine = openSqliteEngine({ path, onDurable: archive.onDurable });
     for (let life = 0; life < 3; life++) {
       await begin(archive, engine, host);
-      await until(() => archive.measure().fullAt !== undefined, "a full backup", 20_000);
+      await inTime(() => archive.measure().fullAt !== undefined, "a full backup");
       await writeSome({ ...world, engine }, 20);
       archive.expectEnd();
       await engine.close();
@@ -189,7 +194,7 @@ Deno.test("commits that never reached the archive are a gap, which a full backup
     const first = openArchive(settings, host);
     let engine = openSqliteEngine({ path, onDurable: first.onDurable });
     await begin(first, engine, host);
-    await until(() => first.measure().fullAt !== undefined, "a full backup", 20_000);
+    await inTime(() => first.measure().fullAt !== undefined, "a full backup");
     await writeSome({ ...world, engine }, 10);
     first.expectEnd();
     await engine.close();
@@ -205,8 +210,8 @@ Deno.test("commits that never reached the archive are a gap, which a full backup
     const second = openArchive(settings, host);
     engine = openSqliteEngine({ path, onDurable: second.onDurable });
     await begin(second, engine, host);
-    await until(() => fullsOf(archiveFolder).length === 2, "another full backup", 20_000);
-    await until(() => !second.measure().hasGap, "the end of the gap", 20_000);
+    await inTime(() => fullsOf(archiveFolder).length === 2, "another full backup");
+    await inTime(() => !second.measure().hasGap, "the end of the gap");
     await writeSome({ ...world, engine }, 10);
     second.expectEnd();
     await engine.close();
@@ -234,9 +239,9 @@ Deno.test("commits that never reached the archive are a gap, which a full backup
 Deno.test("a disk that refuses the archive holds up no write, is told, and leaves no lie", async () => {
   await withArchive(async (archived) => {
     const { archive, archiveFolder, engine, writers, host } = archived;
-    await until(() => archive.measure().fullAt !== undefined, "the first full backup", 20_000);
+    await inTime(() => archive.measure().fullAt !== undefined, "the first full backup");
     await writeSome(archived, 5);
-    await until(() => archive.measure().behindSeconds === 0, "the first commits", 20_000);
+    await inTime(() => archive.measure().behindSeconds === 0, "the first commits");
     await writeSome(archived, 1);
     // Without the folder no log can be begun. The open one takes 64 MiB; as much again may wait.
     const away = `${archiveFolder}.away`;
@@ -339,19 +344,19 @@ function refuseFull(): never {
 Deno.test("a gap that a stopped server has left is still one for the next, and ends with a full backup", async () => {
   await withLives(async ({ archiveFolder, folder, writers, live, ...world }) => {
     await live(async (archive, own) => {
-      await until(() => archive.measure().fullAt !== undefined, "a full backup", 20_000);
+      await inTime(() => archive.measure().fullAt !== undefined, "a full backup");
       await writeSome(own, 10);
     });
     const engine = openSqliteEngine({ path: join(folder, "other.sqlite") });
     await writeSome({ ...world, writers, engine }, 10);
     await engine.close();
     await live(async (archive, own) => {
-      await until(() => archive.measure().hasGap, "the gap", 20_000);
+      await inTime(() => archive.measure().hasGap, "the gap");
       await writeSome(own, 10);
     }, refuseFull);
     await live(async (archive) => {
-      await until(() => fullsOf(archiveFolder).length === 2, "another full backup", 20_000);
-      await until(() => !archive.measure().hasGap, "the end of the gap", 20_000);
+      await inTime(() => fullsOf(archiveFolder).length === 2, "another full backup");
+      await inTime(() => !archive.measure().hasGap, "the end of the gap");
     });
     await restoreAt(archiveFolder, undefined, async (restored) => {
       assert.deepEqual(await judge(restored, writers), writers.map(() => 30));
@@ -362,9 +367,9 @@ Deno.test("a gap that a stopped server has left is still one for the next, and e
 Deno.test("a full backup that fails does not hold up the log", async () => {
   await withLives(async ({ live }) => {
     await live(async (archive, own) => {
-      await until(() => archive.measure().failures > 0, "a failure", 20_000);
+      await inTime(() => archive.measure().failures > 0, "a failure");
       await writeSome(own, 5);
-      await until(() => archive.measure().behindSeconds === 0, "the log", 20_000);
+      await inTime(() => archive.measure().behindSeconds === 0, "the log");
     }, refuseFull);
   });
 });
@@ -374,12 +379,12 @@ Deno.test("full backups go on when the clock was ahead and is put back", async (
     let aheadMs = 400 * 86_400_000;
     host.nowMs = () => Date.now() + aheadMs;
     await live(async () => {
-      await until(() => fullsOf(archiveFolder).length === 1, "a full backup", 20_000);
+      await inTime(() => fullsOf(archiveFolder).length === 1, "a full backup");
       aheadMs = 0;
       await sleep(600);
       assert.equal(fullsOf(archiveFolder).length, 1, "the next is due a day later");
       aheadMs = 25 * 3_600_000;
-      await until(() => fullsOf(archiveFolder).length === 2, "the next", 20_000);
+      await inTime(() => fullsOf(archiveFolder).length === 2, "the next");
     });
   });
 });
@@ -387,13 +392,13 @@ Deno.test("full backups go on when the clock was ahead and is put back", async (
 Deno.test("a log that was removed is told, and a full backup follows at once", async () => {
   await withLives(async ({ archiveFolder, live, writers }) => {
     await live(async (archive, own) => {
-      await until(() => archive.measure().fullAt !== undefined, "a full backup", 20_000);
+      await inTime(() => archive.measure().fullAt !== undefined, "a full backup");
       await writeSome(own, 5);
-      await until(() => archive.measure().behindSeconds === 0, "the log", 20_000);
+      await inTime(() => archive.measure().behindSeconds === 0, "the log");
       for (const { path } of listArchive(archiveFolder)) await Deno.remove(path);
       await writeSome(own, 5);
-      await until(() => archive.measure().failures > 0, "the failure", 20_000);
-      await until(() => fullsOf(archiveFolder).length === 1, "a full backup", 20_000);
+      await inTime(() => archive.measure().failures > 0, "the failure");
+      await inTime(() => fullsOf(archiveFolder).length === 1, "a full backup");
     });
     await restoreAt(archiveFolder, undefined, async (restored) => {
       assert.deepEqual(await judge(restored, writers), writers.map(() => 10));
@@ -404,12 +409,12 @@ Deno.test("a log that was removed is told, and a full backup follows at once", a
 Deno.test("a log that cannot be begun leaves no file, open or closed", async () => {
   await withLives(async ({ archiveFolder, live }) => {
     await live(async (archive, own) => {
-      await until(() => archive.measure().fullAt !== undefined, "a full backup", 20_000);
+      await inTime(() => archive.measure().fullAt !== undefined, "a full backup");
       const { write } = Deno.FsFile.prototype;
       Deno.FsFile.prototype.write = () => Promise.reject(new Error("No space left on device"));
       try {
         await writeSome(own, 1);
-        await until(() => archive.measure().failures > 0, "the failure", 20_000);
+        await inTime(() => archive.measure().failures > 0, "the failure");
       } finally {
         Deno.FsFile.prototype.write = write;
       }

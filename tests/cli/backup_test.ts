@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { runCli } from "../support/run_cli.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
-import { until } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const ACTOR = { actor: { type: "user", id: "global" } };

@@ -5,7 +5,7 @@ import { createHmac } from "node:crypto";
 import type { JsonObject } from "../../src/domain/json.ts";
 import { type Ran, runCli, type RunningCli, startCli } from "../support/run_cli.ts";
 import { type ServerProcess, startServer } from "../support/server_process.ts";
-import { until } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 
 const ORDER = "order:7KD2M9QXA";
 
@@ -200,7 +200,7 @@ function linesOf({ stdout }: RunningCli): string[] {
 }
 
 function untilLines(command: RunningCli, count: number): Promise<void> {
-  return until(() => linesOf(command).length >= count, `line ${count}: ${command.stderr()}`);
+  return until(() => linesOf(command).length >= count, `line ${count}`);
 }
 
 Deno.test("events are written, listed, followed and folded from the command line", async () => {

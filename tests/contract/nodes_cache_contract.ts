@@ -7,7 +7,8 @@ import assert from "node:assert/strict";
 import type { Environment } from "../../src/domain/tenant.ts";
 import { copyOfExampleSpec } from "../support/example_spec.ts";
 import { noteWrite, orderWrite, refusalOf, uuid, valueOf } from "../support/service_fixture.ts";
-import { type NodesTest, OPERATOR, type TwoNodes, until } from "../support/two_nodes.ts";
+import { type NodesTest, OPERATOR, type TwoNodes } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 
 /** Old knowledge must not be used beyond five seconds of clock time, notified or not. */
 const HEARD_MS = 4_000;

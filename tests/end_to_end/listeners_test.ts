@@ -6,7 +6,7 @@ import { webhookSender } from "../../src/webhook/sender.ts";
 import type { FakeHost } from "../support/fake_host.ts";
 import { deliver } from "../support/listener_fixtures.ts";
 import { uuid } from "../support/service_fixture.ts";
-import { until } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 import { withWorld, type World } from "./world.ts";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

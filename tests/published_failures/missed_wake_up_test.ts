@@ -19,7 +19,8 @@ import { runWorker } from "../../src/workers/worker.ts";
 import { idsOf } from "../support/log_reader.ts";
 import { setOff, write } from "../support/reactive_spec.ts";
 import { uuid } from "../support/service_fixture.ts";
-import { deafEngine, until } from "../support/two_nodes.ts";
+import { deafEngine } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 import { countNotes, type Shop, withShop, writeAndDie } from "./shop.ts";
 
 /** Runs a worker that would look again only in an hour; `tell` decides what wakes it. */

@@ -16,7 +16,7 @@ import type { WebhookSender } from "../../src/domain/listener/webhook.ts";
 import { webhookSender } from "../../src/webhook/sender.ts";
 import { fakeHost } from "../support/fake_host.ts";
 import { makeCertificate } from "../support/certificate.ts";
-import { until } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 
 interface HostileUrl {
   readonly is: string;

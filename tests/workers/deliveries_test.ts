@@ -5,7 +5,7 @@ import { deliveryWorker } from "../../src/workers/workers.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { note, told, withListeners } from "../support/listener_fixtures.ts";
 import { uuid } from "../support/service_fixture.ts";
-import { until } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 
 Deno.test("the worker begins with what was left, and with what is written while it runs", async () => {
   await withListeners(async ({ service, sender, test, host }) => {

@@ -8,6 +8,7 @@ import { outboxWorker } from "../../src/workers/workers.ts";
 import { runWorker } from "../../src/workers/worker.ts";
 import { eventsOf, reactiveSpec, setOff, write } from "../support/reactive_spec.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
+import { until } from "../support/until.ts";
 
 Deno.test("outboxWorker() does what a process has left that died after its write", async () => {
   await withService(async ({ service, engine, host, access, tenants: { test } }) => {
@@ -27,7 +28,9 @@ Deno.test("outboxWorker() does what a process has left that died after its write
     await dying.close();
     host.timeMs += 1_000;
     const running = runWorker(outboxWorker(service), host);
-    await until(async () => valueOf(await service.data.readLength(test, "ledger", uuid(1))) === 1);
+    const isThere = async () =>
+      valueOf(await service.data.readLength(test, "ledger", uuid(1))) === 1;
+    await until(isThere, "the implied event");
     await running.stop();
     assert.equal((await eventsOf(service, test, "ledger", uuid(1))).length, 1);
   }, { spec: reactiveSpec });
@@ -46,20 +49,13 @@ Deno.test("outboxWorker() drains when it is signalled, before its wait is over",
     };
     const running = runWorker(counted, host);
     try {
-      await until(() => Promise.resolve(drains >= 1));
+      await until(() => drains >= 1, "the first look");
       await new Promise((resolve) => setTimeout(resolve, 50));
       const before = drains;
       await engine.transact((tx) => Promise.resolve(signalOutbox(tx)));
-      await until(() => Promise.resolve(drains > before));
+      await until(() => drains > before, "a look at the signal");
     } finally {
       await running.stop();
     }
   });
 });
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; !(await condition()); waited += 5) {
-    if (waited > 30_000) throw new Error("it did not happen");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -5,7 +5,7 @@ import { projectionBuildWorker, projectionWorker } from "../../src/workers/worke
 import { runWorker } from "../../src/workers/worker.ts";
 import { uuid, valueOf, withService } from "../support/service_fixture.ts";
 import { ORDERS_SEEN, storedRows, writeShop } from "../support/shop_projections.ts";
-import { until } from "../support/two_nodes.ts";
+import { until } from "../support/until.ts";
 import { shopSpec } from "../support/projection_shop.ts";
 
 Deno.test("a write is shown without anybody asking, soon after it, once the view is built", async () => {

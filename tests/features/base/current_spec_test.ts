@@ -14,7 +14,8 @@ import { storeSpec } from "../../../src/store/specs.ts";
 import { copyOfExampleSpec } from "../../support/example_spec.ts";
 import { type FakeHost, fakeHost } from "../../support/fake_host.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
-import { deafEngine, until } from "../../support/two_nodes.ts";
+import { deafEngine } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 async function deploy(engine: Engine, tenant: number, version: number, agent: string) {
   const compiled = compileSpec({ ...copyOfExampleSpec(), agent_types: [agent] });

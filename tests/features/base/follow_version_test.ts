@@ -8,7 +8,8 @@ import { bumpAccessVersion } from "../../../src/store/access/access_version.ts";
 import { keys } from "../../../src/store/keys.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
-import { deafEngine, until } from "../../support/two_nodes.ts";
+import { deafEngine } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 const key = keys.accessVersion();
 

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { type Follower, openCommitFollowers } from "../../../src/features/feed/follow_commits.ts";
-import { wrapEngine } from "../../../src/kv/calls.ts";
 import type { Engine } from "../../../src/kv/engine.ts";
 import { logCommit } from "../../../src/store/feed/commit_log.ts";
+import { countReads } from "../../support/count_reads.ts";
 import { fakeHost } from "../../support/fake_host.ts";
 import { faultyEngine } from "../../support/faulty_engine.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
-import { until } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 const TENANT = 9;
 const [A, B] = [streamKey("order", "a"), streamKey("order", "b")];
@@ -55,17 +55,10 @@ async function withFollowers(
 ): Promise<void> {
   await withTemporaryEngine(async (inner) => {
     const host = fakeHost();
-    let reading = 0;
-    const wrapped = wrap(inner);
-    const engine = wrapEngine(wrapped, {
-      snapshot(body, options) {
-        reading++;
-        return wrapped.snapshot(body, options).finally(() => reading--);
-      },
-    });
+    const { engine, isReading } = countReads(wrap(inner));
     // Turns as long as those of a real server: a store answers within one, however slow it is here.
     host.yieldTurn = async () => {
-      do await new Promise((resolve) => setTimeout(resolve, 1)); while (reading > 0);
+      do await new Promise((resolve) => setTimeout(resolve, 1)); while (isReading());
     };
     const followers = openCommitFollowers(engine, host);
     const begun: Follower[] = [];

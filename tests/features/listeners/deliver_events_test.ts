@@ -17,6 +17,7 @@ import {
 } from "../../support/listener_fixtures.ts";
 import { reactiveSpec, setOff, write } from "../../support/reactive_spec.ts";
 import { uuid, valueOf } from "../../support/service_fixture.ts";
+import { until } from "../../support/until.ts";
 
 Deno.test("a written event is delivered once, with its stored form and both signatures", async () => {
   await withListeners(async ({ service, sender, test, host }) => {
@@ -320,19 +321,14 @@ Deno.test("two hundred listeners of an instance that never answer leave room for
     await service.background.drainDeliveries();
     const ofHostile = () => sender.sent.filter(({ payload }) => payload.instance_id === id).length;
     assert.equal(tenants.test, test);
-    await until(() => ofHostile() >= 90);
+    await until(() => ofHostile() >= 90, "the tries of the hostile one");
     await note(service, test, uuid(1), "mine");
-    await until(() => sender.sent.some(({ payload }) => payload.instance_id === test.instanceId));
+    const isOwn = ({ payload }: (typeof sender.sent)[number]) =>
+      payload.instance_id === test.instanceId;
+    await until(() => sender.sent.some(isOwn), "the delivery of the other one");
     assert.ok(ofHostile() <= 96, `${ofHostile()} are under way`);
     held.resolve();
     await deliver(service);
     assert.equal(ofHostile(), 600, "and none of theirs is lost");
   });
 });
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; !isSo(); turn++) {
-    assert.ok(turn < 3_000, "it does not come to that");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

@@ -23,9 +23,9 @@ import {
   type OpenNodes,
   stopNode,
   type TwoNodes,
-  until,
   withTwoNodes,
 } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 interface Delivering extends TwoNodes {
   readonly senders: { readonly a: ScriptedSender; readonly b: ScriptedSender };

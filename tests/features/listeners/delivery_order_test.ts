@@ -16,7 +16,7 @@ import {
   withListeners,
 } from "../../support/listener_fixtures.ts";
 import { uuid, valueOf } from "../../support/service_fixture.ts";
-import { until } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 const LAST_PAUSE_MS = RETRY_PAUSES_MS.at(-1)!;
 

@@ -22,7 +22,7 @@ import {
 import { encodeEntry } from "../../../src/store/reactions/entry_bytes.ts";
 import { reactiveSpec } from "../../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { until } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 const TRIGGER = streamKey("order", uuid(1));
 

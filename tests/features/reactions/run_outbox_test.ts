@@ -21,6 +21,7 @@ import {
   write,
 } from "../../support/reactive_spec.ts";
 import { ACTOR, refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
+import { until } from "../../support/until.ts";
 
 const options = { spec: reactiveSpec, isDirect: false };
 
@@ -270,14 +271,16 @@ Deno.test("a reply waits at most 250 ms for what its write has set off", async (
       isAnswered = true;
       return written;
     });
-    await until(() => Promise.resolve(commits === 2));
+    await until(() => commits === 2, "the second commit");
     host.timeMs += 249;
     await host.yieldTurn();
     assert.equal(isAnswered, false);
     host.timeMs += 1;
     assert.equal((await answer).impliedCount, 1);
     release();
-    await until(async () => valueOf(await service.data.readLength(test, "ledger", uuid(1))) === 1);
+    const isThere = async () =>
+      valueOf(await service.data.readLength(test, "ledger", uuid(1))) === 1;
+    await until(isThere, "the implied event");
   }, {
     ...options,
     wrap: (engine) =>
@@ -305,7 +308,7 @@ Deno.test("a process with very much of its own to do leaves more to the workers,
     const slow = [1, 2].map((n) => write(service, test, setOffAll(uuid(n), events)));
     // Each of them waits for what it has set off, which therefore is held in memory.
     const isWaiting = (ms: number) => ms === limits.drainBeforeReplyMsMax;
-    await until(() => Promise.resolve(host.timersMs.filter(isWaiting).length === slow.length));
+    await until(() => host.timersMs.filter(isWaiting).length === slow.length, "the waits of both");
     const watch = engine.watch(keys.outboxSignal());
     let isWritten = false;
     const another = write(service, test, setOff(uuid(3), "was_placed"));
@@ -313,8 +316,8 @@ Deno.test("a process with very much of its own to do leaves more to the workers,
     await until(() => {
       // The embedded store has it wait for a moment for those that run.
       if (host.timersMs.includes(CHANGE_MS_MAX)) host.timeMs += CHANGE_MS_MAX;
-      return Promise.resolve(isWritten);
-    });
+      return isWritten;
+    }, "the third write");
     assert.equal(await watch.changed, true);
     assert.equal((await eventsOf(service, test, "ledger", uuid(3))).length, 0);
     own.resolve();
@@ -337,10 +340,3 @@ Deno.test("an atomic write of an event with implications is refused", async () =
     assert.deepEqual(refusal, { kind: "implications_in_multi_write", targetIndex: 0 });
   }, options);
 });
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let waited = 0; !(await condition()); waited += 5) {
-    if (waited > 30_000) throw new Error("it did not happen");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

@@ -5,7 +5,7 @@ import type { Engine, Transaction } from "../../../src/kv/engine.ts";
 import { wrapEngine } from "../../../src/kv/calls.ts";
 import { drain, reactiveSpec, setOff, write } from "../../support/reactive_spec.ts";
 import { uuid, withService } from "../../support/service_fixture.ts";
-import { until } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 /** A transaction that wrote. */
 interface Seen {

@@ -7,9 +7,9 @@ import type { Tenant } from "../../../src/domain/tenant.ts";
 import { newCounters } from "../../../src/domain/measures/counters.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import { createTimerRunner, type TimerParts } from "../../../src/features/work/fire_schedule.ts";
-import { wrapEngine } from "../../../src/kv/calls.ts";
-import { type Engine, EngineUnavailable } from "../../../src/kv/engine.ts";
+import { EngineUnavailable } from "../../../src/kv/engine.ts";
 import { type ScheduleRecord, storeSchedule } from "../../../src/store/reactions/schedules.ts";
+import { countReads } from "../../support/count_reads.ts";
 import { whileParsing } from "../../support/parsed_json.ts";
 import { reactiveSpec } from "../../support/reactive_spec.ts";
 import { type ServiceFixture, uuid, withService } from "../../support/service_fixture.ts";
@@ -38,6 +38,8 @@ function recordOf(number: number, bytes: number): ScheduleRecord {
 interface Firing {
   /** Of the events that are being written now. */
   readonly writing: Map<string, PromiseWithResolvers<void>>;
+  /** While the runner reads, more may begin. */
+  readonly isReading: () => boolean;
   readonly done: Promise<number>;
 }
 
@@ -62,28 +64,16 @@ async function store(
 /** Stores records that are due, and fires them; nothing is written before the test says so. */
 async function fireAll(fixture: ServiceFixture, count: number, bytes: number): Promise<Firing> {
   await store(fixture, fixture.tenants.test, count, bytes);
-  const { writing, runner } = openRunner(fixture);
+  const { writing, isReading, runner } = openRunner(fixture);
   const done = runner.drain(count * QUEUE_SHARDS.timer);
   done.catch(() => {});
-  return { writing, done };
-}
-
-/** What a runner reads at the moment: while it does, more may begin, however long it takes. */
-let reading = 0;
-
-function countReading(inner: Engine): Engine {
-  return wrapEngine(inner, {
-    snapshot(body, options) {
-      reading++;
-      return inner.snapshot(body, options).finally(() => reading--);
-    },
-  });
+  return { writing, isReading, done };
 }
 
 /** A runner that writes nothing before the test says so. */
 function openRunner(fixture: ServiceFixture, change: Partial<TimerParts> = {}) {
   const { host } = fixture;
-  const engine = countReading(fixture.engine);
+  const { engine, isReading } = countReads(fixture.engine);
   const writing = new Map<string, PromiseWithResolvers<void>>();
   const shards = Array.from({ length: QUEUE_SHARDS.timer }, (_, shard) => ({ shard }));
   const parts = {
@@ -107,19 +97,19 @@ function openRunner(fixture: ServiceFixture, change: Partial<TimerParts> = {}) {
     paused: { tenants: new Set(), ready: () => Promise.resolve(), resuming: () => [] },
     ...change,
   };
-  return { writing, runner: createTimerRunner(parts as unknown as TimerParts) };
+  return { writing, isReading, runner: createTimerRunner(parts as unknown as TimerParts) };
 }
 
 /** Half a minute of real time: a slow machine takes its time. */
 const LOOKS_MAX = 15_000;
 
 /** Waits until so many events are being written and no more begin to be, or until all is done. */
-async function settled({ writing, done }: Firing, atLeast = 1): Promise<number> {
+async function settled({ writing, isReading, done }: Firing, atLeast = 1): Promise<number> {
   const isDone = endOf(done);
   for (let look = 0, before = -1, quiet = 0; quiet < 10; before = writing.size, look++) {
     await new Promise((resolve) => setTimeout(resolve, 2));
     if (isDone() || look === LOOKS_MAX) break;
-    const isQuiet = reading === 0 && writing.size >= atLeast && writing.size === before;
+    const isQuiet = !isReading() && writing.size >= atLeast && writing.size === before;
     quiet = isQuiet ? quiet + 1 : 0;
   }
   return writing.size;
@@ -198,10 +188,10 @@ Deno.test("a round ends although events take long to write, and the next one fir
   await withService(async (fixture) => {
     const { tenants: { test, staging } } = fixture;
     await store(fixture, test, 2_000, 10);
-    const { writing, runner } = openRunner(fixture);
+    const { writing, isReading, runner } = openRunner(fixture);
     let begun = 0;
     for (let round = 0; round < 20; round++) {
-      begun += await runShortly(fixture, { writing, done: runner.drain(100) });
+      begun += await runShortly(fixture, { writing, isReading, done: runner.drain(100) });
       assert.equal(writing.size, begun, "none begins twice");
     }
     assert.equal(begun, 500, "half of what may be fired at a time");
@@ -210,7 +200,7 @@ Deno.test("a round ends although events take long to write, and the next one fir
       storeSchedule(tx, staging.number, recordOf(2_000, 10));
       return Promise.resolve();
     });
-    await runShortly(fixture, { writing, done: runner.drain(100) }, 501);
+    await runShortly(fixture, { writing, isReading, done: runner.drain(100) }, 501);
     assert.equal(writing.size, 501);
     assert.ok(writing.has(streamKey("order", uuid(2_000))));
     for (const { resolve } of writing.values()) resolve();
@@ -232,13 +222,13 @@ Deno.test("each large record is decoded after a rest, however small those before
         return host.yieldTurn();
       },
     };
-    const { writing, runner } = openRunner(fixture, { host: slow });
+    const { writing, isReading, runner } = openRunner(fixture, { host: slow });
     const note = (characters: number) => {
       if (characters > 20_000) most = Math.max(most, ++decoded);
     };
     await whileParsing(note, async () => {
       const done = runner.drain(72 * QUEUE_SHARDS.timer);
-      assert.equal(await settled({ writing, done }, 72), 72);
+      assert.equal(await settled({ writing, isReading, done }, 72), 72);
       for (const { resolve } of writing.values()) resolve();
       assert.equal(await done, 72);
     });

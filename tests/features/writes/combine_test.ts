@@ -15,7 +15,7 @@ import {
   withService,
 } from "../../support/service_fixture.ts";
 import { type HeldEngine, heldEngine } from "../../support/held_engine.ts";
-import { until } from "../../support/two_nodes.ts";
+import { until } from "../../support/until.ts";
 
 /** Counts transactions; the engine says that its store is shared, unless `isAlone`. */
 function counting(isAlone = false): { wrap: (engine: Engine) => Engine; count: number } {

@@ -19,7 +19,7 @@ import type { CopyWriter } from "../../../../src/sql/copy_writer.ts";
 import { readReadyProjection } from "../../../../src/store/projections/projections.ts";
 import { uuid, valueOf } from "../../../support/service_fixture.ts";
 import { settleProjections } from "../../../support/settle_projections.ts";
-import { until } from "../../../support/two_nodes.ts";
+import { until } from "../../../support/until.ts";
 import {
   deployProjection,
   ORDER_SPEC,

@@ -19,6 +19,7 @@ import {
   refusalText,
   withQueries,
 } from "../../../support/projection_queries.ts";
+import { until } from "../../../support/until.ts";
 
 /** A query that finds a free process takes about ten milliseconds, more on a busy machine. */
 const QUICK_MS_MAX = 250;
@@ -212,7 +213,7 @@ Deno.test("processes that are killed while they are idle are no loss", async () 
       const processes = processesWith(`--allow-read=${folder}`);
       assert.ok(processes.length >= 1);
       for (const pid of processes) Deno.kill(pid, "SIGKILL");
-      await until(() => processes.every(isEnded));
+      await until(() => processes.every(isEnded), "the end of the processes");
     }
   });
 });
@@ -221,7 +222,7 @@ Deno.test("a writer of copies that is killed while it fills leaves nothing wrong
   await withQueries(async ({ place, query, folder, service }) => {
     await place(orders(3_000, { total: 1 }));
     const asked = query(SUM);
-    await until(() => service.sql.measure().filling > 0);
+    await until(() => service.sql.measure().filling > 0, "the fill");
     for (const pid of processesWith(`--allow-write=${folder}`)) Deno.kill(pid, "SIGKILL");
     const first = await asked;
     const last = first.ok ? first : await query(SUM);
@@ -233,7 +234,7 @@ Deno.test("the first query of a view waits until its copy is full, longer than f
   await withQueries(async ({ place, query, service, host }) => {
     await place(orders(3_000, { total: 1 }));
     const asked = query(SUM);
-    await until(() => service.sql.measure().filling > 0);
+    await until(() => service.sql.measure().filling > 0, "the fill");
     host.timeMs += limits.sqlFillWaitMsMax - 1;
     assert.match(new TextDecoder().decode(valueOf(await asked).fields), /\{"n":3000,"sum":3000\}/);
   });
@@ -243,7 +244,7 @@ Deno.test("a query does not wait for a copy longer than its limit, and says how 
   await withQueries(async ({ place, query, rows, service, host }) => {
     await place(orders(3_000, { total: 1 }));
     const asked = query(SUM);
-    await until(() => service.sql.measure().filling > 0);
+    await until(() => service.sql.measure().filling > 0, "the fill");
     // Once for tables to be current, once for them to exist.
     for (let wait = 0; wait < 2; wait++) {
       host.timeMs += limits.sqlFillWaitMsMax;
@@ -251,18 +252,10 @@ Deno.test("a query does not wait for a copy longer than its limit, and says how 
     }
     const text = refusalText(await asked);
     assert.match(text, /^sql_unavailable: The copy .* is being filled: \d+ rows so far$/);
-    await until(() => service.sql.measure().filling === 0);
+    await until(() => service.sql.measure().filling === 0, "the end of the fill");
     assert.deepEqual(await rows(SUM), [{ n: 3_000, sum: 3_000 }], "it was filled all the same");
   });
 });
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 3_000; turn++) {
-    if (holds()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail("it did not come to that");
-}
 
 /** The processes of this test alone: they name its folder. */
 function processesWith(argument: string): number[] {

@@ -69,6 +69,20 @@ function statement(row: Statement): Attack {
   };
 }
 
+const LARGE_ONES = 80;
+
+/** Definitions of 27 KB each, of projections with as many columns as nearly fit. */
+function* largeDefinitions(): Iterable<Step> {
+  yield write("thing", idOf(0), "was_seen", { n: 1 });
+  for (let n = 0; n < LARGE_ONES; n++) {
+    const select = Object.fromEntries(
+      repeat(190, (i) => [`c${i}_${"x".repeat(40)}`, `$.thing.f${i}_${"y".repeat(85)}`]),
+    );
+    yield deployProjection({ ...PROJECTION, name: `things${n}`, select });
+  }
+  yield untilReady();
+}
+
 /** Ten lists in one aggregate: a row of nearly 1 MiB, which takes 20 times as much once parsed. */
 function* rowOfObjects(): Iterable<Step> {
   for (let n = 0; n < 10; n++) {
@@ -221,6 +235,27 @@ export const QUERIES: AttackGroup = {
       does: "as many columns as SQLite takes, of each row",
       sql: () => `select ${repeat(1_990, (i) => `n + ${i} as c${i}`).join(",")} from things`,
     }),
+    {
+      name: "sql that names a missing table",
+      does: "80 connections ask for a table that is not there beside 80 large definitions",
+      needs: NEEDS,
+      spec: plainSpec,
+      prepare: largeDefinitions,
+      waves: [{ request: query("select 1 as n from missing"), clients: 80 }],
+    },
+    {
+      name: "sql that names sixty tables",
+      does: "80 connections name tables whose definitions are 1.6 MB together",
+      needs: NEEDS,
+      spec: plainSpec,
+      prepare: largeDefinitions,
+      waves: [{
+        request: query(
+          `select ${repeat(60, (i) => `(select count(*) from things${i}) as n${i}`).join(",")}`,
+        ),
+        clients: 80,
+      }],
+    },
     {
       name: "sql endless in two environments",
       does: "endless statements from two environments of one instance",

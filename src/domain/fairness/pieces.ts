@@ -74,8 +74,8 @@ function lineOf(turns: Turns): Line {
 }
 
 /**
- * The same turns with a line of their own. A transaction has five seconds, so its slices wait for
- * no other long work.
+ * The same turns with a line of their own, for work that waits for no other long work. Never one
+ * for each request: all lines move in the same turn. See `transaction_pieces.ts`.
  */
 export function withOwnLine({ monotonicMs, yieldTurn }: Turns): Turns {
   return { monotonicMs, yieldTurn };

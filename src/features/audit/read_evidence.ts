@@ -21,7 +21,8 @@ import {
 import { BLOCK_LEAVES, proveInBlock } from "../../domain/audit/tree_rows.ts";
 import { proveFromTiles, tilesOfProof } from "../../domain/audit/tree_tiles.ts";
 import { eventId } from "../../domain/event.ts";
-import { openPieces, type Turns, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -102,7 +103,7 @@ export async function listPublicKeys(
   { instanceId }: Tenant,
 ): Promise<PublicKey[]> {
   return await engine.snapshot(async (tx) => {
-    const pieces = openPieces(withOwnLine(turns));
+    const pieces = openTransactionPieces(turns, instanceId);
     const shown: PublicKey[] = [];
     let after: number | undefined;
     for (;;) {

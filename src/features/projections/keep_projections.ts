@@ -6,7 +6,8 @@
 
 import { mayShow, ownRowOf } from "../../domain/projection/row.ts";
 import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
-import { openPieces, type Pieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
@@ -69,7 +70,7 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
       if (!set.isSettled) done = await settleProjections(parts, set);
       else if (set.records.length === 0) done = await forgetProjectionTenant(parts, tenant);
       else {
-        const pieces = openPieces(withOwnLine(host));
+        const pieces = openTransactionPieces(host, tenant);
         const work = await engine.snapshot((tx) => findWork(tx, set, { limit, pieces }));
         if (work === undefined) return undefined;
         done = Math.max(work.span.records, work.span.streams.length);

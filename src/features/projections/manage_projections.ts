@@ -10,8 +10,8 @@ import {
   runInPieces,
   type Turns,
   waitForTurn,
-  withOwnLine,
 } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { checkStart, cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
@@ -106,7 +106,7 @@ async function listOthers(
   name: string,
   host: Turns,
 ): Promise<ProjectionRecord[]> {
-  const records = await listRecords(tx, tenant, openPieces(withOwnLine(host)));
+  const records = await listRecords(tx, tenant, openTransactionPieces(host, tenant));
   return records.filter((record) => record.name !== name);
 }
 

@@ -4,13 +4,8 @@
  * Each is compiled under the current spec and listed with the versions that have rows.
  */
 
-import {
-  openPieces,
-  runInPieces,
-  type Steps,
-  type Turns,
-  withOwnLine,
-} from "../../domain/fairness/pieces.ts";
+import { runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { basisSteps } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
@@ -111,7 +106,7 @@ export function openProjectionSets(
   async function make(tenant: number, spec: CompiledSpec): Promise<ProjectionSet> {
     const read = await engine.snapshot(async (tx) => ({
       changes: await readProjectionChanges(tx, tenant),
-      records: await listProjections(tx, tenant, openPieces(withOwnLine(turns))),
+      records: await listProjections(tx, tenant, openTransactionPieces(turns, tenant)),
     }));
     const set = await runInPieces(makeSet(tenant, spec, read.changes, read.records), turns);
     const bytes = await runInPieces(sizeSteps(read.records), turns);

@@ -4,13 +4,8 @@
  * See docs/reference/queries.md.
  */
 
-import {
-  openPieces,
-  type Pieces,
-  type Turns,
-  waitForTurn,
-  withOwnLine,
-} from "../../domain/fairness/pieces.ts";
+import { openPieces, type Pieces, type Turns, waitForTurn } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { checkStart, listPage, pageLimit } from "../../domain/list_page.ts";
 import { explainIdentifier, parseIdentifier } from "../../domain/identifier.ts";
 import { limits } from "../../domain/limits.ts";
@@ -197,7 +192,7 @@ export async function listRows(
     const projection = await findReadyProjection(tx, tenant, name, stale);
     if (!projection.ok) return projection;
     const staleness = await readStaleness(tx, projection.value);
-    const pieces = openPieces(withOwnLine(host));
+    const pieces = openTransactionPieces(host, tenant);
     const { rows, truncated } = await readPage(tx, projection.value, { start, limit, pieces });
     const nextStart = truncated ? rows.at(-1)!.key : undefined;
     return accept({ ...listPage(rows.map(rowView), page.limit, nextStart), ...staleness });

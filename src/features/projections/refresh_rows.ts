@@ -4,7 +4,8 @@
  */
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";
-import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { refuseRow } from "../../domain/projection/row.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
@@ -147,7 +148,7 @@ async function computeQuickly(
   isBuild: boolean,
 ): Promise<(RowOutcome | undefined)[]> {
   return await engine.snapshot(async (tx) => {
-    const pieces = openPieces(withOwnLine(host));
+    const pieces = openTransactionPieces(host, tenant);
     const batch = openSmallRowBatch(reader, tx, { tenant, spec, remembersOwn: !isBuild, pieces });
     const computed: (RowOutcome | undefined)[] = [];
     const endMs = host.monotonicMs() + MOMENT_MS;
@@ -263,7 +264,7 @@ async function writeSome(
     makeRecord: (kept, key, failure) => makeRowRecord(host, kept, key, failure),
   };
   const outcome = await engine.transact(async (tx) => {
-    const pieces = openPieces(withOwnLine(host));
+    const pieces = openTransactionPieces(host, set.tenant);
     if (!await sets.isCurrent(tx, set)) return undefined;
     const rows = await writeRows(tx, works, moment, pieces);
     const isLast = rows.moved.length + rows.unwritten.length === 0;

@@ -4,7 +4,8 @@
  * See docs/reference/projections.md.
  */
 
-import { openPieces, runInPieces, type Steps, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { runInPieces, type Steps } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import { basisSteps } from "../../domain/projection/basis.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
@@ -42,7 +43,7 @@ export async function settleProjections(
   const steps = await runInPieces(planSettling(set), host);
   const count = await engine.transact(async (tx) => {
     if (!await sets.isCurrent(tx, set)) return 0;
-    const pieces = openPieces(withOwnLine(host));
+    const pieces = openTransactionPieces(host, tenant);
     const settled = new Map(set.records.map((record) => [record.name, record]));
     for (const step of steps) {
       const rest = pieces.rest();

@@ -7,7 +7,8 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
-import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
@@ -112,7 +113,7 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
       const after = { ...rest, removing, ready: building };
       setProjection(tx, tenant, after);
       clearBuild(tx, kept.place);
-      const all = await listProjections(tx, tenant, openPieces(withOwnLine(host)));
+      const all = await listProjections(tx, tenant, openTransactionPieces(host, tenant));
       const others = all.filter((each) => each.name !== name);
       await logTypes(tx, tenant, [...others, after]);
       return true;

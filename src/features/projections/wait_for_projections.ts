@@ -4,7 +4,7 @@
  * Callers wait up to 2 s. See docs/reference/projections.md.
  */
 
-import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import type { Host } from "../../host.ts";
@@ -13,12 +13,8 @@ import { lastLogPlace } from "../../store/feed/commit_log.ts";
 import { firstBehindCursor } from "../../store/feed/log_cursor.ts";
 import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
 import { countLag } from "./manage_projections.ts";
-import {
-  listReadyProjections,
-  readProjectionChanges,
-  type ReadyOnes,
-} from "../../store/projections/projections.ts";
 import { hasRefresh } from "../../store/projections/projection_work.ts";
+import { listReadyProjections } from "../../store/projections/ready_projections.ts";
 
 export interface ProjectionLag {
   /** Changes of streams that the projections do not show yet; 0: everything is shown. */
@@ -58,7 +54,6 @@ export async function waitForProjections(
   const wanted = names && new Set(names);
   const looks = looksOf(engine);
   let lookMs = LOOK_MS_MIN;
-  let known: KnownProjections | undefined;
 
   async function isDone(): Promise<boolean> {
     const sinceMs = host.monotonicMs() - lookMs / SHARED_PART;
@@ -66,20 +61,16 @@ export async function waitForProjections(
     // The next look is noted before anything is waited for: those who look at once share it.
     if (tellsOf(others, end, sinceMs) && await others.isLate) return false;
     const look = engine.snapshot(async (tx) => {
-      if (await isBehind(tx, tenant, end)) return { isLate: true, isDone: false, known };
-      const now = await lookAtProjections(tx, tenant, known, () => ({
-        names: wanted,
-        pieces: openPieces(withOwnLine(host)),
-      }));
-      return { isLate: false, isDone: !await isRefreshing(tx, now.projections), known: now };
+      if (await isBehind(tx, tenant, end)) return { isLate: true, isDone: false };
+      const pieces = openTransactionPieces(host, tenant);
+      const asked = await listReadyProjections(engine, tx, tenant, { names: wanted, pieces });
+      return { isLate: false, isDone: !await isRefreshing(tx, asked) };
     });
     if (end !== undefined) {
       const isLate = look.then((seen) => seen.isLate, () => false);
       noteLook(looks, tenant, { end, atMs: host.monotonicMs(), isLate });
     }
-    const seen = await look;
-    known = seen.known;
-    return seen.isDone;
+    return (await look).isDone;
   }
 
   for (;;) {
@@ -147,24 +138,6 @@ export async function isBehind(
   if (end === undefined) return false;
   const { logged } = await openWatchedTypes().read(tx, tenant);
   return await firstBehindCursor(tx, tenant, logged, end) !== undefined;
-}
-
-/** Projections as they were read at one state of the definitions. */
-interface KnownProjections {
-  readonly changes: string;
-  readonly projections: readonly ReadyProjection[];
-}
-
-/** Definitions may be megabytes, so they are read again only after a change of any. */
-async function lookAtProjections(
-  tx: ReadTransaction,
-  tenant: number,
-  known: KnownProjections | undefined,
-  wanted: () => ReadyOnes,
-): Promise<KnownProjections> {
-  const changes = await readProjectionChanges(tx, tenant);
-  if (known?.changes === changes) return known;
-  return { changes, projections: await listReadyProjections(tx, tenant, wanted()) };
 }
 
 async function isRefreshing(

@@ -4,7 +4,8 @@
  */
 
 import { countErrors, type Counters } from "../../domain/measures/counters.ts";
-import { openPieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import {
   isMatch,
   type PendingCounts,
@@ -227,7 +228,7 @@ async function discardSome(
 ): Promise<PendingKind[]> {
   return await engine.transact(async (tx) => {
     const kinds: PendingKind[] = [];
-    const pieces = openPieces(withOwnLine(host));
+    const pieces = openTransactionPieces(host, tenant);
     for (const { view, work, schedule, saga } of some) {
       await pieces.rest();
       const isThere = work !== undefined

@@ -51,7 +51,8 @@ import { makeErrorRecord } from "../base/record_error.ts";
 import { noteImplied } from "../../store/effects.ts";
 import type { WorkShare } from "../base/share_work.ts";
 import { type Consequence, openSagaLanes, openWorkLine, type SagaLanes } from "./reaction_lines.ts";
-import { openPieces, type Pieces, withOwnLine } from "../../domain/fairness/pieces.ts";
+import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { openHeldWorks, waitShortly } from "./held_works.ts";
 
 export interface OutboxRunner {
@@ -248,7 +249,7 @@ export function createOutboxRunner(parts: RunnerParts): OutboxRunner {
     const leases = await share.held("outbox");
     await paused.ready();
     const bounds = { limit, bytesMax: Math.ceil(PAGES_BYTES_MAX / Math.max(1, leases.length)) };
-    const pieces = openPieces(withOwnLine(host));
+    const pieces = openTransactionPieces(host, "outbox");
     const pages = await engine.snapshot((tx) =>
       Promise.all(leases.map(({ shard }) => lookAt(tx, shard, bounds, pieces)))
     );

@@ -214,8 +214,8 @@ async function doCauses(work: SagaWork, causes: readonly SagaCause[]): Promise<A
 }
 
 /** Half of the bytes are reserved for what a single saga may still need. */
-function isFull({ bytes, sagas, events, turns, startedMs }: SagaWork): boolean {
-  if (sagas > 0 && turns.monotonicMs() - startedMs > WORK_MS_MAX) return true;
+function isFull({ bytes, sagas, events, tools, startedMs }: SagaWork): boolean {
+  if (sagas > 0 && tools.host.monotonicMs() - startedMs > WORK_MS_MAX) return true;
   return sagas >= SAGAS_MAX || events >= EVENTS_MAX || bytes > SAGA_BYTES_MAX / 2;
 }
 

@@ -8,14 +8,8 @@ import { assert } from "../../domain/assert.ts";
 import type { ErrorRecord } from "../../domain/error_record.ts";
 import { decodeEvent, eventId } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
-import {
-  openPieces,
-  type Pieces,
-  runInPieces,
-  runWithin,
-  type Turns,
-  withOwnLine,
-} from "../../domain/fairness/pieces.ts";
+import { type Pieces, runWithin } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { keptRoot, type Root, rootOf } from "../../domain/reaction/root.ts";
 import { createRecentMap, createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
@@ -123,8 +117,6 @@ export interface SagaWork {
   readonly errors: ErrorRecord[];
   /** Outbox entries left by the events so far. */
   readonly outbox: OutboxWork[];
-  /** The turns of this transaction alone. */
-  readonly turns: Turns;
   /** Yields now and then, because one event may concern hundreds of sagas. */
   readonly pieces: Pieces;
   readonly startedMs: number;
@@ -143,11 +135,10 @@ export function openSagaWork(
   { tenant, spec, moment, answers }: SagaScene,
 ): SagaWork {
   const sums = { bytes: 0, sagas: 0, events: 0 };
-  const turns = withOwnLine(tools.host);
-  const pieces = openPieces(turns);
+  const pieces = openTransactionPieces(tools.host, tenant);
   const left = { states: [], errors: [], outbox: [] };
-  const startedMs = turns.monotonicMs();
-  return { tools, tx, tenant, spec, moment, answers, turns, pieces, startedMs, ...sums, ...left };
+  const startedMs = tools.host.monotonicMs();
+  return { tools, tx, tenant, spec, moment, answers, pieces, startedMs, ...sums, ...left };
 }
 
 export interface SagaBeginning {
@@ -250,7 +241,7 @@ async function definitionOf(
   if (known !== undefined) return known;
   const kept = await readSagaDefinition(tx, tenant, hash);
   assert(kept !== undefined, "what a saga was started under is kept");
-  const saga = await runInPieces(compileKeptSagaSteps(kept, hash), work.turns);
+  const saga = await runWithin(work.pieces, compileKeptSagaSteps(kept, hash));
   tools.definitions.set(hash, saga);
   return saga;
 }
@@ -302,7 +293,7 @@ async function writeEvent(
   const request = { emission, stamp, requestId, root: rootOf(stored, key, stream_id) };
   const { host } = tools;
   const preparing = prepareEmissionSteps(host, spec, request, moment, answers.implications);
-  const prepared = await runInPieces(preparing, work.turns);
+  const prepared = await runWithin(work.pieces, preparing);
   if (!prepared.ok) return { kind: "unwritten", reason: prepared.message, nowMs };
   let { write } = prepared;
   if (write.bytes > SAGA_BYTES_MAX) {

@@ -12,13 +12,8 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import {
-  openPieces,
-  runInPieces,
-  type Steps,
-  type Turns,
-  withOwnLine,
-} from "../../domain/fairness/pieces.ts";
+import { runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import {
   accept,
   type Outcome,
@@ -129,7 +124,7 @@ async function readScene(
   const blobs = await findBlobs(tx, number, moduleCalls.map(({ blob }) => blob));
   const isSame = before === undefined || before.spec_hash === spec.hash;
   const cuts = isSame ? [] : await findCuts(tx, number, before.spec, spec);
-  const pieces = openPieces(withOwnLine(turns));
+  const pieces = openTransactionPieces(turns, number);
   const projections = isSame ? [] : await listProjections(tx, number, pieces);
   const uncallable = checkBlobs(moduleCalls, blobs).slice(0, limits.violationsMax);
   return { before, uncallable, cuts, projections };

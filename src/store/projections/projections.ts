@@ -52,31 +52,6 @@ export interface ProjectionRecord {
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-export interface ReadyOnes {
-  /** The projections that are wanted; absent: all. */
-  readonly names?: ReadonlySet<string>;
-  readonly pieces?: Pieces;
-}
-
-/** The versions that can be read, by name. Reads the definitions of the wanted ones alone. */
-export async function listReadyProjections(
-  tx: Reads,
-  tenant: number,
-  { names, pieces }: ReadyOnes = {},
-): Promise<ReadyProjection[]> {
-  const pairs = await tx.getRange(keys.projections(tenant), { keysOnly: true });
-  const found: ReadyProjection[] = [];
-  for (const { key } of pairs) {
-    const name = unpack(key).at(-1) as string;
-    if (names !== undefined && !names.has(name)) continue;
-    const rest = pieces?.rest();
-    if (rest !== undefined) await rest;
-    const ready = await readReadyProjection(tx, tenant, name);
-    if (ready !== undefined) found.push(ready);
-  }
-  return found;
-}
-
 /** The version of one projection that can be read. */
 export async function readReadyProjection(
   tx: Reads,

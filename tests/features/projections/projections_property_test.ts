@@ -5,11 +5,13 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { openTransactionPieces } from "../../../src/domain/fairness/transaction_pieces.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { createAccess } from "../../../src/features/access/access_service.ts";
 import { createService, type Service } from "../../../src/features/service.ts";
+import { systemHost } from "../../../src/host.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
-import { listReadyProjections } from "../../../src/store/projections/projections.ts";
+import { listReadyProjections } from "../../../src/store/projections/ready_projections.ts";
 import {
   listRowsOfSource,
   readProjectionRows,
@@ -320,7 +322,10 @@ async function compare(
   service: Service,
   { definition, streams, second }: Known,
 ): Promise<void> {
-  const projections = await engine.snapshot((tx) => listReadyProjections(tx, tenant.number));
+  const pieces = openTransactionPieces(systemHost(), tenant.number);
+  const projections = await engine.snapshot((tx) =>
+    listReadyProjections(engine, tx, tenant.number, { pieces })
+  );
   if (definition === undefined) return assert.deepEqual(projections, []);
   const wanted = projectionFromScratch(definition, streams, shopFold(second));
   const [kept] = projections;

@@ -5,7 +5,8 @@
  * read of the store finds nothing more. So a query sees its projections as of one moment.
  */
 
-import { openPieces, type Pieces, withOwnLine } from "../../../domain/fairness/pieces.ts";
+import type { Pieces } from "../../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../../domain/fairness/transaction_pieces.ts";
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Bytes, ReadTransaction } from "../../../kv/engine.ts";
 import { lastChangeStamp, readRowChanges } from "../../../store/projections/row_changes.ts";
@@ -52,7 +53,7 @@ export async function catchUpCopy(
       readBatches(
         tx,
         followers.map(({ projection }, index) => ({ projection, table: tables[index]! })),
-        openPieces(withOwnLine(host)),
+        openTransactionPieces(host, copy.tenant.number),
       )
     );
     const lost = batches.filter(({ isLost }) => isLost).map(({ projection }) => projection.name);

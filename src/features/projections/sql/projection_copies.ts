@@ -7,13 +7,13 @@
  */
 
 import { limits } from "../../../domain/limits.ts";
-import { openPieces, withOwnLine } from "../../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../../domain/fairness/transaction_pieces.ts";
 import { openWaitingRoom } from "../../../domain/fairness/shares.ts";
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
 import type { Engine } from "../../../kv/engine.ts";
-import { listReadyProjections } from "../../../store/projections/projections.ts";
+import { listReadyProjections } from "../../../store/projections/ready_projections.ts";
 import { copyPath, hasRoom, listCopies, makeCopyFolder } from "../../../sql/copies_folder.ts";
 import type { CopiedTable } from "../../../sql/copy_messages.ts";
 import type { CopyWriter } from "../../../sql/copy_writer.ts";
@@ -184,9 +184,9 @@ export function openProjectionCopies(world: ProjectionCopiesWorld): ProjectionCo
   ): Promise<Round | undefined> {
     const wanted = new Set(tables.keys()).union(names);
     const projections = await engine.snapshot((tx) =>
-      listReadyProjections(tx, copy.tenant.number, {
+      listReadyProjections(engine, tx, copy.tenant.number, {
         names: wanted,
-        pieces: openPieces(withOwnLine(host)),
+        pieces: openTransactionPieces(host, copy.tenant.number),
       })
     );
     const current = projections.filter((projection) =>

@@ -7,7 +7,7 @@
 
 import { count, type Counters } from "../../../domain/measures/counters.ts";
 import { limits } from "../../../domain/limits.ts";
-import { openPieces, type Pieces, withOwnLine } from "../../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../../domain/fairness/transaction_pieces.ts";
 import { openPlaces, type Places } from "../../../domain/fairness/per_name.ts";
 import {
   type BoundArguments,
@@ -20,11 +20,8 @@ import { accept, type Outcome, type Refusal, refuse } from "../../../domain/refu
 import type { Tenant } from "../../../domain/tenant.ts";
 import type { Host } from "../../../host.ts";
 import type { Engine, ReadTransaction } from "../../../kv/engine.ts";
-import {
-  listProjections,
-  listReadyProjections,
-  type ReadyOnes,
-} from "../../../store/projections/projections.ts";
+import { readProjection } from "../../../store/projections/projections.ts";
+import { listReadyProjections } from "../../../store/projections/ready_projections.ts";
 import { openCopyWriter } from "../../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../../sql/query_pool.ts";
 import { readStaleness } from "../read_rows.ts";
@@ -174,7 +171,10 @@ async function queryProjections(
   const deadlineMs = host.monotonicMs() + limits.projectionWaitMsMax;
   const { names } = checked;
   const projections = await engine.snapshot((tx) =>
-    listReadyProjections(tx, tenant.number, { names, pieces: openPieces(withOwnLine(host)) })
+    listReadyProjections(engine, tx, tenant.number, {
+      names,
+      pieces: openTransactionPieces(host, tenant.number),
+    })
   );
   const asked = projections.map(({ name }) => name);
   const early = request.stale ? undefined : findBroken(projections);
@@ -185,10 +185,7 @@ async function queryProjections(
     names: asked,
   });
   const after = await engine.snapshot((tx) =>
-    readFreshness(tx, tenant.number, {
-      names: new Set(asked),
-      pieces: openPieces(withOwnLine(host)),
-    })
+    readFreshness(parts, tx, tenant.number, new Set(asked))
   );
   if (after.broken !== undefined && !request.stale) return refuse(after.broken);
   const nowMs = host.monotonicMs();
@@ -214,12 +211,14 @@ function findBroken(asked: readonly ReadyProjection[]): Refusal | undefined {
 
 /** The state of the tables after the wait: a deploy may have broken one meanwhile. */
 async function readFreshness(
+  { engine, host }: Parts,
   tx: ReadTransaction,
   tenant: number,
-  asked: Required<ReadyOnes>,
+  names: ReadonlySet<string>,
 ) {
-  if (asked.names.size === 0) return {};
-  const projections = await listReadyProjections(tx, tenant, asked);
+  if (names.size === 0) return {};
+  const pieces = openTransactionPieces(host, tenant);
+  const projections = await listReadyProjections(engine, tx, tenant, { names, pieces });
   const found = await Promise.all(projections.map((projection) => readStaleness(tx, projection)));
   const lag = Math.max(-1, ...found.map((staleness) => staleness?.lag ?? -1));
   const staleness = lag < 0 ? undefined : { stale: true as const, lag };
@@ -228,13 +227,13 @@ async function readFreshness(
 
 /** Adds a hint about the existing tables if the statement names one that does not exist. */
 async function adviseOnTable(
-  { engine, host }: Parts,
+  parts: Parts,
   { number }: Tenant,
   refusal: Refusal,
 ): Promise<Outcome<never>> {
   if (refusal.kind !== "sql_not_allowed") return refuse(refusal);
-  const hint = await engine.snapshot((tx) =>
-    hintForTable(tx, number, refusal.message, openPieces(withOwnLine(host)))
+  const hint = await parts.engine.snapshot((tx) =>
+    hintForTable(parts, tx, number, refusal.message)
   );
   return refuse(hint === undefined ? refusal : { ...refusal, hint });
 }
@@ -305,20 +304,22 @@ const NAMES_MAX = 20;
  * refused. Undefined if it was for another reason.
  */
 async function hintForTable(
+  { engine, host }: Parts,
   tx: ReadTransaction,
   tenant: number,
   reason: string,
-  pieces: Pieces,
 ): Promise<string | undefined> {
   const [, table] = MISSING.exec(reason) ?? [];
   if (table === undefined) return undefined;
-  const records = (await listProjections(tx, tenant, pieces)).filter(({ isDeleted }) => !isDeleted);
-  const named = records.find(({ name }) => name.toLowerCase() === table.toLowerCase());
-  if (named !== undefined && named.ready === undefined) {
+  const pieces = openTransactionPieces(host, tenant);
+  const names = (await listReadyProjections(engine, tx, tenant, { pieces }))
+    .map(({ name }) => name);
+  // Statements name tables in any case, and names of projections are in small letters.
+  const named = await readProjection(tx, tenant, table.toLowerCase());
+  if (named !== undefined && !named.isDeleted && named.ready === undefined) {
     return `The projection ${named.name} is being built: ask again when it is ready, which ` +
       "GET /api/instances/{id}/projections tells";
   }
-  const names = records.filter(({ ready }) => ready !== undefined).map(({ name }) => name);
   if (names.length === 0) return "There are no tables: each projection that is ready is one";
   const near = nameHint(table, names);
   if (near !== undefined) return near;

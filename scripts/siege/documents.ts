@@ -142,3 +142,29 @@ export function nest(depth: number, wrap: (inner: Json, depth: number) => Json, 
   for (let level = 0; level < depth; level++) value = wrap(value, level);
   return value;
 }
+
+/** By the number of buckets: finding them takes a second. */
+const inOneBucket = new Map<number, number[]>();
+
+/**
+ * Integers from 7 on that fall into one bucket of a `Set` with `buckets` buckets, a power of two.
+ * The engine hashes integers by a function that everybody knows.
+ */
+export function numbersInOneBucket(count: number, buckets: number): number[] {
+  const found = inOneBucket.get(buckets) ?? [7];
+  inOneBucket.set(buckets, found);
+  const bucket = hashOfInteger(7) & (buckets - 1);
+  for (let number = found.at(-1)! + 1; found.length < count; number++) {
+    if ((hashOfInteger(number) & (buckets - 1)) === bucket) found.push(number);
+  }
+  return found.slice(0, count);
+}
+
+function hashOfInteger(number: number): number {
+  let hash = ~number + (number << 15);
+  hash ^= hash >>> 12;
+  hash += hash << 2;
+  hash ^= hash >>> 4;
+  hash = Math.imul(hash, 2_057);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

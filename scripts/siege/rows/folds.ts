@@ -6,6 +6,7 @@ import {
   fields,
   idOf,
   nest,
+  numbersInOneBucket,
   read,
   repeat,
   specOf,
@@ -135,6 +136,15 @@ export const FOLDS: AttackGroup = {
           () => ({ if: { gt: ["@.a", "@.b"] }, then: { set: { target: "c", value: 1 } } }),
         ),
       count: 500,
+    }),
+    fold({
+      name: "fold in of numbers in one bucket",
+      does: "160,000 elements looked up in 19,900 integers that a set would put into one bucket",
+      grow: FLATTEN,
+      grown: () => repeat(4, () => ({ v: repeat(40_000, () => 7) })),
+      handler: () => ({
+        filter: { target: "list", where: { in: ["$item", numbersInOneBucket(19_900, 16_384)] } },
+      }),
     }),
     fold({
       name: "fold of removals from the front",

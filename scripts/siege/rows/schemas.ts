@@ -8,6 +8,7 @@ import {
   idOf,
   judgedBy,
   nest,
+  numbersInOneBucket,
   read,
   repeat,
   specOf,
@@ -137,6 +138,19 @@ export const SCHEMAS: AttackGroup = {
       schema: () => ({ type: "array", uniqueItems: true }),
       value: () => repeat(40, (i) => `${"a".repeat(2_000)}${i}`),
       events: 50,
+    }),
+    validation({
+      name: "enum of numbers in one bucket",
+      does: "48,000 items under an enum of 9,990 integers that a set would put into one bucket",
+      schema: () => ({ items: { enum: numbersInOneBucket(9_990, 8_192) } }),
+      value: () => repeat(48_000, () => 7),
+    }),
+    validation({
+      name: "unique items in one bucket",
+      does: "8,000 unique integers that a set would put into one bucket, in batches of 8",
+      schema: () => ({ uniqueItems: true }),
+      value: () => numbersInOneBucket(8_000, 8_192),
+      events: 8,
     }),
     validation({
       name: "recursive anyOf",

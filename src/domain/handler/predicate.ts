@@ -17,11 +17,12 @@
 
 import { type Budget, spend } from "../budget.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
+import { isInList, isScalar, type ScalarList, scalarListOf } from "../scalar_list.ts";
 import { STEP_UNITS } from "./budget.ts";
 import { looksLikePath, valuePathAt } from "./path.ts";
 import { templateAt } from "./template.ts";
 import { addFault, childSite, type Evaluation, type Site, type Template } from "./evaluation.ts";
-import { compareTexts, equalValues, isContainer } from "./value.ts";
+import { compareTexts, equalValues } from "./value.ts";
 
 /** A compiled predicate. Undefined if an optional path is missing: the operation is skipped. */
 export type Predicate = (evaluation: Evaluation) => boolean | undefined;
@@ -146,7 +147,7 @@ function membership(operand: JsonValue, wanted: boolean, site: Site): Predicate 
   const pair = pairAt(operand, site);
   if (pair === undefined) return never;
   const [first, second] = pair;
-  const constants = scalarSet(second.constant);
+  const constants = constantList(second.constant);
   return (evaluation) => {
     spend(evaluation.budget, STEP_UNITS);
     const value = first.view(evaluation);
@@ -158,17 +159,14 @@ function membership(operand: JsonValue, wanted: boolean, site: Site): Predicate 
   };
 }
 
-/** A constant list of scalars becomes a set, so that a lookup does not depend on its length. */
-function scalarSet(constant: JsonValue | undefined): ReadonlySet<JsonValue> | undefined {
+/** A constant list of scalars is sorted, so that a lookup hardly depends on its length. */
+function constantList(constant: JsonValue | undefined): ScalarList | undefined {
   // Bounded: a list in a definition.
-  if (!Array.isArray(constant) || constant.some(isContainer)) return undefined;
-  return new Set(constant);
+  return Array.isArray(constant) && constant.every(isScalar) ? scalarListOf(constant) : undefined;
 }
 
-function isListed(value: JsonValue, list: ReadonlySet<JsonValue>, budget: Budget): boolean {
-  // Looking up a string reads all of its characters.
-  if (typeof value === "string") spend(budget, value.length);
-  return list.has(value);
+function isListed(value: JsonValue, list: ScalarList, budget: Budget): boolean {
+  return isScalar(value) && isInList(value, list, budget);
 }
 
 function isElement(value: JsonValue, list: JsonValue, budget: Budget): boolean {

@@ -13,6 +13,14 @@ import { limits } from "../../limits.ts";
 import type { ItemRecords } from "./evaluated_items.ts";
 import { isPlainName, WRITTEN_CHARACTERS_MAX } from "./formats/hostname.ts";
 import { canonicalJson } from "../../canonical_json.ts";
+import {
+  areDistinct,
+  isInList,
+  isScalar,
+  type ScalarList,
+  scalarListOf,
+  type ScalarValue,
+} from "../../scalar_list.ts";
 import { escapePointer } from "./vocabulary.ts";
 
 export const VISIT_MARK = "x-units";
@@ -246,46 +254,39 @@ const UNITS_PER_CHARACTER = 24;
 const UNITS_PER_VALUE = 16;
 
 /** The lists of `enum` and `const`. Generated code refers to each list by its number. */
-export function createAllowedValues(budget: Budget) {
-  const lists: { scalars: Set<JsonValue>; composites: Set<string> }[] = [];
+export interface AllowedValues {
+  readonly add: (values: readonly JsonValue[]) => number;
+  readonly has: (value: JsonValue, list: number) => boolean;
+}
+
+export function createAllowedValues(budget: Budget): AllowedValues {
+  /** Arrays and objects are listed by their canonical texts. */
+  const lists: { scalars: ScalarList; composites: ScalarList }[] = [];
   return {
-    add: (values: readonly JsonValue[]): number => {
+    add: (values) => {
       const composites = values.filter((value) => !isScalar(value)).map(canonicalJson);
-      lists.push({ scalars: new Set(values.filter(isScalar)), composites: new Set(composites) });
+      const scalars = values.filter(isScalar);
+      lists.push({ scalars: scalarListOf(scalars), composites: scalarListOf(composites) });
       return lists.length - 1;
     },
-    has: (value: JsonValue, list: number): boolean => {
+    has: (value, list) => {
       const { scalars, composites } = lists[list]!;
-      if (isScalar(value)) return scalars.has(charged(value, budget));
-      return composites.size > 0 && composites.has(canonicalText(value, budget));
+      if (isScalar(value)) return isInList(value, scalars, budget);
+      return composites.size > 0 && isInList(canonicalText(value, budget), composites, budget);
     },
   };
 }
 
 export function hasUniqueItems(items: readonly JsonValue[], budget: Budget): boolean {
   spend(budget, UNITS_PER_VALUE * items.length);
-  const scalars = new Set<JsonValue>();
-  const composites = new Set<string>();
-  let compositeCount = 0;
+  const scalars: ScalarValue[] = [];
+  const composites: string[] = [];
+  // Bounded: each item is charged.
   for (const item of items) {
-    if (isScalar(item)) scalars.add(charged(item, budget));
-    else {
-      compositeCount++;
-      composites.add(canonicalText(item, budget));
-    }
+    if (isScalar(item)) scalars.push(item);
+    else composites.push(canonicalText(item, budget));
   }
-  return scalars.size + composites.size === items.length &&
-    composites.size === compositeCount;
-}
-
-function isScalar(value: JsonValue): boolean {
-  return typeof value !== "object" || value === null;
-}
-
-/** Looking up a string in a set reads all of it. */
-function charged(value: JsonValue, budget: Budget): JsonValue {
-  if (typeof value === "string") spend(budget, value.length);
-  return value;
+  return areDistinct(scalars, budget) && areDistinct(composites, budget);
 }
 
 function canonicalText(value: JsonValue, budget: Budget): string {

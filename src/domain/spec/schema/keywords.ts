@@ -15,8 +15,14 @@ import {
 } from "ajv/dist/2020.js";
 import { type Budget, spend } from "../../budget.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
+import { isScalar, type ScalarValue } from "../../scalar_list.ts";
 import { type Calls, installCalls } from "./calls.ts";
-import { createAllowedValues, hasUniqueItems, installCharges } from "./charges.ts";
+import {
+  type AllowedValues,
+  createAllowedValues,
+  hasUniqueItems,
+  installCharges,
+} from "./charges.ts";
 import { installChoices, installWholeConditions } from "./choice.ts";
 import { installEvaluatedItems, type ItemRecords } from "./evaluated_items.ts";
 import { installFewerFaults } from "./fewer_faults.ts";
@@ -52,12 +58,12 @@ export function installKeywords(
     keyword: "enum",
     error,
     schemaType: "array",
-    code: (cxt) => failUnless(cxt, allowed.has, _`, ${allowed.add(cxt.schema)}`),
+    code: (cxt) => allowOnly(cxt, cxt.schema, allowed),
   });
   ajv.addKeyword({
     keyword: "const",
     error,
-    code: (cxt) => failUnless(cxt, allowed.has, _`, ${allowed.add([cxt.schema])}`),
+    code: (cxt) => allowOnly(cxt, [cxt.schema], allowed),
   });
   ajv.addKeyword({
     keyword: "uniqueItems",
@@ -79,9 +85,13 @@ export function installKeywords(
   installCharges(ajv, budget, items);
 }
 
+/** For ajv's list of declared names, which only its strict mode looks at. */
+const NO_LIST = { add: () => NO_LIST } as unknown as Set<string>;
+
 /**
  * When evaluated properties are recorded, ajv records every name of `properties` at each visit.
- * Only the ones that the data has matter.
+ * Only the ones that the data has matter. It also lists the names in a `Set`, which is slow if
+ * they are chosen to fall into one bucket.
  */
 function mendProperties(ajv: Ajv2020): void {
   const rule = ajv.RULES.all.properties as { definition: CodeKeywordDefinition };
@@ -91,6 +101,7 @@ function mendProperties(ajv: Ajv2020): void {
     code(cxt) {
       const { gen, data, it } = cxt;
       const { props } = it;
+      it.definedProperties = NO_LIST;
       if (!it.opts.unevaluated || !(props instanceof Name)) return code(cxt);
       const mark = gen.scopeValue("func", { ref: markEvaluated });
       gen.if(_`${props} !== true`, _`${mark}(${props}, ${data}, ${cxt.schemaCode as Name})`);
@@ -126,6 +137,22 @@ function failUnless(
 ): void {
   const name = cxt.gen.scopeValue("func", { ref: test });
   cxt.fail(_`!${name}(${cxt.data}${more})`);
+}
+
+/** Up to this many values, with so few characters, are compared where the data is. */
+const INLINED_VALUES = 8;
+const INLINED_CHARACTERS = 128;
+
+/** A few short values are cheaper to compare than a call is. What the visit costs covers them. */
+function allowOnly(cxt: KeywordCxt, values: readonly JsonValue[], allowed: AllowedValues): void {
+  if (!areInlined(values)) return failUnless(cxt, allowed.has, _`, ${allowed.add(values)}`);
+  // Bounded: `INLINED_VALUES`.
+  cxt.fail(values.reduce<Code>((code, value) => _`${code} && ${cxt.data} !== ${value}`, _`true`));
+}
+
+function areInlined(values: readonly JsonValue[]): values is ScalarValue[] {
+  if (values.length > INLINED_VALUES || !values.every(isScalar)) return false;
+  return values.map(String).join("").length <= INLINED_CHARACTERS;
 }
 
 /** Decimal places by which a number can be scaled without losing a digit. */

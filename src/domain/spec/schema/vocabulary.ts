@@ -6,7 +6,9 @@
  * nowhere.
  */
 
+import { newBudget } from "../../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
+import { areDistinct } from "../../scalar_list.ts";
 
 /** How a keyword holds schemas: it is one, a list of them, or an object of them. */
 export type Holds = "schema" | "list" | "map";
@@ -39,7 +41,7 @@ function isString(value: JsonValue): value is string {
 }
 
 function isUniqueStrings(value: JsonValue): boolean {
-  return Array.isArray(value) && value.every(isString) && new Set(value).size === value.length;
+  return Array.isArray(value) && value.every(isString) && areDistinct(value, newBudget(Infinity));
 }
 
 function isTypeList(value: JsonValue): boolean {

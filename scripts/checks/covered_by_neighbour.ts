@@ -16,6 +16,11 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "a union of names; what each means is seen where it goes to the wire",
   },
   {
+    place: "src/http/decode/long_reader.ts",
+    test: "tests/http/decode/json_long_test.ts",
+    reason: "the state of a reading, and its faults, seen through whole texts",
+  },
+  {
     place: "sdk/src/core",
     test: "tests/sdk/core/client_test.ts",
     reason: "parts of the client, seen through whole calls",

@@ -1,5 +1,9 @@
-/** JSON as TypeScript types: what requests carry, handlers fold and the store keeps. */
+/**
+ * JSON as TypeScript types: what requests carry, handlers fold and the store keeps. Numbers that no
+ * double holds, and keys that cost too much, are found here.
+ */
 
+import type { Turns } from "./fairness/pieces.ts";
 import { limits } from "./limits.ts";
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
@@ -94,4 +98,98 @@ function trimZeros(text: string): { digits: string; trailingZeros: number } {
   let end = text.length;
   while (end > start && text.charCodeAt(end - 1) === ZERO) end--;
   return { digits: text.slice(start, end), trailingZeros: text.length - end };
+}
+
+/*
+ * The cost of keys. The runtime keeps the names of all keys in one hash table, and its hash
+ * function has the same seed in every process. So a client can send keys that all have one hash,
+ * and each of them then takes as long to find as there are others. Only the clock shows it. Few
+ * keys are parsed at a time, and those that are slow again and again are refused. See
+ * docs/reference/basics.md.
+ */
+
+/** Keys that are parsed at once; in the minute after some were too slow, fewer. */
+const KEYS_AT_ONCE = 128;
+export const KEYS_AT_ONCE_WARY = 16;
+const WARY_MS = 60_000;
+/** How long a parse may take: many times longer than usual. Milliseconds. */
+export const MS_PER_PARSE = 0.5;
+const MS_PER_KEY = 0.01;
+const MS_PER_CHARACTER = 0.000_05;
+/** A parse may also be slow because of other work on the machine, so it is tried again. */
+const TRIES = 4;
+const TRIES_WARY = 2;
+
+export interface KeyCost {
+  /** How many keys may be parsed at once. */
+  keysAtOnce(): number;
+  /**
+   * The value of the text. Undefined: its keys take too long to look up.
+   * @param keys how many it has; they are counted if this is absent.
+   * @throws SyntaxError
+   */
+  parse(text: string, keys?: number): JsonValue | undefined;
+  /** Called for text that was slow and malformed: its names are in the table as well. */
+  noteSlow(): void;
+}
+
+/** For callers that answer for their input: any keys, at once. */
+export const ANY_KEYS: KeyCost = {
+  keysAtOnce: () => Infinity,
+  parse: (text) => JSON.parse(text),
+  noteSlow: () => {},
+};
+
+/** One for each clock; a process has one clock, and one table of names. */
+const costs = new WeakMap<Pick<Turns, "monotonicMs">, KeyCost>();
+
+export function keyCostOf(clock: Pick<Turns, "monotonicMs">): KeyCost {
+  const known = costs.get(clock);
+  if (known !== undefined) return known;
+  const opened = openKeyCost(clock);
+  costs.set(clock, opened);
+  return opened;
+}
+
+function openKeyCost({ monotonicMs }: Pick<Turns, "monotonicMs">): KeyCost {
+  let waryUntilMs = -Infinity;
+
+  const isWary = () => monotonicMs() < waryUntilMs;
+  const noteSlow = () => void (waryUntilMs = monotonicMs() + WARY_MS);
+
+  function parseOnce(text: string, keys?: number): { value: JsonValue; isSlow: boolean } {
+    const startedMs = monotonicMs();
+    const textMs = MS_PER_PARSE + MS_PER_CHARACTER * text.length;
+    let value: JsonValue;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      if (monotonicMs() - startedMs > textMs + MS_PER_KEY * (keys ?? 0)) noteSlow();
+      throw error;
+    }
+    const tookMs = monotonicMs() - startedMs;
+    const isSlow = tookMs > textMs && tookMs > textMs + MS_PER_KEY * (keys ?? countKeys(value));
+    return { value, isSlow };
+  }
+
+  return {
+    noteSlow,
+    keysAtOnce: () => isWary() ? KEYS_AT_ONCE_WARY : KEYS_AT_ONCE,
+    parse(text, keys) {
+      const first = parseOnce(text, keys);
+      if (!first.isSlow || keys === 0) return first.value;
+      for (let left = isWary() ? TRIES_WARY : TRIES; left > 1; left--) {
+        const again = parseOnce(text, keys);
+        if (!again.isSlow) return again.value;
+      }
+      noteSlow();
+      return undefined;
+    },
+  };
+}
+
+/** The text of a refusal for keys that cost too much. */
+export function slowKeys(subject: string): string {
+  return `${subject} has keys whose names collide in the table of all names, so that each takes ` +
+    "as long to find as there are others: send other names";
 }

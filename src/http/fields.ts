@@ -3,9 +3,10 @@
 import type { JsonObject, JsonValue } from "../domain/json.ts";
 import { limits } from "../domain/limits.ts";
 import { didYouMean } from "../domain/nearest_name.ts";
-import { accept, type Outcome, refuse } from "../domain/refusal.ts";
+import { accept, ACCEPTED, type Outcome, refuse } from "../domain/refusal.ts";
 import { findUnknownKey, readJsonBody, readOptionalJsonBody } from "./decode/body.ts";
 import type { Sender } from "./decode/body_bytes.ts";
+import { namesIn } from "./decode/json_characters.ts";
 import type { FieldSchemas, Schema } from "./openapi/schema.ts";
 
 /** Only these types are checked here; what else a schema says is judged by the feature. */
@@ -35,8 +36,34 @@ export async function readFields<F extends FieldSchemas>(
   { bodyForm, bytesMax = limits.operatorBodyBytesMax, hint }: FieldsForm = {},
 ): Promise<Outcome<Fields<F>>> {
   const read = bodyForm === "optional json" ? readOptionalJsonBody : readJsonBody;
-  const body = await read(sender, bytesMax);
+  const types = Object.values(fields).map(typeOf);
+  const isFlat = types.every((type) => type !== undefined);
+  const check = isFlat ? (text: string) => checkNames(text, fields, hint) : undefined;
+  const body = await read(sender, bytesMax, { check });
   return body.ok ? checkFields(body.value, fields, hint) : body;
+}
+
+/**
+ * Refuses names that are none of a body whose fields hold no objects, as {@link checkFields} does,
+ * but before they are parsed.
+ */
+function checkNames(text: string, fields: FieldSchemas, hint?: string): Outcome<void> {
+  const types = new Map(Object.keys(fields).map((name) => [bareName(name), typeOf(fields[name]!)]));
+  let own = "";
+  for (const { name, depth } of namesIn(text)) {
+    if (depth > 1 && own === "") {
+      return refuse({ kind: "bad_request", message: "Request body must be a JSON object" });
+    }
+    if (depth > 1) return badField(own, `${own} must be a ${types.get(own)}`);
+    own = name;
+    if (!types.has(name)) return unknownField(name, [...types.keys()], hint);
+  }
+  return ACCEPTED;
+}
+
+function unknownField(name: string, known: readonly string[], hint?: string): Outcome<never> {
+  const own = known.length === 0 ? "The body has no fields" : `It has ${known.join(", ")}`;
+  return badField(name, `Unknown field: ${name}`, didYouMean(name, known, hint ?? own));
 }
 
 /** Accepts `body` if it has only these fields; otherwise 400 with the path. */
@@ -48,11 +75,7 @@ export function checkFields<const F extends FieldSchemas>(
   const names = Object.keys(fields);
   const known = names.map(bareName);
   const unknown = findUnknownKey(body, new Set(known));
-  if (unknown !== undefined) {
-    const own = known.length === 0 ? "The body has no fields" : `It has ${known.join(", ")}`;
-    const advice = didYouMean(unknown, known, hint ?? own);
-    return badField(unknown, `Unknown field: ${unknown}`, advice);
-  }
+  if (unknown !== undefined) return unknownField(unknown, known, hint);
   for (const name of names) {
     const field = bareName(name);
     const value: JsonValue | undefined = body[field];

@@ -257,13 +257,22 @@ export function errorTypeOf(refusal: Refusal): string {
   return describeRefusal(refusal).body.error_type;
 }
 
+/** A name that a client has sent may be a megabyte long, and a path may hold many of them. */
+const TEXT_CHARACTERS_MAX = 4_000;
+const PATH_CHARACTERS_MAX = 1_000;
+
+function cutEnd(text: string, charactersMax: number): string {
+  return text.length <= charactersMax ? text : `${text.slice(0, charactersMax - 3)}...`;
+}
+
 function reply(
   status: number,
   errorType: string,
   error: string,
   fields: Record<string, unknown> = {},
 ): RefusalReply {
-  return { status, body: { error, error_type: errorType, ...fields } };
+  const text = cutEnd(error, TEXT_CHARACTERS_MAX);
+  return { status, body: { error: text, error_type: errorType, ...fields } };
 }
 
 function unavailable(message: string, retryAfterMs: number): RefusalReply {
@@ -276,7 +285,8 @@ function place({ eventIndex, targetIndex }: FaultPlace) {
 }
 
 function pathAndPlace(refusal: FaultPlace & { readonly path?: string }) {
-  return { path: refusal.path, ...place(refusal) };
+  const path = refusal.path && cutEnd(refusal.path, PATH_CHARACTERS_MAX);
+  return { path, ...place(refusal) };
 }
 
 /** In an atomic write the type is part of the body, so an unknown one is a fault of the body. */

@@ -6,6 +6,7 @@ import type { Call, Edge, Route } from "../../src/http/call.ts";
 import { operator, unrestricted } from "../../src/http/endpoint.ts";
 import { TEXT } from "../../src/http/openapi/schema.ts";
 import { flag } from "../../src/http/parameter.ts";
+import { fakeHost } from "../support/fake_host.ts";
 import { scriptService } from "./scripted_service.ts";
 
 const ADA: Operator = { subject: "ada" };
@@ -25,7 +26,7 @@ async function ask(route: Route, query: string, body: unknown, who: Operator = A
   const init = { method: "POST", headers, body: JSON.stringify(body) };
   const request = new Request("http://localhost/", init);
   const edge = { service: scriptService().service } as Edge;
-  const call = { request, requestId: "req_1", query, params: [], owner: "ada" };
+  const call = { request, requestId: "req_1", query, params: [], owner: "ada", host: fakeHost() };
   assert.ok(route.access === "operator");
   const response = await route.run(edge, call as unknown as Call, who);
   return [response.status, await response.json(), request.bodyUsed];

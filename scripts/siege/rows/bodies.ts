@@ -15,6 +15,7 @@ import {
   writeMany,
 } from "../documents.ts";
 import { limits } from "../../../src/domain/limits.ts";
+import { collidingLiterals, objectOf } from "../../../tests/support/colliding_names.ts";
 
 const MiB = 2 ** 20;
 const ID = idOf(1);
@@ -119,6 +120,11 @@ const BODIES: readonly Body[] = [
       raw(`{${repeat(500_000, (i) => `"k${i}":0`).join(",")},"data":{},"metadata":${METADATA}}`),
   },
   {
+    name: "white space within a list",
+    does: "8 MiB of line ends before a number of 16 digits",
+    body: () => data(`[1,${"\n".repeat(8 * MiB - 200)}1234567890123456]`),
+  },
+  {
     name: "batch of 10000 events",
     does: "10,000 events of 780 bytes as they are stored, in one request",
     body: () =>
@@ -184,6 +190,27 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
         waves: [{ request: () => made ??= body(), clients }],
       };
     }),
+    {
+      name: "keys with one hash",
+      does:
+        "16,000 keys in 380 KB, which the runtime looks up one behind the other, others each time",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{
+        request: (turn) => data(objectOf(collidingLiterals(16_000, 16_000 * turn))),
+        clients: 3,
+      }],
+    },
+    {
+      name: "few keys with one hash without a pause",
+      does: "64 connections, each body with 100 such keys, others each time",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{
+        request: (turn) => data(objectOf(collidingLiterals(100, 100 * turn))),
+        clients: 64,
+      }],
+    },
     {
       name: "new keys of idempotency without a pause",
       does: "64 connections write, each time with another key of 255 characters",

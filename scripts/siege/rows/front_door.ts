@@ -1,6 +1,7 @@
 /** Attacks that need no key, or a bad one: logins, credentials, paths, and uses of connections. */
 
 import type { AttackGroup, HostileRequest, Json } from "../attack.ts";
+import { collidingLiterals, objectOf } from "../../../tests/support/colliding_names.ts";
 import { ACTOR, eventType, idOf, read, repeat, specOf, write } from "../documents.ts";
 
 const MiB = 2 ** 20;
@@ -71,6 +72,16 @@ export const FRONT_DOOR: AttackGroup = {
       waves: [{
         request: (turn) => login(`user${turn}@example.com`, "a password it is"),
         clients: 80,
+      }],
+    },
+    {
+      name: "login bodies of keys with one hash",
+      does:
+        "64 connections, each body with 150 keys that the runtime looks up one behind the other",
+      needs: "nothing",
+      waves: [{
+        request: (turn) => loginBody(objectOf(collidingLiterals(150, 150 * turn))),
+        clients: 64,
       }],
     },
     {

@@ -5,7 +5,14 @@
  * docs/reference/modules.md.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import {
+  ANY_KEYS,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type KeyCost,
+  slowKeys,
+} from "../json.ts";
 import { limits } from "../limits.ts";
 import { readActions } from "./action_output.ts";
 import { type HandlerError, readHandlerError } from "./handler_error.ts";
@@ -26,7 +33,11 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /** Never throws. `bytes` is the range that the module named; it is not kept. */
-export function readOutput(bytes: Uint8Array, kind: OutputKind): OutputReading {
+export function readOutput(
+  bytes: Uint8Array,
+  kind: OutputKind,
+  cost: KeyCost = ANY_KEYS,
+): OutputReading {
   const limit = limits.wasmOutputBytesMax;
   if (bytes.length === 0) return invalid("it is empty");
   if (bytes.length > limit) return invalid(`${bytes.length} bytes, at most ${limit} are allowed`);
@@ -39,12 +50,13 @@ export function readOutput(bytes: Uint8Array, kind: OutputKind): OutputReading {
   } catch {
     return invalid("it is not UTF-8");
   }
-  let value: JsonValue;
+  let value: JsonValue | undefined;
   try {
-    value = JSON.parse(text);
+    value = cost.parse(text);
   } catch {
     return invalid("it is not JSON");
   }
+  if (value === undefined) return invalid(slowKeys("it"));
   if (HUGE_NUMBER.test(text) && !isFinite(value)) {
     return invalid("it has a number beyond the range of a double");
   }

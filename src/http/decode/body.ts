@@ -6,7 +6,6 @@
  */
 
 import type { JsonObject } from "../../domain/json.ts";
-import { limits } from "../../domain/limits.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import { holdForBody, readBody, type Sender, type Sink } from "./body_bytes.ts";
 import { parseJsonText } from "./json_text.ts";
@@ -19,6 +18,14 @@ const JSON_TYPE = "application/json";
 /** The approximate memory of one value of a long body. */
 const NODE_BYTES = 40;
 
+/** What else applies to a body. */
+export interface BodyRules {
+  /** Default: that of all requests. */
+  readonly secondsMax?: number;
+  /** Called with the text before anything of it is parsed. */
+  readonly check?: (text: string) => Outcome<void>;
+}
+
 /**
  * 400 if the body is not a JSON object, 413 if it is too large, 408 if it arrives too slowly,
  * 503 if other bodies hold all the memory set aside for bodies.
@@ -26,7 +33,7 @@ const NODE_BYTES = 40;
 export async function readJsonBody(
   sender: Sender,
   bytesMax: number,
-  secondsMax: number = limits.requestBodySecondsMax,
+  rules: BodyRules = {},
 ): Promise<Outcome<JsonObject>> {
   const { headers } = sender.request;
   const type = checkContentType(headers.get("content-type"));
@@ -35,25 +42,29 @@ export async function readJsonBody(
   if (coding !== null && coding !== "identity") {
     return badRequest("Content-Encoding is not supported; send the body as it is");
   }
-  return parse(await readBody(sender, textSink(), bytesMax, secondsMax), sender);
+  return parse(await readBody(sender, textSink(), bytesMax, rules.secondsMax), sender, rules);
 }
 
 /** As {@link readJsonBody}, but the body may be absent and is then an object without fields. */
 export async function readOptionalJsonBody(
   sender: Sender,
   bytesMax: number,
+  rules: BodyRules = {},
 ): Promise<Outcome<JsonObject>> {
-  const text = await readBody(sender, textSink(), bytesMax);
+  const text = await readBody(sender, textSink(), bytesMax, rules.secondsMax);
   if (text.ok && text.value.length === 0) return accept({});
   const type = checkContentType(sender.request.headers.get("content-type"));
-  return type.ok ? parse(text, sender) : type;
+  return type.ok ? parse(text, sender, rules) : type;
 }
 
 function parse(
   text: Outcome<string>,
   sender: Sender,
+  { check }: BodyRules,
 ): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
   if (!text.ok) return text;
+  const checked = check?.(text.value);
+  if (checked?.ok === false) return checked;
   const hold = (nodes: number) => holdForBody(sender, nodes * NODE_BYTES);
   return parseJsonText(text.value, { turns: sender.host, hold });
 }

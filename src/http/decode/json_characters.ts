@@ -2,6 +2,7 @@
 
 export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COLON = 0x3a;
 
 export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
@@ -10,6 +11,11 @@ export function isDigit(code: number): boolean {
 /** A digit or a decimal point. */
 export function isNumberCharacter(code: number): boolean {
   return (code >= 0x30 && code <= 0x39) || code === 0x2e;
+}
+
+/** The letter before the exponent of a number. */
+export function isExponentMark(code: number): boolean {
+  return code === 0x65 || code === 0x45;
 }
 
 /** As {@link closingQuote}, for a text without escapes: a search is faster than a loop. */
@@ -27,4 +33,51 @@ export function closingQuote(text: string, open: number, end: number = text.leng
     if (code === BACKSLASH) at++;
   }
   return at;
+}
+
+export function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+}
+
+export function isBlank(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    if (!isSpace(text.charCodeAt(at))) return false;
+  }
+  return true;
+}
+
+/** A key of an object. */
+export interface FieldName {
+  readonly name: string;
+  /** 1 for the fields of the text's own object. */
+  readonly depth: number;
+}
+
+/**
+ * The names in a text that has not been parsed, in order. Of a text that is not JSON, at least
+ * those up to its first fault.
+ */
+export function* namesIn(text: string): Generator<FieldName, void, void> {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 0x7b || code === 0x5b) depth++;
+    else if (code === 0x7d || code === 0x5d) depth--;
+    if (code !== QUOTE) continue;
+    const close = closingQuote(text, at);
+    const literal = text.slice(at, close + 1);
+    at = close;
+    while (isSpace(text.charCodeAt(at + 1))) at++;
+    if (text.charCodeAt(at + 1) === COLON) yield { name: unescaped(literal), depth };
+  }
+}
+
+/** Parsed as a value: the runtime keeps names in a table, but not values. */
+function unescaped(literal: string): string {
+  if (!literal.includes("\\")) return literal.slice(1, -1);
+  try {
+    return JSON.parse(literal);
+  } catch {
+    return literal.slice(1, -1);
+  }
 }

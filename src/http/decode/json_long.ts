@@ -6,108 +6,55 @@
  * and the values in a text are counted before memory is spent on them.
  */
 
-import { countKeys, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import {
+  countKeys,
+  findNumberFault,
+  type JsonObject,
+  type JsonValue,
+  slowKeys,
+} from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
-import { findJsonFault } from "./json_fault.ts";
-import { closingQuote, isDigit, isNumberCharacter, nextQuote } from "./json_characters.ts";
+import {
+  closingQuote,
+  isBlank,
+  isDigit,
+  isExponentMark,
+  isNumberCharacter,
+  isSpace,
+  nextQuote,
+  QUOTE,
+} from "./json_characters.ts";
+import {
+  type Builder,
+  Fault,
+  type LongReader,
+  pathOf,
+  refuse,
+  refuseAfterContainer,
+  refuseFault,
+  refuseGroup,
+  refuseTooLarge,
+} from "./long_reader.ts";
 
-/**
- * The size of a group that is parsed at once; also how far the scan goes between checks of the
- * clock.
- */
-const GROUP_CHARACTERS = 32 * 1024;
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
+/** Only part of a group that is parsed at once can be white space. */
+const SPACES_MAX = 64 * 1024;
 
-const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
-const LETTER_E = 0x65;
-const CAPITAL_E = 0x45;
-
-/** A container that is filled group by group. */
-interface Builder {
-  /** Its key or index in its parent; empty for the root. */
-  readonly name: string;
-  readonly array?: JsonValue[];
-  readonly object: JsonObject;
-  keys: number;
-  /** What precedes the group: nothing, a comma, or a container that was filled separately. */
-  after: "start" | "comma" | "container";
-}
-
-/** Ends the reading; caught in {@link stepLong}. */
-class Fault extends Error {
-  constructor(readonly refusal: Refusal) {
-    super();
-  }
-}
-
-/** The state of the reading. */
-export interface LongReader {
-  readonly text: string;
-  /** The name of the text in refusals. */
-  readonly subject: string;
-  readonly groupCharacters: number;
-  readonly hasEscapes: boolean;
-  /** The value; complete once the whole text has been read. */
-  root: JsonObject | undefined;
-  /** Values so far; arrays and objects count twice. */
-  nodes: number;
-  at: number;
-  keys: number;
-  depth: number;
-  /** The position of the last number that a double may not hold. */
-  doubtfulAt: number;
-  groupStart: number;
-  /** The number of keys seen before the group. */
-  groupKeys: number;
-  readonly builders: Builder[];
-  /**
-   * By depth: where the currently open container began, its last comma, and the keys seen by
-   * then.
-   */
-  readonly openAt: Int32Array;
-  readonly openKeys: Int32Array;
-  readonly commaAt: Int32Array;
-  readonly commaKeys: Int32Array;
-}
-
-export function openLong(
-  text: string,
-  subject: string,
-  groupCharacters: number = GROUP_CHARACTERS,
-): LongReader {
-  const byDepth = () => new Int32Array(limits.jsonDepthMax + 2);
-  return {
-    text,
-    subject,
-    groupCharacters,
-    hasEscapes: text.includes("\\"),
-    root: undefined,
-    nodes: 0,
-    at: 0,
-    keys: 0,
-    depth: 0,
-    doubtfulAt: -1,
-    groupStart: 0,
-    groupKeys: 0,
-    builders: [],
-    openAt: byDepth(),
-    openKeys: byDepth(),
-    commaAt: byDepth(),
-    commaKeys: byDepth(),
-  };
-}
+const PLUS = 0x2b;
+const MINUS = 0x2d;
 
 /** Reads on. True: there is more; false: the text has been read; otherwise the fault. */
 export function stepLong(reader: LongReader): boolean | Refusal {
   const stop = Math.min(reader.at + reader.groupCharacters, reader.text.length);
+  reader.keysAtOnce = reader.cost.keysAtOnce();
   try {
     if (reader.root === undefined) openRoot(reader, stop);
     if (reader.builders.length > 0) scan(reader, stop);
@@ -147,7 +94,7 @@ function scan(reader: LongReader, stop: number): void {
       reader.nodes++;
       reader.commaAt[reader.depth] = at;
       reader.commaKeys[reader.depth] = reader.keys;
-      if (at - reader.groupStart >= reader.groupCharacters) flushUpTo(reader, at);
+      if (isFull(reader, at)) flushUpTo(reader, at);
     } else if (code === COLON) {
       reader.keys++;
     } else if (isDigit(code)) {
@@ -161,9 +108,8 @@ function scan(reader: LongReader, stop: number): void {
         reader.at = at + 1;
         return;
       }
-    } else if (code === LETTER_E || code === CAPITAL_E) {
-      // An exponent follows a digit; the letter e of `true` and `false` does not.
-      if (isDigit(text.charCodeAt(at - 1))) reader.doubtfulAt = at;
+    } else if (isSpace(code)) {
+      at = endOfSpaces(reader, at);
     }
   }
   reader.at = at;
@@ -187,19 +133,45 @@ function endOfString(reader: LongReader, open: number): number {
 }
 
 function endOfNumber(reader: LongReader, start: number): number {
+  const { text } = reader;
   let at = start;
   // A longer number is refused, so its rest need not be read.
   const last = start + limits.jsonNumberCharactersMax;
-  while (at < last && isNumberCharacter(reader.text.charCodeAt(at + 1))) at++;
-  if (at - start >= SAFE_NUMBER_CHARACTERS) reader.doubtfulAt = start;
+  while (at < last && isNumberCharacter(text.charCodeAt(at + 1))) at++;
+  const hasExponent = isExponentMark(text.charCodeAt(at + 1));
+  if (hasExponent) at = endOfExponent(text, at + 1, last);
   if (at - start >= limits.jsonNumberCharactersMax) {
-    refuseGroup(reader, reader.text.slice(reader.groupStart, at + 1));
+    refuseGroup(reader, text.slice(reader.groupStart, at + 1));
+  }
+  const isFirst = reader.faultyAt < reader.groupStart;
+  if (isFirst && (hasExponent || at - start >= SAFE_NUMBER_CHARACTERS)) {
+    if (findNumberFault(text.slice(start, at + 1)) !== undefined) reader.faultyAt = start;
+  }
+  return at;
+}
+
+function endOfExponent(text: string, mark: number, last: number): number {
+  let at = mark;
+  const sign = text.charCodeAt(at + 1);
+  if (sign === PLUS || sign === MINUS) at++;
+  while (at < last && isDigit(text.charCodeAt(at + 1))) at++;
+  return at;
+}
+
+function endOfSpaces(reader: LongReader, start: number): number {
+  let at = start;
+  while (isSpace(reader.text.charCodeAt(at + 1))) {
+    if (++at - start < SPACES_MAX) continue;
+    const message =
+      `${reader.subject} has more than ${SPACES_MAX} characters of white space in a ` +
+      `row, at position ${start}`;
+    refuseTooLarge(message, { limit: SPACES_MAX });
   }
   return at;
 }
 
 function enter(reader: LongReader, at: number): void {
-  if (at - reader.groupStart >= reader.groupCharacters) flushUpTo(reader, at);
+  if (isFull(reader, at)) flushUpTo(reader, at);
   reader.nodes++;
   const depth = ++reader.depth;
   if (depth > limits.jsonDepthMax) {
@@ -210,9 +182,15 @@ function enter(reader: LongReader, at: number): void {
   reader.commaAt[depth] = -1;
 }
 
+/** Whether the group, which goes up to `at`, has as much as may be parsed at once. */
+function isFull(reader: LongReader, at: number): boolean {
+  return at - reader.groupStart >= reader.groupCharacters ||
+    reader.keys - reader.groupKeys >= reader.keysAtOnce;
+}
+
 /** Parses what is complete before `at`, and opens containers that have become too long. */
 function flushUpTo(reader: LongReader, at: number): void {
-  while (at - reader.groupStart >= reader.groupCharacters) {
+  while (isFull(reader, at)) {
     const level = reader.builders.length;
     const comma = reader.commaAt[level]!;
     if (comma >= reader.groupStart) {
@@ -297,15 +275,16 @@ function flush(reader: LongReader, end: number, keys: number, isLast = false): v
     refuse(`Malformed JSON at position ${end}: ${wanted} expected`);
   }
   const whole = array === undefined ? `{${group}}` : `[${group}]`;
-  let value: JsonObject | JsonValue[];
+  let parsed: JsonValue | undefined;
   try {
-    value = JSON.parse(whole);
+    parsed = reader.cost.parse(whole, keys - reader.groupKeys);
   } catch {
     refuseGroup(reader, group, whole);
   }
-  if (reader.doubtfulAt >= reader.groupStart || keys - reader.groupKeys !== countKeys(value)) {
-    refuseFault(reader, whole);
-  }
+  if (parsed === undefined) refuse(slowKeys(reader.subject));
+  const value = parsed as JsonObject | JsonValue[];
+  const hasFaulty = reader.faultyAt >= reader.groupStart && reader.faultyAt < end;
+  if (hasFaulty || keys - reader.groupKeys !== countKeys(value)) refuseFault(reader, whole);
   if (array !== undefined) { for (const element of value as JsonValue[]) array.push(element); }
   else for (const key of Object.keys(value)) put(reader, builder, key, (value as JsonObject)[key]!);
 }
@@ -327,32 +306,6 @@ function put(reader: LongReader, builder: Builder, key: string, value: JsonValue
   }
 }
 
-function pathOf(reader: LongReader): string[] {
-  return reader.builders.slice(1).map(({ name }) => name);
-}
-
-/** `whole` is the group in the brackets of its container. */
-function refuseFault(reader: LongReader, whole: string): void {
-  const offset = reader.groupStart - 1;
-  const firstIndex = reader.builders.at(-1)!.array?.length ?? 0;
-  const fault = findJsonFault(whole, { offset, path: pathOf(reader), firstIndex });
-  if (fault !== undefined) refuse(fault.message, fault.path);
-}
-
-/** For a group that is not JSON; if it was cut off, the fault says so. */
-function refuseGroup(reader: LongReader, group: string, whole?: string): never {
-  const isArray = reader.builders.at(-1)!.array !== undefined;
-  refuseFault(reader, whole ?? (isArray ? "[" : "{") + group);
-  refuse(`${reader.subject} is not valid JSON`);
-}
-
-function refuseAfterContainer(reader: LongReader, end: number): never {
-  const close = reader.builders.at(-1)!.array === undefined ? "}" : "]";
-  let at = reader.groupStart;
-  while (at < end && isSpace(reader.text.charCodeAt(at))) at++;
-  refuse(`Malformed JSON at position ${at}: ',' or '${close}' expected`);
-}
-
 /** The text has ended before its root. */
 function refuseEnd(reader: LongReader): never {
   const builder = reader.builders.at(-1);
@@ -367,23 +320,4 @@ function skipEnd(reader: LongReader, stop: number): void {
     if (isSpace(reader.text.charCodeAt(reader.at))) continue;
     refuse(`Malformed JSON at position ${reader.at}: end of the text expected`);
   }
-}
-
-function isSpace(code: number): boolean {
-  return code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
-}
-
-function isBlank(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    if (!isSpace(text.charCodeAt(at))) return false;
-  }
-  return true;
-}
-
-function refuse(message: string, path?: string): never {
-  throw new Fault({ kind: "bad_request", message, ...(path !== undefined && { path }) });
-}
-
-function refuseTooLarge(message: string, more: { limit: number; path?: string }): never {
-  throw new Fault({ kind: "payload_too_large", message, ...more });
 }

@@ -6,23 +6,33 @@
  * docs/reference/writing.md.
  */
 
-import { countKeys, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import {
+  countKeys,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  keyCostOf,
+  KEYS_AT_ONCE_WARY,
+  MS_PER_PARSE,
+  slowKeys,
+} from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { closingQuote, isDigit, QUOTE } from "./json_characters.ts";
 import { findJsonFault } from "./json_fault.ts";
-import { openLong, stepLong } from "./json_long.ts";
+import { openLong } from "./long_reader.ts";
+import { stepLong } from "./json_long.ts";
 
 const BYTE_ORDER_MARK = 0xfeff;
 const COLON = 0x3a;
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
 
-/** Longer texts are parsed in time slices. */
+/** Longer texts are parsed in time slices, and so are those with many keys. */
 export const SHORT_CHARACTERS_MAX = 64 * 1024;
 
-/** The additional input for parsing a long text. */
+/** The additional input for parsing a text that a client has sent. */
 export interface LongParsing {
   readonly turns: Turns;
   /** Requests memory for more values. False: there is none. */
@@ -34,17 +44,21 @@ const NODES_AT_ONCE = 50_000;
 
 /**
  * Parses a request's body, or the text that `subject` names; a long one in time slices. 400
- * with the dotted path, if known; 413 for a size that no valid request needs; 503 if memory is
- * short.
+ * with the dotted path, if known, and for keys that take too long to look up; 413 for a size that
+ * no valid request needs; 503 if memory is short.
  */
 export function parseJsonText(
   text: string,
   parsing: LongParsing,
   subject = "Request body",
 ): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
-  return text.length <= SHORT_CHARACTERS_MAX
-    ? parseJsonObject(text, subject)
-    : parseLong(text, parsing, subject);
+  if (text.length > SHORT_CHARACTERS_MAX) return parseLong(text, parsing, subject);
+  const { turns } = parsing;
+  const survey = surveyText(text);
+  if (survey.keys > KEYS_AT_ONCE_WARY && survey.keys > keyCostOf(turns).keysAtOnce()) {
+    return parseLong(text, parsing, subject);
+  }
+  return parseSurveyed(text, survey, subject, turns);
 }
 
 async function parseLong(
@@ -53,7 +67,7 @@ async function parseLong(
   subject: string,
 ): Promise<Outcome<JsonObject>> {
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
-  const reader = openLong(text, subject);
+  const reader = openLong(text, subject, { cost: keyCostOf(turns) });
   const pieces = openPieces(turns);
   let held = 0;
   for (;;) {
@@ -72,19 +86,37 @@ function refuseByteOrderMark(subject: string) {
   return badRequest(`${subject} must not begin with a byte order mark`);
 }
 
-/** Parses a short text at once. */
+/** Parses a short text at once, whatever its keys. */
 export function parseJsonObject(text: string, subject = "Request body"): Outcome<JsonObject> {
+  return parseSurveyed(text, surveyText(text), subject);
+}
+
+/** With a clock, keys that take too long to look up are refused. */
+function parseSurveyed(
+  text: string,
+  survey: TextSurvey,
+  subject: string,
+  clock?: Turns,
+): Outcome<JsonObject> {
   if (text.length === 0) return badRequest(`${subject} is empty`);
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
-  const survey = surveyText(text);
   // Checked before parsing, so that nothing below recurses deeper than this.
   if (survey.depth > limits.jsonDepthMax) return refuseFault(text, subject);
-  let value: JsonValue;
+  const startedMs = clock?.monotonicMs() ?? 0;
+  let value: JsonValue | undefined;
+  let isMalformed = false;
   try {
     value = JSON.parse(text);
   } catch {
-    return refuseFault(text, subject);
+    isMalformed = true;
   }
+  if (clock !== undefined && clock.monotonicMs() - startedMs > MS_PER_PARSE) {
+    const cost = keyCostOf(clock);
+    if (isMalformed) cost.noteSlow();
+    else value = cost.parse(text, survey.keys);
+  }
+  if (isMalformed) return refuseFault(text, subject);
+  if (value === undefined) return badRequest(slowKeys(subject));
   if (!isJsonObject(value)) return badRequest(`${subject} must be a JSON object`);
   if (survey.doubtfulNumber || survey.keys !== countKeys(value)) {
     const fault = findJsonFault(text);

@@ -123,7 +123,9 @@ Deno.test("readJsonBody() gives up a body that stalls, declared or in chunks", a
   ];
   for (const headers of declared) {
     const stalled = new ReadableStream({ start: (c) => c.enqueue(new TextEncoder().encode("{")) });
-    const outcome = await readJsonBody(from(post(stalled, headers)), BYTES_MAX, 0.02);
+    const outcome = await readJsonBody(from(post(stalled, headers)), BYTES_MAX, {
+      secondsMax: 0.02,
+    });
     assert.deepEqual(outcome, { ok: false, refusal: { kind: "body_late", seconds: 0.02 } });
   }
 });

@@ -1,11 +1,13 @@
-/** Where strings of a JSON text end, and which characters numbers are made of. */
+/** Where strings of a JSON text end, which characters numbers are made of, and its names. */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { JsonValue } from "../../../src/domain/json.ts";
 import {
   closingQuote,
   isDigit,
   isNumberCharacter,
+  namesIn,
   nextQuote,
 } from "../../../src/http/decode/json_characters.ts";
 
@@ -33,4 +35,42 @@ Deno.test("isDigit() and isNumberCharacter() take the digits, and the latter the
     assert.equal(isDigit(code), /^[0-9]$/.test(character), character);
     assert.equal(isNumberCharacter(code), /^[0-9.]$/.test(character), character);
   }
+});
+
+type Named = [name: string, depth: number];
+
+/** By a walk through the parsed value. */
+function namesOf(value: JsonValue, depth = 1): Named[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap((element) => namesOf(element, depth + 1));
+  return Object.entries(value).flatMap(([name, member]): Named[] => [
+    [name, depth],
+    ...namesOf(member, depth + 1),
+  ]);
+}
+
+function read(text: string): Named[] {
+  return [...namesIn(text)].map(({ name, depth }) => [name, depth]);
+}
+
+Deno.test("namesIn() finds each name of any JSON text, in order and with its depth", () => {
+  fc.assert(
+    fc.property(fc.object({ maxDepth: 4 }), fc.boolean(), (sent, isSpaced) => {
+      const text = JSON.stringify(sent, undefined, isSpaced ? 2 : undefined);
+      assert.deepEqual(read(text), namesOf(JSON.parse(text)));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("namesIn() reads names that are written with escapes, and no text that is a value", () => {
+  assert.deepEqual(read('{"em\\u0061il":"a\\":1","b\\"" : 2}'), [["email", 1], ['b"', 1]]);
+  assert.deepEqual(read('["a:", {"b": ":"}]'), [["b", 2]]);
+});
+
+Deno.test("namesIn() ends on texts that are not JSON, and finds what stands before the fault", () => {
+  assert.deepEqual(read('{"a":1,"b'), [["a", 1]]);
+  assert.deepEqual(read('{"\\x":1}'), [["\\x", 1]]);
+  assert.deepEqual(read('}{"a":"'), [["a", 0]]);
+  assert.deepEqual(read(""), []);
 });

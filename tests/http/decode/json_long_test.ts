@@ -2,16 +2,18 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { JsonValue } from "../../../src/domain/json.ts";
+import { type JsonValue, type KeyCost, slowKeys } from "../../../src/domain/json.ts";
 import type { Refusal } from "../../../src/domain/refusal.ts";
-import { openLong, stepLong } from "../../../src/http/decode/json_long.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { stepLong } from "../../../src/http/decode/json_long.ts";
+import { openLong } from "../../../src/http/decode/long_reader.ts";
 import { parseJsonObject } from "../../../src/http/decode/json_text.ts";
 
 type Read = { readonly value: JsonValue } | { readonly refusal: Refusal };
 
 /** With groups of a few characters every container is filled slice by slice. */
-function readAll(text: string, groupCharacters?: number): Read {
-  const reader = openLong(text, "Request body", groupCharacters);
+function readAll(text: string, groupCharacters?: number, cost?: KeyCost): Read {
+  const reader = openLong(text, "Request body", { groupCharacters, cost });
   for (;;) {
     const more = stepLong(reader);
     if (more === false) return { value: reader.root! };
@@ -152,4 +154,59 @@ Deno.test("a number of 1,024 characters is taken and a longer one refused with i
     assert.equal(messageOf(read), "Number has more than 1024 characters");
     assert.equal(pathOf(read), "a.1");
   }
+});
+
+Deno.test("a text in groups of few keys gives the value that JSON.parse gives", () => {
+  fc.assert(
+    fc.property(object, fc.integer({ min: 1, max: 5 }), (sent, keysAtOnce) => {
+      const text = JSON.stringify(sent);
+      let most = 0;
+      const cost: KeyCost = {
+        keysAtOnce: () => keysAtOnce,
+        parse: (text, keys) => {
+          most = Math.max(most, keys!);
+          return JSON.parse(text);
+        },
+        noteSlow() {},
+      };
+      const read = readAll(text, undefined, cost);
+      assert.ok(!("refusal" in read), messageOf(read));
+      assert.equal(JSON.stringify(read.value), JSON.stringify(JSON.parse(text)));
+      // What is nested is part of one group up to the next comma.
+      assert.ok(most <= keysAtOnce + limits.jsonDepthMax, `${most} keys at once`);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+Deno.test("keys that are too slow end the reading", () => {
+  const cost: KeyCost = { keysAtOnce: () => 2, parse: () => undefined, noteSlow() {} };
+  const read = readAll('{"a":1,"b":2,"c":3,"d":4}', undefined, cost);
+  assert.equal(messageOf(read), slowKeys("Request body"));
+});
+
+Deno.test("white space is refused where it goes on and on, and nowhere else", () => {
+  const spaces = " ".repeat(60_000);
+  const text = `{${spaces}"a"${spaces}:${spaces}[1${spaces},${spaces}2]${spaces}}${spaces}`;
+  assert.deepEqual(readAll(text), { value: { a: [1, 2] } });
+  const read = readAll(`{"a":[1,${"\n".repeat(70_000)}2]}`);
+  assert.match(
+    messageOf(read)!,
+    /^Request body has more than 65536 characters of white space .* 8$/,
+  );
+});
+
+Deno.test("of exact numbers beside long texts nothing is searched; a fault beside one is named by its positions", () => {
+  const long = "\\n".repeat(300_000);
+  const exact = readAll(
+    `{"a":{"${long}":1234567890123456},"b":["${long}",1e22,-12345678901234560]}`,
+  );
+  assert.ok("value" in exact, messageOf(exact));
+  const inexact = readAll(`{"a":{"${long}":12345678901234567891}}`);
+  assert.match(
+    messageOf(inexact)!,
+    /^Malformed JSON, a repeated key, or a number that no double holds, between positions \d+ and \d+$/,
+  );
+  const short = readAll('{"a":[1,12345678901234567891]}', 5);
+  assert.equal(pathOf(short), "a.1");
 });

@@ -1,0 +1,144 @@
+/**
+ * The state of a long text that is being read (`json_long.ts`), and what ends the reading: each
+ * fault with its place.
+ */
+
+import { ANY_KEYS, type JsonObject, type JsonValue, type KeyCost } from "../../domain/json.ts";
+import { limits } from "../../domain/limits.ts";
+import type { Refusal } from "../../domain/refusal.ts";
+import { findJsonFault } from "./json_fault.ts";
+import { isSpace } from "./json_characters.ts";
+
+/**
+ * The size of a group that is parsed at once; also how far the scan goes between checks of the
+ * clock.
+ */
+const GROUP_CHARACTERS = 32 * 1024;
+/** A longer group has a long string, and the exact search for a fault would take too long. */
+const SEARCHED_CHARACTERS_MAX = 256 * 1024;
+
+/** A container that is filled group by group. */
+export interface Builder {
+  /** Its key or index in its parent; empty for the root. */
+  readonly name: string;
+  readonly array?: JsonValue[];
+  readonly object: JsonObject;
+  keys: number;
+  /** What precedes the group: nothing, a comma, or a container that was filled separately. */
+  after: "start" | "comma" | "container";
+}
+
+/** Ends the reading; caught where a step ends. */
+export class Fault extends Error {
+  constructor(readonly refusal: Refusal) {
+    super();
+  }
+}
+
+/** The state of the reading. */
+export interface LongReader {
+  readonly text: string;
+  /** The name of the text in refusals. */
+  readonly subject: string;
+  readonly groupCharacters: number;
+  readonly cost: KeyCost;
+  /** The number of keys that are parsed at once. */
+  keysAtOnce: number;
+  readonly hasEscapes: boolean;
+  /** The value; complete once the whole text has been read. */
+  root: JsonObject | undefined;
+  /** Values so far; arrays and objects count twice. */
+  nodes: number;
+  at: number;
+  keys: number;
+  depth: number;
+  /** The position of the first number not yet parsed that a double cannot hold. */
+  faultyAt: number;
+  groupStart: number;
+  /** The number of keys seen before the group. */
+  groupKeys: number;
+  readonly builders: Builder[];
+  /**
+   * By depth: where the currently open container began, its last comma, and the keys seen by
+   * then.
+   */
+  readonly openAt: Int32Array;
+  readonly openKeys: Int32Array;
+  readonly commaAt: Int32Array;
+  readonly commaKeys: Int32Array;
+}
+
+/** What a group may be. */
+export interface GroupRules {
+  /** Default: 32,768. */
+  readonly groupCharacters?: number;
+  /** Default: of any keys. */
+  readonly cost?: KeyCost;
+}
+
+export function openLong(
+  text: string,
+  subject: string,
+  { groupCharacters = GROUP_CHARACTERS, cost = ANY_KEYS }: GroupRules = {},
+): LongReader {
+  const byDepth = () => new Int32Array(limits.jsonDepthMax + 2);
+  return {
+    text,
+    subject,
+    groupCharacters,
+    cost,
+    keysAtOnce: cost.keysAtOnce(),
+    hasEscapes: text.includes("\\"),
+    root: undefined,
+    nodes: 0,
+    at: 0,
+    keys: 0,
+    depth: 0,
+    faultyAt: -1,
+    groupStart: 0,
+    groupKeys: 0,
+    builders: [],
+    openAt: byDepth(),
+    openKeys: byDepth(),
+    commaAt: byDepth(),
+    commaKeys: byDepth(),
+  };
+}
+
+export function pathOf(reader: LongReader): string[] {
+  return reader.builders.slice(1).map(({ name }) => name);
+}
+
+/** `whole` is the group in the brackets of its container. */
+export function refuseFault(reader: LongReader, whole: string): void {
+  const offset = reader.groupStart - 1;
+  if (whole.length > SEARCHED_CHARACTERS_MAX) {
+    const place = `between positions ${reader.groupStart} and ${offset + whole.length}`;
+    refuse(`Malformed JSON, a repeated key, or a number that no double holds, ${place}`);
+  }
+  const firstIndex = reader.builders.at(-1)!.array?.length ?? 0;
+  const fault = findJsonFault(whole, { offset, path: pathOf(reader), firstIndex });
+  if (fault !== undefined) refuse(fault.message, fault.path);
+}
+
+/** For a group that is not JSON; if it was cut off, the fault says so. */
+export function refuseGroup(reader: LongReader, group: string, whole?: string): never {
+  const isArray = reader.builders.at(-1)!.array !== undefined;
+  refuseFault(reader, whole ?? (isArray ? "[" : "{") + group);
+  refuse(`${reader.subject} is not valid JSON`);
+}
+
+export function refuseAfterContainer(reader: LongReader, end: number): never {
+  const close = reader.builders.at(-1)!.array === undefined ? "}" : "]";
+  let at = reader.groupStart;
+  while (at < end && isSpace(reader.text.charCodeAt(at))) at++;
+  refuse(`Malformed JSON at position ${at}: ',' or '${close}' expected`);
+}
+
+export function refuse(message: string, path?: string): never {
+  throw new Fault({ kind: "bad_request", message, ...(path !== undefined && { path }) });
+}
+
+export function refuseTooLarge(message: string, more: { limit: number; path?: string }): never {
+  throw new Fault({ kind: "payload_too_large", message, ...more });
+}

@@ -25,7 +25,7 @@ import { installKeywords } from "./schema/keywords.ts";
 import { createPatternSet, type PatternSet } from "./schema/patterns/pattern_set.ts";
 import type { References } from "./schema/references.ts";
 import { rewriteSchema, usesUnevaluated } from "./schema/rewrite.ts";
-import { countParts, PARTS } from "./schema/schema_size.ts";
+import { countPartsSteps, PARTS } from "./schema/schema_size.ts";
 
 export type ValidateData = CompiledEventType["validateData"];
 
@@ -145,7 +145,8 @@ function* compileSchema(
   const { patterns, warnings } = compiling;
   const references = yield* checkSchema(schema, path, { patterns, faults, warnings });
   if (references === undefined) return undefined;
-  compiling.partsLeft -= countParts(references);
+  const parts = yield* countPartsSteps(references);
+  compiling.partsLeft -= parts;
   if (compiling.partsLeft < 0) {
     faults.add(
       "schema_too_large",

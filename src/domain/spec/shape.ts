@@ -112,18 +112,26 @@ export function isWithinDepth(value: unknown, depthMax: number): boolean {
 
 /** The same in time slices, for values that may be large. */
 export function* isWithinDepthSteps(value: unknown, depthMax: number): Steps<boolean> {
-  let level: unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== "object" || item === null) continue;
-      if (depth >= depthMax) return false;
-      for (const child of Object.values(item)) {
-        if (typeof child === "object" && child !== null) next.push(child);
-      }
+  // Bounded: at most `depthMax`.
+  const open: { readonly members: readonly unknown[]; next: number }[] = [];
+  let item = value;
+  for (let count = 1;; count++) {
+    if (count % MEMBERS_PER_STEP === 0) yield;
+    if (typeof item === "object" && item !== null) {
+      if (open.length >= depthMax) return false;
+      // A list may have hundreds of thousands of elements, so it is not copied.
+      open.push({ members: Array.isArray(item) ? item : Object.values(item), next: 0 });
       yield;
     }
-    level = next;
+    let top = open.at(-1);
+    while (top !== undefined && top.next === top.members.length) {
+      open.pop();
+      top = open.at(-1);
+    }
+    if (top === undefined) return true;
+    item = top.members[top.next++];
   }
-  return true;
 }
+
+/** Members that are looked at in one step. */
+const MEMBERS_PER_STEP = 256;

@@ -15,7 +15,7 @@ import type { Steps } from "../../fairness/pieces.ts";
 import { preparePatternSteps } from "./patterns/pattern.ts";
 import type { PatternSet } from "./patterns/pattern_set.ts";
 import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
-import { countParts, PARTS } from "./schema_size.ts";
+import { countPartsSteps, PARTS } from "./schema_size.ts";
 import {
   FOREIGN_KEYWORDS,
   isAnnotation,
@@ -59,7 +59,8 @@ export function* checkSchema(
 ): Steps<References | undefined> {
   const before = faults.faults.length;
   if (faults.isFull()) return undefined;
-  const references = yield* findReferencesSteps(root);
+  // Every schema is a part, so there is no need to look at more of them.
+  const references = yield* findReferencesSteps(root, PARTS_MAX);
   if (references.isTooLong) {
     faults.add(
       "schema_too_large",
@@ -70,9 +71,8 @@ export function* checkSchema(
     return undefined;
   }
   yield;
-  // Every schema is a part, so there is no need to look into so many of them.
   const isLarge = references.places.size > PARTS_MAX;
-  const parts = isLarge ? references.places.size : countParts(references);
+  const parts = isLarge ? references.places.size : yield* countPartsSteps(references);
   if (parts > PARTS_MAX) {
     faults.add(
       "schema_too_large",
@@ -251,7 +251,7 @@ function hasMoreValues(value: JsonValue, max: number): boolean {
     const next = pending.pop();
     if (next === undefined) return false;
     if (typeof next !== "object" || next === null) continue;
-    const within = Object.values(next);
+    const within = Array.isArray(next) ? next : Object.values(next);
     if (count + pending.length + within.length > max) return true;
     pending.push(...within);
   }

@@ -8,7 +8,7 @@
 
 import { isJsonObject, type JsonValue } from "../../json.ts";
 import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
-import { escapePointer, subschemasOf, unescapePointer } from "./vocabulary.ts";
+import { escapePointer, type Subschema, subschemasOf, unescapePointer } from "./vocabulary.ts";
 
 /** Base URI of a schema without `$id`. Never fetched and never shown. */
 const ROOT_URI = "event-schema:///";
@@ -71,9 +71,12 @@ export function findReferences(root: JsonValue): References {
 
 /**
  * The same in time slices, for schemas that may be large. All references are resolved
- * afterwards.
+ * afterwards. The walk ends once it has found more than `placesMax` places.
  */
-export function* findReferencesSteps(root: JsonValue): Steps<References> {
+export function* findReferencesSteps(
+  root: JsonValue,
+  placesMax = Infinity,
+): Steps<References> {
   const found: Found = {
     pointerCharactersLeft: POINTER_CHARACTERS_MAX,
     isTooLong: false,
@@ -84,12 +87,8 @@ export function* findReferencesSteps(root: JsonValue): Steps<References> {
     duplicates: new Map(),
     known: new Map(),
   };
-  const pending: Pending[] = [{ schema: root, pointer: "", base: ROOT_URI }];
-  for (let next = pending.pop(); next !== undefined && !found.isTooLong; next = pending.pop()) {
-    visit(next, pending, found);
-    yield;
-  }
-  if (!found.isTooLong) {
+  yield* findPlaces(root, placesMax, found);
+  if (!found.isTooLong && found.places.size <= placesMax) {
     for (const [pointer, { schema }] of found.places) {
       for (const reference of referencesIn(schema)) {
         resolve(reference, pointer, found);
@@ -165,22 +164,53 @@ export function referencesIn(schema: JsonValue): string[] {
   return [schema.$ref, schema.$dynamicRef].filter((reference) => typeof reference === "string");
 }
 
-/** A schema still to be visited, and the base of the enclosing one. */
-interface Pending extends Place {
+/** A schema to be visited, and the base of the enclosing one. */
+interface Visited extends Place {
   readonly pointer: string;
 }
 
+/** A schema whose nested schemas are taken one by one: a list may have hundreds of thousands. */
+interface OpenSchema {
+  readonly pointer: string;
+  readonly base: string;
+  readonly children: Iterator<Subschema>;
+}
+
+/** Each schema comes before those within it, and these come in their order. */
+function* findPlaces(root: JsonValue, placesMax: number, found: Found): Steps<void> {
+  // Bounded: as deep as the schema.
+  const open: OpenSchema[] = [];
+  let next: Visited | undefined = { schema: root, pointer: "", base: ROOT_URI };
+  for (;;) {
+    if (next !== undefined) {
+      const opened = visit(next, found);
+      if (found.isTooLong || found.places.size > placesMax) return;
+      if (opened !== undefined) open.push(opened);
+    }
+    yield;
+    const top = open.at(-1);
+    if (top === undefined) return;
+    const { value: child } = top.children.next() as IteratorResult<Subschema, undefined>;
+    if (child === undefined) open.pop();
+    next = child && {
+      schema: child.schema,
+      pointer: top.pointer + child.pointer,
+      base: top.base,
+    };
+  }
+}
+
+/** What it holds is still to be visited; undefined if it can hold nothing. */
 function visit(
-  { schema, pointer, base: outerBase }: Pending,
-  pending: Pending[],
+  { schema, pointer, base: outerBase }: Visited,
   found: Found,
-): void {
+): OpenSchema | undefined {
   found.pointerCharactersLeft -= pointer.length;
   if (found.pointerCharactersLeft < 0) found.isTooLong = true;
-  if (found.isTooLong) return;
+  if (found.isTooLong) return undefined;
   if (!isJsonObject(schema)) {
     found.places.set(pointer, { schema, base: outerBase });
-    return;
+    return undefined;
   }
   let base = outerBase;
   if (typeof schema.$id === "string") {
@@ -200,12 +230,7 @@ function visit(
     found.dynamicAnchors.set($dynamicAnchor, pointers);
     pointers.push(pointer);
   }
-  const children = [...subschemasOf(schema)];
-  // Last first, so that the first one is visited next.
-  for (let index = children.length - 1; index >= 0; index--) {
-    const child = children[index]!;
-    pending.push({ schema: child.schema, pointer: pointer + child.pointer, base });
-  }
+  return { pointer, base, children: subschemasOf(schema) };
 }
 
 function claim(names: Map<string, string>, name: string, pointer: string, found: Found): void {

@@ -1,5 +1,6 @@
 /** Measures a schema in parts, the unit to which the time of compiling is proportional. */
 
+import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { findTargets, type References } from "./references.ts";
 
@@ -11,9 +12,15 @@ const PARTS_PER_TARGET = 10;
 
 /** Counts schemas, keywords and listed names: each one becomes generated code. */
 export function countParts(references: References): number {
+  return runAtOnce(countPartsSteps(references));
+}
+
+/** The same in time slices. */
+export function* countPartsSteps(references: References): Steps<number> {
   let parts = PARTS_PER_TARGET * findTargets(references).size;
   for (const { schema } of references.places.values()) {
     parts += isJsonObject(schema) ? partsOf(schema) : 1;
+    yield;
   }
   return parts;
 }

@@ -206,8 +206,8 @@ export function* subschemasOf(schema: JsonObject): Generator<Subschema> {
         yield { keyword, pointer: `/${keyword}/${index}`, schema: item };
       }
     } else if (holds === "map" && isJsonObject(value)) {
-      for (const [key, item] of Object.entries(value)) {
-        yield { keyword, pointer: `/${keyword}/${escapePointer(key)}`, schema: item };
+      for (const key of Object.keys(value)) {
+        yield { keyword, pointer: `/${keyword}/${escapePointer(key)}`, schema: value[key]! };
       }
     }
   }

@@ -4,10 +4,10 @@
  * See docs/reference/specs.md.
  */
 
-import { canonicalJson } from "../canonical_json.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { Violation } from "../refusal.ts";
+import { isSameJsonSteps } from "../same_json.ts";
 import { isSystemEventName } from "./document.ts";
 import { createFaultList, type FaultList, joinKey } from "./fault_list.ts";
 import { compareEventSchemas } from "./schema_compatibility.ts";
@@ -24,10 +24,13 @@ export function checkCompatibility(before: JsonObject, after: JsonObject): Viola
 export function* compatibilitySteps(before: JsonObject, after: JsonObject): Steps<Violation[]> {
   const faults = createFaultList();
   const typesAfter = objectIn(after, "aggregate_types");
-  for (const [name, typeBefore] of Object.entries(objectIn(before, "aggregate_types"))) {
+  const typesBefore = objectIn(before, "aggregate_types");
+  for (const name of Object.keys(typesBefore)) {
+    if (faults.isFull()) break;
+    yield;
     const path = joinKey("aggregate_types", name);
     if (Object.hasOwn(typesAfter, name)) {
-      yield* compareEvents(typeBefore, typesAfter[name]!, `${path}.events`, faults);
+      yield* compareEvents(typesBefore[name]!, typesAfter[name]!, `${path}.events`, faults);
     } else {
       faults.add(
         "aggregate_type_removed",
@@ -47,10 +50,13 @@ function* compareEvents(
   faults: FaultList,
 ): Steps<void> {
   const eventsAfter = objectIn(after, "events");
-  for (const [name, eventBefore] of Object.entries(objectIn(before, "events"))) {
+  const eventsBefore = objectIn(before, "events");
+  for (const name of Object.keys(eventsBefore)) {
     // A system event belongs to the platform: its entry is only a handler, which may always
     // change.
     if (isSystemEventName(name)) continue;
+    if (faults.isFull()) return;
+    yield;
     const place = joinKey(path, name);
     if (!Object.hasOwn(eventsAfter, name)) {
       faults.add(
@@ -61,13 +67,12 @@ function* compareEvents(
       );
       continue;
     }
+    const eventBefore = eventsBefore[name];
     const schemaBefore = isJsonObject(eventBefore) ? eventBefore.schema : undefined;
     const eventAfter = eventsAfter[name];
     const schemaAfter = isJsonObject(eventAfter) ? eventAfter.schema : undefined;
     if (schemaBefore === undefined || schemaAfter === undefined) continue;
     yield* compareEventSchemas(schemaBefore, schemaAfter, `${place}.schema`, faults);
-    yield;
-    if (faults.isFull()) return;
   }
 }
 
@@ -92,11 +97,20 @@ export function* changesSteps(
   before: JsonObject | undefined,
   after: JsonObject,
 ): Steps<string[]> {
-  const lines: string[] = [];
+  const lines: Lines = { first: [], count: 0 };
   yield* describeObject(before ?? {}, after, { path: "", depth: DEPTH_OF_PARTS, lines });
-  if (lines.length <= LINES_MAX) return lines;
-  const more = lines.length - LINES_MAX;
-  return [...lines.slice(0, LINES_MAX), `and ${more} more`];
+  const more = lines.count - lines.first.length;
+  return more === 0 ? lines.first : [...lines.first, `and ${more} more`];
+}
+
+/** The first lines of the answer, and how many there would be. */
+interface Lines {
+  readonly first: string[];
+  count: number;
+}
+
+function addLine(lines: Lines, verb: "added" | "removed" | "changed", path: string): void {
+  if (++lines.count <= LINES_MAX) lines.first.push(`${verb} ${path}`);
 }
 
 /** The depth that lines describe: root key, aggregate type, `events`, event type, part of it. */
@@ -105,7 +119,7 @@ const DEPTH_OF_PARTS = 5;
 interface DescribedPlace {
   readonly path: string;
   readonly depth: number;
-  readonly lines: string[];
+  readonly lines: Lines;
 }
 
 function* describeObject(
@@ -114,26 +128,30 @@ function* describeObject(
   { path, depth, lines }: DescribedPlace,
 ): Steps<void> {
   for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(after, key)) lines.push(`removed ${joinKey(path, key)}`);
+    if (!Object.hasOwn(after, key)) addLine(lines, "removed", joinKey(path, key));
+    yield;
   }
-  for (const [key, value] of Object.entries(after)) {
+  for (const key of Object.keys(after)) {
+    const value = after[key]!;
     const place = joinKey(path, key);
-    if (!Object.hasOwn(before, key)) describeAdded(value, place, depth, lines);
+    if (!Object.hasOwn(before, key)) yield* describeAdded(value, place, lines);
     else {
       const old = before[key]!;
       const goesDeeper = depth > 1 && isJsonObject(old) && isJsonObject(value);
       if (goesDeeper) yield* describeObject(old, value, { path: place, depth: depth - 1, lines });
-      else if (canonicalJson(old) !== canonicalJson(value)) lines.push(`changed ${place}`);
+      else if (!(yield* isSameJsonSteps(old, value))) addLine(lines, "changed", place);
       yield;
     }
   }
 }
 
 /** Lists a new container by its members, so that a first deploy lists every event type. */
-function describeAdded(value: JsonValue, path: string, depth: number, lines: string[]): void {
+function* describeAdded(value: JsonValue, path: string, lines: Lines): Steps<void> {
+  yield;
   const isContainer = path === "aggregate_types" || /^aggregate_types\.[^.]+$/.test(path) ||
     /^aggregate_types\.[^.]+\.events$/.test(path);
-  const members = isContainer && isJsonObject(value) ? Object.entries(value) : [];
-  if (members.length === 0) lines.push(`added ${path}`);
-  for (const [key, member] of members) describeAdded(member, joinKey(path, key), depth - 1, lines);
+  const members = isContainer && isJsonObject(value) ? value : {};
+  const keys = Object.keys(members);
+  if (keys.length === 0) addLine(lines, "added", path);
+  for (const key of keys) yield* describeAdded(members[key]!, joinKey(path, key), lines);
 }

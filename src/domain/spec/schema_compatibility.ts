@@ -10,9 +10,9 @@
  */
 
 import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
-import { canonicalJson } from "../canonical_json.ts";
 import type { JsonValue } from "../json.ts";
 import type { Steps } from "../fairness/pieces.ts";
+import { isSameJsonSteps } from "../same_json.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey } from "./fault_list.ts";
 import { findReferences, findReferencesSteps, type References } from "./schema/references.ts";
 import { type SchemaAt, type SchemaView, viewSchema, withoutDetour } from "./schema/view.ts";
@@ -49,7 +49,7 @@ export function* compareEventSchemas(
   path: string,
   faults: FaultList,
 ): Steps<void> {
-  if (canonicalJson(before) === canonicalJson(after)) return;
+  if (yield* isSameJsonSteps(before, after)) return;
   yield;
   const work = {
     budget: newBudget(COMPARISON_UNITS),
@@ -107,7 +107,9 @@ function* compare(
 ): Steps<void> {
   yield;
   const { faults, work } = comparison;
-  const [was, is] = [viewOf(before, work), viewOf(after, work)];
+  const was = viewOf(before, work);
+  yield;
+  const is = viewOf(after, work);
   spend(work.budget, UNITS_PER_PAIR);
   if (was.isFalse) return;
   if (!keepsType({ was, is }, path, isRoot, faults)) return;
@@ -190,6 +192,8 @@ function* compareObjects(
 ): Steps<void> {
   const { faults, work: { budget } } = comparison;
   for (const name of is.required) {
+    if (faults.isFull()) return;
+    yield;
     spend(budget, UNITS_PER_NAME);
     if (was.required.has(name)) continue;
     faults.add(
@@ -199,7 +203,7 @@ function* compareObjects(
       "Make it optional, or add a new event type that requires it.",
     );
   }
-  compareDependents(was, is, path, comparison);
+  yield* compareDependents(was, is, path, comparison);
   if (was.isOpen && !is.isOpen) {
     faults.add(
       "additional_properties_closed",
@@ -219,17 +223,19 @@ function* compareObjects(
 }
 
 /** Blocks new requirements that depend on a property which senders may send today. */
-function compareDependents(
+function* compareDependents(
   was: SchemaView,
   is: SchemaView,
   path: string,
   { faults, work: { budget } }: Comparison,
-): void {
+): Steps<void> {
   for (const [trigger, names] of is.dependents) {
     // A new property may bring its own requirements.
     if (!was.properties.has(trigger) && is.properties.has(trigger)) continue;
     const known = was.dependents.get(trigger);
     for (const name of names) {
+      if (faults.isFull()) return;
+      yield;
       spend(budget, UNITS_PER_NAME);
       if (was.required.has(name) || known?.has(name)) continue;
       faults.add(

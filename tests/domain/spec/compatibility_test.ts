@@ -6,7 +6,10 @@
 import assert from "node:assert/strict";
 import { newBudget } from "../../../src/domain/budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
+import { limits } from "../../../src/domain/limits.ts";
 import {
+  changesSteps,
   checkCompatibility,
   compatibilitySteps,
   describeChanges,
@@ -14,6 +17,7 @@ import {
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { findReferences } from "../../../src/domain/spec/schema/references.ts";
 import { viewSchema } from "../../../src/domain/spec/schema/view.ts";
+import { countedList } from "../../support/counted_list.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 
 interface SchemaCase {
@@ -186,4 +190,49 @@ Deno.test("describeChanges() names the part that changed, was added or was remov
     "changed aggregate_types.order.events.was_placed.handler",
     "removed singletons",
   ]);
+});
+
+/** A spec whose only schema has a note of a million values. */
+function noted(first: JsonValue, type: string): { spec: JsonObject; reads: () => number } {
+  const { list, reads } = countedList(0);
+  return { spec: specWith({ default: [first, list], type }), reads };
+}
+
+Deno.test("a note of a million values is read no further than to the first difference", () => {
+  const [before, after] = [noted(1, "object"), noted(2, "object")];
+  const change = "changed aggregate_types.order.events.was_placed.schema";
+  assert.deepEqual(describeChanges(before.spec, after.spec), [change]);
+  assert.deepEqual(checkCompatibility(before.spec, after.spec), []);
+  assert.equal(before.reads() + after.reads(), 0);
+});
+
+Deno.test("the same note of a million values is compared in steps of a few hundred", () => {
+  const [before, after] = [noted(1, "object"), noted(1, "object")];
+  for (const steps of [compatibilitySteps, changesSteps]) {
+    const running = steps(before.spec, after.spec);
+    let known = after.reads();
+    for (let step = running.next(); !step.done; step = running.next()) {
+      assert.ok(after.reads() - known <= 256, `${after.reads() - known} values in one step`);
+      known = after.reads();
+    }
+  }
+  assert.equal(after.reads(), 2_000_000);
+});
+
+Deno.test("a redeploy that changes 30,000 event types pauses at each, and tells the first 200", () => {
+  const events = (prefix: string) =>
+    Object.fromEntries(
+      Array.from({ length: 15_000 }, (_, index) => [`${prefix}${index}`, { handler: [] }]),
+    );
+  const spec = (prefix: string) => ({ aggregate_types: { order: { events: events(prefix) } } });
+  const steps = changesSteps(spec("was_"), spec("is_"));
+  let count = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) count++;
+  assert.ok(count >= 30_000, `${count} steps`);
+  assert.equal(step.value.length, 201);
+  assert.equal(step.value[0], "removed aggregate_types.order.events.was_0");
+  assert.equal(step.value[200], "and 29800 more");
+  const removed = runAtOnce(compatibilitySteps(spec("was_"), spec("is_")));
+  assert.equal(removed.length, limits.violationsMax);
 });

@@ -88,7 +88,8 @@ function objectAt(at: SchemaAt): JsonObject {
 
 function countNames(schema: JsonObject): number {
   return Object.values(schema).reduce((sum: number, value) => {
-    return sum + (typeof value === "object" && value !== null ? Object.keys(value).length : 1);
+    if (typeof value !== "object" || value === null) return sum + 1;
+    return sum + (Array.isArray(value) ? value.length : Object.keys(value).length);
   }, 0);
 }
 
@@ -177,6 +178,8 @@ function collect(
   parts: readonly SchemaAt[],
   read: (part: SchemaAt) => Map<string, SchemaAt>,
 ): Map<string, SchemaAt> {
+  // Most schemas have no others beside them.
+  if (parts.length === 1) return read(parts[0]!);
   const all = new Map<string, SchemaAt>();
   for (const part of parts) {
     for (const [name, at] of read(part)) if (!all.has(name)) all.set(name, at);

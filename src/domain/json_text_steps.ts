@@ -20,36 +20,45 @@ interface Open {
  * characters: that beginning then has more of them, too.
  */
 export function* jsonTextSteps(value: JsonValue, charactersMax: number): Steps<string> {
-  let text = "";
+  // The tokens are joined in each step. Added to one string, they would all be joined at its end.
+  const parts: string[] = [];
+  let tokens: string[] = [];
+  let characters = 0;
   let values = 0;
   /** Bounded: as deep as the value, whose depth its reader has limited. */
   const open: Open[] = [];
 
+  function write(token: string): void {
+    tokens.push(token);
+    characters += token.length;
+  }
+
   function begin(value: JsonValue): void {
-    if (typeof value !== "object" || value === null) {
-      text += JSON.stringify(value);
-      return;
-    }
+    if (typeof value !== "object" || value === null) return write(JSON.stringify(value));
     const names = Array.isArray(value) ? undefined : Object.keys(value);
-    text += names === undefined ? "[" : "{";
+    write(names === undefined ? "[" : "{");
     const count = names?.length ?? (value as readonly JsonValue[]).length;
     open.push({ names, value: value as Open["value"], count, at: 0 });
   }
 
   begin(value);
-  while (open.length > 0 && text.length <= charactersMax) {
-    if (++values % VALUES_PER_STEP === 0) yield;
+  while (open.length > 0 && characters <= charactersMax) {
+    if (++values % VALUES_PER_STEP === 0) {
+      parts.push(tokens.join(""));
+      tokens = [];
+      yield;
+    }
     const one = open.at(-1)!;
     if (one.at === one.count) {
       open.pop();
-      text += one.names === undefined ? "]" : "}";
+      write(one.names === undefined ? "]" : "}");
       continue;
     }
-    if (one.at > 0) text += ",";
+    if (one.at > 0) write(",");
     const place = one.names?.[one.at] ?? one.at;
-    if (one.names !== undefined) text += `${JSON.stringify(place)}:`;
+    if (one.names !== undefined) write(`${JSON.stringify(place)}:`);
     one.at++;
     begin((one.value as Record<string | number, JsonValue>)[place]!);
   }
-  return text;
+  return parts.join("") + tokens.join("");
 }

@@ -1,4 +1,4 @@
-/** Whether two values that a client sized are the same, in steps that the thread may be left between. */
+/** Compares values that a client sized, in steps that the thread may be left between. */
 
 import type { Steps } from "./fairness/pieces.ts";
 import type { JsonObject, JsonValue } from "./json.ts";

@@ -1,20 +1,14 @@
 /** Deployed specs: every version of a tenant, and which one is current. */
 
 import { assert } from "../domain/assert.ts";
-import type { JsonObject } from "../domain/json.ts";
 import type { SpecVersion } from "../domain/spec/deployment.ts";
 import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeBytes, wholeValue } from "./large_value.ts";
 
-export interface StoredSpec extends SpecVersion {
-  readonly spec: JsonObject;
-}
-
-/** A spec, and how long its document is as it is stored. */
-export interface MeasuredSpec {
-  readonly stored: StoredSpec;
-  readonly characters: number;
+/** A version with its document as the text that is stored. */
+export interface SpecText extends SpecVersion {
+  readonly text: string;
 }
 
 const encoder = new TextEncoder();
@@ -57,21 +51,13 @@ export async function readCurrentSpecVersion(
   return decodeVersion(header);
 }
 
-export async function readCurrentSpec(tx: Reads, tenant: number): Promise<StoredSpec | undefined> {
-  return (await measureCurrentSpec(tx, tenant))?.stored;
-}
-
-export async function measureCurrentSpec(
+/** The current version with the text of its document; undefined before the first deploy. */
+export async function readCurrentSpecText(
   tx: Reads,
   tenant: number,
-): Promise<MeasuredSpec | undefined> {
-  const version = await readCurrentVersion(tx, tenant);
-  if (version === undefined) return undefined;
-  const header = await tx.get(keys.spec(tenant, version));
-  assert(header !== undefined, "the current spec is kept");
-  const text = await readSpecText(tx, tenant, version);
-  const spec: JsonObject = JSON.parse(text);
-  return { stored: { ...decodeVersion(header), spec }, characters: text.length };
+): Promise<SpecText | undefined> {
+  const version = await readCurrentSpecVersion(tx, tenant);
+  return version && { ...version, text: await readSpecText(tx, tenant, version.version) };
 }
 
 /** The document of one version, as it is stored. */
@@ -107,9 +93,13 @@ export async function listSpecVersions(
 }
 
 /** Stores a new version, makes it current and tells every node that watches. */
-export function storeSpec(tx: Transaction, tenant: number, stored: StoredSpec): void {
-  const { spec, ...version } = stored;
-  keepSpec(tx, tenant, version, JSON.stringify(spec));
+export function storeSpec(
+  tx: Transaction,
+  tenant: number,
+  version: SpecVersion,
+  text: string,
+): void {
+  keepSpec(tx, tenant, version, text);
   makeSpecCurrent(tx, tenant, version.version);
 }
 

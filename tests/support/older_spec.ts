@@ -50,6 +50,7 @@ export async function storeOlderSpec(
   await engine.transact(async (tx) => {
     const version = (await readCurrentVersion(tx, tenant) ?? 0) + 1;
     const created_at = "2026-01-01T00:00:00.000Z";
-    storeSpec(tx, tenant, { version, spec_hash: canonicalHash(spec), created_at, spec });
+    const stored = { version, spec_hash: canonicalHash(spec), created_at };
+    storeSpec(tx, tenant, stored, JSON.stringify(spec));
   });
 }

@@ -8,6 +8,7 @@
 
 import { hash } from "node:crypto";
 import { assert } from "../assert.ts";
+import { limits } from "../limits.ts";
 import { didYouMean } from "../nearest_name.ts";
 import type { Violation } from "../refusal.ts";
 import { type BlobVersion, referenceText, type ResolvedBlob } from "../wasm/blob.ts";
@@ -25,13 +26,20 @@ export interface FoundBlob {
 /** Keyed by the text of the reference. */
 export type FoundBlobs = ReadonlyMap<string, FoundBlob>;
 
-/** Reports calls that cannot be made: the blob is missing, or does not export the function. */
+/**
+ * Reports calls that cannot be made: the blob is missing, or does not export the function. At most
+ * `limits.violationsMax` of them.
+ */
 export function checkBlobs(calls: readonly ModuleCall[], found: FoundBlobs): Violation[] {
-  return calls.flatMap((call) => {
+  const violations: Violation[] = [];
+  // Bounded: the calls of one spec, each by a look-up, until there are enough violations.
+  for (const call of calls) {
+    if (violations.length === limits.violationsMax) break;
     const { blob, latest } = found.get(referenceText(call.blob))!;
-    if (blob === undefined) return [missingBlob(call, latest)];
-    return blob.exports.includes(call.entrypoint) ? [] : [missingExport(call, blob)];
-  });
+    if (blob === undefined) violations.push(missingBlob(call, latest));
+    else if (!blob.exports.includes(call.entrypoint)) violations.push(missingExport(call, blob));
+  }
+  return violations;
 }
 
 function missingBlob({ blob, path }: ModuleCall, latest: number): Violation {

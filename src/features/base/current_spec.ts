@@ -9,7 +9,9 @@
 import { assert } from "../../domain/assert.ts";
 import { indexListeners } from "../../domain/listener/patterns.ts";
 import { openFairLine } from "../../domain/fairness/fair_line.ts";
-import { runInPieces } from "../../domain/fairness/pieces.ts";
+import { runAtOnce, runInPieces, type Steps } from "../../domain/fairness/pieces.ts";
+import type { JsonObject } from "../../domain/json.ts";
+import { parseJsonSteps } from "../../domain/parse_json_steps.ts";
 import { createRecentMapBySize } from "../../domain/recent_map.ts";
 import {
   prepareSpecSteps,
@@ -26,7 +28,7 @@ import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { keys } from "../../store/keys.ts";
-import { isCurrentSpec, measureCurrentSpec, readCurrentHash } from "../../store/specs.ts";
+import { isCurrentSpec, readCurrentHash, readCurrentSpecText } from "../../store/specs.ts";
 import { followVersion } from "./follow_version.ts";
 import {
   explainIdentifier,
@@ -80,6 +82,8 @@ export interface SpecCache {
   current(tenant: number): CompiledSpec | Promise<CompiledSpec>;
   /** Call when a deploy has just committed, so that the next request sees it. */
   forget(tenant: number): void;
+  /** Call it before `learn` for a document that may be long: otherwise that measures it at once. */
+  measure(document: JsonObject, text: string): Promise<void>;
   /**
    * Keeps a spec compiled for a tenant, so that it is not compiled again if it turns out
    * current.
@@ -113,6 +117,8 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
    */
   const [shortLoads, longLoads, checks] = [openTurns(), openTurns(), openTurns()];
   const loading = new Map<number, Promise<CompiledSpec>>();
+  /** The memory of documents whose text was looked at. */
+  const measured = new WeakMap<JsonObject, number>();
   const follower = followVersion(engine, host, keys.specVersion(), () => {
     for (const kept of [ordinary, large]) {
       for (const known of kept.values()) known.isCurrent = false;
@@ -125,16 +131,20 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     const known = find(tenant)?.spec;
     const read = await engine.snapshot(async (tx) => {
       const hash = await readCurrentHash(tx, tenant);
-      return hash === known?.hash ? known : await measureCurrentSpec(tx, tenant);
+      return hash === known?.hash ? known : await readCurrentSpecText(tx, tenant);
     });
     if (read === undefined) return EMPTY_SPEC;
-    if (!("stored" in read)) return await bind(tenant, read);
-    const { stored, characters } = read;
-    const loads = characters < LONG_DOCUMENT_MIN ? shortLoads : longLoads;
-    const result = await loads.run(tenant, () => compileInPieces(stored.spec, "store"));
+    if (!("text" in read)) return await bind(tenant, read);
+    const { text, spec_hash: hash } = read;
+    const loads = text.length < LONG_DOCUMENT_MIN ? shortLoads : longLoads;
+    const result = await loads.run(tenant, async () => {
+      const document = await runInPieces(parseJsonSteps(text), host);
+      await measure(document, text);
+      return await compileInPieces(document, "store");
+    });
     assert(result.ok, "a deployed spec compiles");
     // The stored hash names the spec on all nodes, even on one whose build computes another hash.
-    return await bind(tenant, { ...result.spec, hash: stored.spec_hash });
+    return await bind(tenant, { ...result.spec, hash });
   }
 
   async function compileInPieces(
@@ -142,6 +152,10 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     origin: SpecOrigin,
   ): Promise<SpecCompilation> {
     return await runInPieces(prepareSpecSteps(document, origin), host);
+  }
+
+  async function measure(document: JsonObject, text: string): Promise<void> {
+    measured.set(document, await runInPieces(measureTextSteps(text), host));
   }
 
   /** Binds the current blobs, which may be newer than the known ones. */
@@ -173,7 +187,7 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
 
   function keep(tenant: number, spec: CompiledSpec, isCurrent: boolean): void {
     const known = find(tenant);
-    const bytes = known?.spec === spec ? known.bytes : measureSpec(spec);
+    const bytes = known?.spec === spec ? known.bytes : measureSpec(spec, measured);
     const [place, other] = bytes < LARGE_SPEC_BYTES_MIN ? [ordinary, large] : [large, ordinary];
     other.delete(tenant);
     place.set(tenant, { spec, bytes, isCurrent });
@@ -203,23 +217,34 @@ export function openSpecCache(engine: Engine, host: Host): SpecCache {
     return await checks.run(tenant, () => compileInPieces(document, "deploy"));
   }
 
-  return { current, forget, learn, known, compile, close: follower.close };
+  return { current, forget, measure, learn, known, compile, close: follower.close };
 }
 
-/** Approximate memory of a spec. Its text tells how many objects and paths it has at most. */
-function measureSpec({ document, aggregateTypes }: CompiledSpec): number {
-  const text = JSON.stringify(document);
-  let bytes = text.length;
+/** Approximate memory of a spec. */
+function measureSpec(
+  { document, aggregateTypes }: CompiledSpec,
+  measured: WeakMap<JsonObject, number>,
+): number {
+  let bytes = measured.get(document) ?? runAtOnce(measureTextSteps(JSON.stringify(document)));
   for (const { events } of aggregateTypes.values()) bytes += EVENT_TYPE_BYTES * events.size;
-  // Bounded: `limits.specBytesMax`.
+  return Math.max(SPEC_BYTES_MIN, bytes);
+}
+
+/** Characters of a text that are looked at in one step. */
+const CHARACTERS_PER_STEP = 32 * 1024;
+
+/** The memory of a document. Its text tells how many objects and paths it has at most. */
+function* measureTextSteps(text: string): Steps<number> {
+  let bytes = text.length;
   for (let at = 0; at < text.length; at++) {
+    if (at % CHARACTERS_PER_STEP === 0) yield;
     const code = text.charCodeAt(at);
     if (code === OBJECT_BEGIN) bytes += OBJECT_BYTES;
     if (code !== QUOTE) continue;
     const next = text.charCodeAt(at + 1);
     if (next === STATE_ROOT || next === EVENT_ROOT) bytes += PATH_BYTES;
   }
-  return Math.max(SPEC_BYTES_MIN, bytes);
+  return bytes;
 }
 
 /**

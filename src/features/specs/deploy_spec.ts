@@ -12,7 +12,13 @@
  */
 
 import { limits } from "../../domain/limits.ts";
-import { runInPieces, type Steps, type Turns } from "../../domain/fairness/pieces.ts";
+import {
+  type Pieces,
+  runInPieces,
+  runWithin,
+  type Steps,
+  type Turns,
+} from "../../domain/fairness/pieces.ts";
 import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import {
   accept,
@@ -27,27 +33,29 @@ import { bindBlobs, checkBlobs } from "../../domain/spec/bind_blobs.ts";
 import { checkListenersFor } from "../../domain/spec/listeners.ts";
 import { compileSpecSteps } from "../../domain/spec/compile.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import type { DeployedSpec, DeploySpecRequest } from "../../domain/spec/deployment.ts";
+import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "../../domain/spec/deployment.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { findBlobs } from "../../store/blobs.ts";
+import { readHead } from "../../store/streams/streams.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
 import { type SpecCache, WAITING_SPECS_MAX } from "../base/current_spec.ts";
 import type { DataChecker } from "./check_data.ts";
 import { readTenantNumber } from "../../store/access/instances.ts";
 import { openWatchedTypes, watchTypes } from "../../store/reactions/watched_types.ts";
-import { readCurrentHash, readCurrentSpec, type StoredSpec, storeSpec } from "../../store/specs.ts";
+import { readCurrentHash, readCurrentSpecText, storeSpec } from "../../store/specs.ts";
+import { streamKey } from "../../domain/identifier.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { jsonTextSteps } from "../../domain/json_text_steps.ts";
+import { parseJsonSteps } from "../../domain/parse_json_steps.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import { joinKey, shorten } from "../../domain/spec/fault_list.ts";
-import { streamKey } from "../../domain/identifier.ts";
 import {
   listProjections,
   newestVersion,
   type ProjectionRecord,
 } from "../../store/projections/projections.ts";
-import { readHead } from "../../store/streams/streams.ts";
 
 /** Attempts of one deploy while other deploys keep getting in first. */
 const TRIES_MAX = 5;
@@ -89,7 +97,7 @@ export async function deploySpec(
   for (let tries = 0; tries < TRIES_MAX; tries++) {
     const scene = await engine.snapshot((tx) => readScene(tx, tenant, spec, host));
     const { before, uncallable } = scene;
-    if (before?.spec_hash !== spec.hash && uncallable.length > 0) {
+    if (before?.version.spec_hash !== spec.hash && uncallable.length > 0) {
       return refuse({ kind: "spec_invalid", violations: uncallable });
     }
     const compared = await compare(host, specs, tenant, { before, spec, request });
@@ -120,26 +128,40 @@ async function readScene(
 ) {
   const { moduleCalls } = spec;
   const number = await readTenantNumber(tx, tenant);
-  const before = await readCurrentSpec(tx, number);
+  const current = await readCurrentSpecText(tx, number);
   const blobs = await findBlobs(tx, number, moduleCalls.map(({ blob }) => blob));
-  const isSame = before === undefined || before.spec_hash === spec.hash;
-  const cuts = isSame ? [] : await findCuts(tx, number, before.spec, spec);
   const pieces = openTransactionPieces(turns, number);
+  let before: SpecBefore | undefined;
+  if (current !== undefined) {
+    const { text, ...version } = current;
+    const isSame = version.spec_hash === spec.hash;
+    // Of the same spec, nothing is compared.
+    before = { version, document: isSame ? {} : await runWithin(pieces, parseJsonSteps(text)) };
+  }
+  const isSame = before === undefined || before.version.spec_hash === spec.hash;
+  const cuts = isSame
+    ? []
+    : await findCuts(tx, number, { before: before!.document, after: spec.document, pieces });
   const projections = isSame ? [] : await listProjections(tx, number, pieces);
-  const uncallable = checkBlobs(moduleCalls, blobs).slice(0, limits.violationsMax);
-  return { before, uncallable, cuts, projections };
+  return { before, uncallable: checkBlobs(moduleCalls, blobs), cuts, projections };
+}
+
+/** The spec that is current, with its document unless it is the same as the new one. */
+interface SpecBefore {
+  readonly version: SpecVersion;
+  readonly document: JsonObject;
 }
 
 /** How a new spec differs from the spec that was current at the time of the comparison. */
 interface Comparison {
-  readonly before: StoredSpec | undefined;
+  readonly before: SpecVersion | undefined;
   readonly changes: readonly string[];
   /** Aggregate types whose fold changes. */
   readonly changedTypes: readonly string[];
 }
 
 interface SpecsToCompare {
-  readonly before: StoredSpec | undefined;
+  readonly before: SpecBefore | undefined;
   readonly spec: CompiledSpec;
   readonly request: DeploySpecRequest;
 }
@@ -149,20 +171,21 @@ async function compare(
   host: Host,
   specs: SpecCache,
   { number }: Tenant,
-  { before, spec, request: { force } }: SpecsToCompare,
+  { before: current, spec, request: { force } }: SpecsToCompare,
 ): Promise<Outcome<Comparison>> {
+  const { version: before, document } = current ?? {};
   if (before?.spec_hash === spec.hash) return accept({ before, changes: [], changedTypes: [] });
-  const violations = before === undefined || force
+  const violations = document === undefined || force
     ? []
-    : await runInPieces(compatibilitySteps(before.spec, spec.document), host);
+    : await runInPieces(compatibilitySteps(document, spec.document), host);
   if (violations.length > 0) return refuse({ kind: "spec_incompatible", violations });
-  const changes = await runInPieces(changesSteps(before?.spec, spec.document), host);
+  const changes = await runInPieces(changesSteps(document, spec.document), host);
   if (before === undefined) return accept({ before, changes, changedTypes: [] });
   let old = specs.known(number, before.spec_hash);
   if (old === undefined) {
     // Compiling fails only if an earlier version of the service accepted a spec that this one
     // refuses.
-    const compiled = await runInPieces(compileSpecSteps(before.spec, "store"), host);
+    const compiled = await runInPieces(compileSpecSteps(document, "store"), host);
     if (compiled.ok) old = compiled.spec;
   }
   return accept({ before, changes, changedTypes: changedTypes(old, spec) });
@@ -182,6 +205,9 @@ async function commit(
 ): Promise<Outcome<Omit<DeployedSpec, "warnings">> | undefined> {
   const references = unbound.moduleCalls.map(({ blob }) => blob);
   const created_at = new Date(host.nowMs()).toISOString();
+  const isStored = !request.dryRun && before?.spec_hash !== unbound.hash;
+  const text = isStored ? await runInPieces(jsonTextSteps(unbound.document, Infinity), host) : "";
+  if (isStored) await specs.measure(unbound.document, text);
   const outcome = await engine.transact(async (tx) => {
     const number = await readTenantNumber(tx, tenant);
     if (await readCurrentHash(tx, number) !== (before?.spec_hash ?? "")) return undefined;
@@ -189,13 +215,13 @@ async function commit(
       return accept({ ...describe(before, []), spec: unbound });
     }
     const blobs = await findBlobs(tx, number, references);
-    const uncallable = checkBlobs(unbound.moduleCalls, blobs).slice(0, limits.violationsMax);
+    const uncallable = checkBlobs(unbound.moduleCalls, blobs);
     if (uncallable.length > 0) return refuse({ kind: "spec_invalid", violations: uncallable });
     const spec = bindBlobs(unbound, blobs);
     const version = (before?.version ?? 0) + 1;
-    const next = { version, spec_hash: spec.hash, created_at, spec: spec.document };
-    if (!request.dryRun) {
-      storeSpec(tx, number, next);
+    const next = { version, spec_hash: spec.hash, created_at };
+    if (isStored) {
+      storeSpec(tx, number, next, text);
       await showToSagas(tx, number, spec);
       for (const type of changedTypes) enqueueTypeRebuild(tx, number, type);
     }
@@ -212,7 +238,7 @@ async function commit(
 }
 
 function describe(
-  { spec_hash, version }: StoredSpec,
+  { spec_hash, version }: SpecVersion,
   changes: readonly string[],
 ): Omit<DeployedSpec, "warnings"> {
   return { spec_hash, version, changes };
@@ -242,63 +268,61 @@ function changedTypes(before: CompiledSpec | undefined, after: CompiledSpec): st
 const STREAMS_MAX = 500;
 const NAMED_MAX = 5;
 
-/** What `after` cuts off that existed under `before`; at most `limits.violationsMax` entries. */
+interface Succession {
+  /** The documents of the current spec and of the new one. */
+  readonly before: JsonObject;
+  readonly after: JsonObject;
+  readonly pieces: Pieces;
+}
+
+/** What the new spec cuts off that existed before; at most `limits.violationsMax` entries. */
 async function findCuts(
   tx: ReadTransaction,
   tenant: number,
-  before: JsonObject,
-  after: CompiledSpec,
+  { before, after, pieces }: Succession,
 ): Promise<Violation[]> {
-  const singletons = await findCutSingletons(tx, tenant, before, after);
+  const removed = (key: string) => runWithin(pieces, removedSteps(before[key], after[key]));
+  const singletons = await findCutSingletons(tx, tenant, before, await removed("singletons"));
   const parties = [
-    ...removed(before.agent_types, after.document.agent_types).map(cutActors),
-    ...removed(before.target_types, after.document.target_types).map(cutTargets),
+    ...(await removed("agent_types")).map(cutActors),
+    ...(await removed("target_types")).map(cutTargets),
   ];
   return [...singletons, ...parties].slice(0, limits.violationsMax);
 }
 
-function removed(before: JsonValue | undefined, after: JsonValue | undefined): string[] {
-  const kept = new Set(namesIn(after));
-  return namesIn(before).filter((name) => !kept.has(name)).slice(0, limits.violationsMax);
-}
+/** Names that are looked at in one step. */
+const NAMES_PER_STEP = 256;
 
-function namesIn(value: JsonValue | undefined): string[] {
-  return Array.isArray(value) ? value.filter((name) => typeof name === "string") : [];
-}
-
-/** Projections that no longer fit the spec; at most `limits.violationsMax` entries. */
-function* findBrokenProjections(
-  records: readonly ProjectionRecord[],
-  spec: CompiledSpec,
-): Steps<Violation[]> {
-  const found: Violation[] = [];
-  for (const record of records) {
-    if (record.isDeleted || record.broken !== undefined) continue;
-    yield;
-    const compiled = compileProjection(newestVersion(record).document, spec, "store");
-    const fault = compiled.ok ? undefined : compiled.violations[0];
-    if (fault === undefined) continue;
-    found.push({
-      rule: "projection_broken",
-      path: joinKey("projections", record.name),
-      message: `Projection "${record.name}" breaks: ${fault.path}: ${fault.message}`,
-      hint: "Keep what it reads; or deploy a projection of that name that does without it, or " +
-        "delete it. Until then its reads are 503, but with stale=true.",
-    });
+/** The first names that are no longer listed. */
+function* removedSteps(
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+): Steps<string[]> {
+  const kept = new Set<JsonValue>();
+  const removed: string[] = [];
+  let count = 0;
+  for (const name of Array.isArray(after) ? after : []) {
+    if (++count % NAMES_PER_STEP === 0) yield;
+    kept.add(name);
   }
-  return found;
+  for (const name of Array.isArray(before) ? before : []) {
+    if (++count % NAMES_PER_STEP === 0) yield;
+    if (typeof name !== "string" || kept.has(name)) continue;
+    if (removed.push(name) === limits.violationsMax) break;
+  }
+  return removed;
 }
 
 async function findCutSingletons(
   tx: ReadTransaction,
   tenant: number,
   before: JsonObject,
-  { document }: CompiledSpec,
+  removed: readonly string[],
 ): Promise<Violation[]> {
   const types = isJsonObject(before.aggregate_types) ? Object.keys(before.aggregate_types) : [];
   const found: Violation[] = [];
   let left = STREAMS_MAX;
-  for (const name of removed(before.singletons, document.singletons)) {
+  for (const name of removed) {
     const asked = types.slice(0, left);
     left -= asked.length;
     const streams = asked.map((type) => streamKey(type, name));
@@ -345,4 +369,27 @@ function cutTargets(name: string): Violation {
     message: `Target type "${shorten(name)}" is removed: writes with such a target are refused.`,
     hint: "Keep it until nobody writes with metadata.target.type of that name.",
   };
+}
+
+/** Projections that no longer fit the spec; at most `limits.violationsMax` entries. */
+function* findBrokenProjections(
+  records: readonly ProjectionRecord[],
+  spec: CompiledSpec,
+): Steps<Violation[]> {
+  const found: Violation[] = [];
+  for (const record of records) {
+    if (record.isDeleted || record.broken !== undefined) continue;
+    yield;
+    const compiled = compileProjection(newestVersion(record).document, spec, "store");
+    const fault = compiled.ok ? undefined : compiled.violations[0];
+    if (fault === undefined) continue;
+    found.push({
+      rule: "projection_broken",
+      path: joinKey("projections", record.name),
+      message: `Projection "${record.name}" breaks: ${fault.path}: ${fault.message}`,
+      hint: "Keep what it reads; or deploy a projection of that name that does without it, or " +
+        "delete it. Until then its reads are 503, but with stale=true.",
+    });
+  }
+  return found;
 }

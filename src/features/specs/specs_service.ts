@@ -5,9 +5,11 @@ import { deploySpec } from "./deploy_spec.ts";
 import type { HandlerRunners } from "../states/fold_steps.ts";
 import { type BlobPage, showBlobs, uploadBlob, type UploadParts } from "../modules/blobs.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
+import { runInPieces } from "../../domain/fairness/pieces.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { WebhookSettings } from "../../domain/listener/webhook.ts";
 import { cutPage, type ListPage, pageLimit } from "../../domain/list_page.ts";
+import { parseJsonSteps } from "../../domain/parse_json_steps.ts";
 import type { PageRequest } from "../../domain/reading.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "../../domain/spec/deployment.ts";
@@ -16,10 +18,10 @@ import type { BlobVersion } from "../../domain/wasm/blob.ts";
 import type { Bytes, Engine, ReadTransaction } from "../../kv/engine.ts";
 import {
   listSpecVersions,
-  readCurrentSpec,
+  readCurrentSpecText,
   readCurrentSpecVersion,
   readSpecBytes,
-  readSpecText,
+  type SpecText,
 } from "../../store/specs.ts";
 
 export interface SpecService {
@@ -56,8 +58,13 @@ export function createSpecService(
       if (!request.dryRun) count(counters.specDeploys, outcome.ok ? "accepted" : "refused");
       return outcome;
     },
-    readSpec: (tenant) => readCurrent(engine, tenant, (tx) => readCurrentSpec(tx, tenant.number)),
-    readSpecText: (tenant) => readCurrent(engine, tenant, (tx) => readText(tx, tenant.number)),
+    async readSpec(tenant) {
+      const found = await readText(engine, tenant);
+      if (!found.ok) return found;
+      const { text, ...version } = found.value;
+      return accept({ ...version, spec: await runInPieces(parseJsonSteps(text), host) });
+    },
+    readSpecText: (tenant) => readText(engine, tenant),
     measureSpec: (tenant) => readCurrent(engine, tenant, (tx) => measure(tx, tenant.number)),
     readSpecVersion: (tenant) => readSpecVersion(engine, tenant),
     listSpecs: (tenant, page = {}) => listSpecs(engine, tenant, page),
@@ -78,9 +85,8 @@ async function readCurrent<T>(
   return refuse({ kind: "not_found", message });
 }
 
-async function readText(tx: ReadTransaction, tenant: number) {
-  const version = await readCurrentSpecVersion(tx, tenant);
-  return version && { ...version, text: await readSpecText(tx, tenant, version.version) };
+function readText(engine: Engine, tenant: Tenant): Promise<Outcome<SpecText>> {
+  return readCurrent(engine, tenant, (tx) => readCurrentSpecText(tx, tenant.number));
 }
 
 async function measure(tx: ReadTransaction, tenant: number) {

@@ -23,7 +23,7 @@ async function deploy(engine: Engine, tenant: number, version: number, agent: st
   const { hash, document } = compiled.spec;
   const created_at = "2026-01-01T00:00:00.000Z";
   await engine.transact((tx) => {
-    storeSpec(tx, tenant, { version, spec_hash: hash, created_at, spec: document });
+    storeSpec(tx, tenant, { version, spec_hash: hash, created_at }, JSON.stringify(document));
     return Promise.resolve();
   });
 }
@@ -137,6 +137,25 @@ Deno.test("a path of a handler counts for what it is compiled to, so of specs wi
       assert.deepEqual([1, 2, 3].map(isKept), [false, true, true]);
     }
     return Promise.resolve();
+  });
+});
+
+Deno.test("a document that was measured is not made a text again when its spec is learned", async () => {
+  await withCache(async (specs) => {
+    const text = JSON.stringify({ handlers: new Array(100_000).fill("@.data") });
+    const isMade = () => assert.fail("the document is made a text");
+    const document = { ...JSON.parse(text), toJSON: isMade };
+    assert.throws(() => specs.learn(1, { ...EMPTY_SPEC, hash: "a", document }));
+    for (const tenant of [1, 2, 3]) {
+      await specs.measure(document, text);
+      specs.learn(tenant, { ...EMPTY_SPEC, hash: "a", document });
+    }
+    // It counts for as much as without having been measured before.
+    assert.deepEqual([1, 2, 3].map((tenant) => specs.known(tenant, "a") !== undefined), [
+      false,
+      true,
+      true,
+    ]);
   });
 });
 

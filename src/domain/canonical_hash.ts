@@ -4,7 +4,13 @@
  */
 
 import { createHash, type Hash, hash } from "node:crypto";
-import { handOn, PIECE_CHARACTERS, quote, writeCanonical, type Writer } from "./canonical_json.ts";
+import {
+  handOn as handOnText,
+  PIECE_CHARACTERS,
+  quote,
+  writeCanonical,
+  type Writer,
+} from "./canonical_json.ts";
 import type { Pieces, Steps } from "./fairness/pieces.ts";
 import type { JsonValue } from "./json.ts";
 
@@ -33,7 +39,16 @@ export async function canonicalHashInPieces(value: JsonValue, pieces: Pieces): P
 /** The same hash as a generator that yields between the parts of the value. */
 export function* canonicalHashSteps(value: JsonValue): Steps<string> {
   const hasher = createHash("sha256");
-  const writer: Writer = { text: "", handOn: (piece) => hasher.update(piece) };
+  yield* canonicalPieces(value, (piece) => hasher.update(piece));
+  return hasher.digest("hex");
+}
+
+/** Hands on the canonical text piece by piece, and yields between the parts of the value. */
+export function* canonicalPieces(
+  value: JsonValue,
+  handOn: (piece: string) => void,
+): Steps<void> {
+  const writer: Writer = { text: "", handOn };
   const open: OpenValue[] = [];
 
   function enter(part: JsonValue): void {
@@ -49,7 +64,7 @@ export function* canonicalHashSteps(value: JsonValue): Steps<string> {
     if (part === undefined) open.pop();
     else enter(part);
   }
-  return hasher.update(writer.text).digest("hex");
+  handOn(writer.text);
 }
 
 /** An array or object whose parts are written one by one. */
@@ -110,6 +125,6 @@ function writeNext(writer: Writer, open: OpenValue): JsonValue | undefined {
     part = key === undefined ? undefined : (value as { [key: string]: JsonValue })[key];
     writer.text += key === undefined ? "}" : `${isFirst ? "{" : ","}${quote(key)}:`;
   }
-  if (writer.text.length >= PIECE_CHARACTERS) handOn(writer);
+  if (writer.text.length >= PIECE_CHARACTERS) handOnText(writer);
   return part;
 }

@@ -17,6 +17,7 @@ import type {
 } from "../../src/domain/saga/instance.ts";
 import { stepSaga } from "../../src/domain/saga/step.ts";
 import { createFaultList } from "../../src/domain/spec/fault_list.ts";
+import { declaredTypesSteps } from "../../src/domain/spec/implications.ts";
 import { compileSagas } from "../../src/domain/spec/sagas/saga.ts";
 
 /** Ids that the stories use. */
@@ -28,7 +29,9 @@ const ACTOR = { type: "user", id: "global" };
 export function compileStory(saga: JsonObject): CompiledSaga {
   const faults = createFaultList();
   const document = { aggregate_types: declareTypes(saga), modules: { sagas: { story: saga } } };
-  const sagas = runAtOnce(compileSagas(document, STORY_SINGLETONS, faults, createFaultList()));
+  const declared = runAtOnce(declaredTypesSteps(document));
+  const vocabulary = { ...declared, singletons: STORY_SINGLETONS };
+  const sagas = runAtOnce(compileSagas(document, vocabulary, faults, createFaultList()));
   assert.deepEqual(faults.faults, []);
   return sagas.get("story")!;
 }

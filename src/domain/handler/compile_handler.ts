@@ -101,8 +101,11 @@ export function compileDefinition<T>(
   return site.faults.length === 0 ? { ok: true, value } : { ok: false, violations: site.faults };
 }
 
-/** Runs before anything else: compiling is recursive, so it must not meet a definition too deep. */
-function checkDefinitionSize(definition: JsonValue, path: string): Violation | undefined {
+/**
+ * Runs before anything else: compiling is recursive, so it must not meet a definition too deep. It
+ * looks at no more values than a definition may have.
+ */
+export function checkDefinitionSize(definition: JsonValue, path: string): Violation | undefined {
   const waiting: { value: JsonValue; depth: number }[] = [{ value: definition, depth: 1 }];
   let nodes = 0;
   // Bounded: the nodes of one handler in a spec.

@@ -33,6 +33,14 @@ export function templateAt(definition: JsonValue, site: Site): Template {
     : operatorTemplate(definition, operator, site);
 }
 
+/** Most members are plain scalars, which cannot be at fault and so need no place of their own. */
+function memberAt(definition: JsonValue, site: Site, step: string | number): Template {
+  const isPlain = typeof definition === "string"
+    ? !looksLikePath(definition)
+    : typeof definition === "boolean" || definition === null || Number.isFinite(definition);
+  return isPlain ? constantTemplate(definition) : templateAt(definition, childSite(site, step));
+}
+
 function scalarTemplate(definition: JsonValue, site: Site): Template {
   if (typeof definition === "number" && !Number.isFinite(definition)) {
     addFault(site, "number_invalid", "The number is too large", "Use a number JSON can hold");
@@ -42,7 +50,11 @@ function scalarTemplate(definition: JsonValue, site: Site): Template {
 
 export function constantTemplate(definition: JsonValue): Template {
   // The depth of a definition is checked before compiling; this copy is charged to no fold.
-  const constant = copyValue(definition, 1, { left: Infinity });
+  return ownTemplate(copyValue(definition, 1, { left: Infinity }));
+}
+
+/** The same for a value that shares nothing with the spec. */
+function ownTemplate(constant: JsonValue): Template {
   const view = () => constant;
   const isScalar = typeof constant !== "object" && typeof constant !== "string";
   const build = isScalar
@@ -76,9 +88,9 @@ function viewOf(path: ValuePath): (evaluation: Evaluation) => JsonValue | undefi
 }
 
 function arrayTemplate(definition: readonly JsonValue[], site: Site): Template {
-  const children = definition.map((each, index) => templateAt(each, childSite(site, index)));
+  const children = definition.map((each, index) => memberAt(each, site, index));
   if (children.every((child) => child.constant !== undefined)) {
-    return constantTemplate(children.map((child) => child.constant as JsonValue));
+    return ownTemplate(children.map((child) => child.constant as JsonValue));
   }
   return builtTemplate((evaluation, level) => {
     checkLevel(level);
@@ -96,12 +108,12 @@ function arrayTemplate(definition: readonly JsonValue[], site: Site): Template {
 function objectTemplate(definition: JsonObject, site: Site): Template {
   const fields = Object.keys(definition).map((name) => ({
     name,
-    child: templateAt(definition[name] as JsonValue, childSite(site, name)),
+    child: memberAt(definition[name] as JsonValue, site, name),
   }));
   if (fields.every((field) => field.child.constant !== undefined)) {
     const constant: JsonObject = {};
     for (const { name, child } of fields) putField(constant, name, child.constant as JsonValue);
-    return constantTemplate(constant);
+    return ownTemplate(constant);
   }
   const text = fields.reduce((sum, field) => sum + field.name.length, 0);
   const bytes = CONTAINER_UNITS + SLOT_UNITS * fields.length + text;

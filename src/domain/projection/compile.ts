@@ -6,7 +6,9 @@
  */
 
 import { Buffer } from "node:buffer";
+import { runAtOnce } from "../fairness/pieces.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
+import { jsonTextSteps } from "../json_text_steps.ts";
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
 import { createFaultList, type FaultList } from "../spec/fault_list.ts";
@@ -103,13 +105,15 @@ function compileForEach(
   return name;
 }
 
+/** Looks at no more than a projection may have. */
 function checkSize(document: JsonObject): Violation | undefined {
-  if (!isWithinDepth(document, limits.jsonDepthMax)) {
-    const message = `The projection nests deeper than ${limits.jsonDepthMax} levels.`;
-    return { rule: "too_deep", path: "", message, hint: "Flatten it." };
+  const max = limits.projectionBytesMax;
+  const text = runAtOnce(jsonTextSteps(document, max));
+  if (text.length > max || Buffer.byteLength(text) > max) {
+    const message = `The projection has more than ${max} bytes.`;
+    return { rule: "too_large", path: "", message, hint: "Split it into several." };
   }
-  const bytes = Buffer.byteLength(JSON.stringify(document));
-  if (bytes <= limits.projectionBytesMax) return undefined;
-  const message = `The projection has ${bytes} bytes, more than ${limits.projectionBytesMax}.`;
-  return { rule: "too_large", path: "", message, hint: "Split it into several." };
+  if (isWithinDepth(document, limits.jsonDepthMax)) return undefined;
+  const message = `The projection nests deeper than ${limits.jsonDepthMax} levels.`;
+  return { rule: "too_deep", path: "", message, hint: "Flatten it." };
 }

@@ -53,11 +53,11 @@ export function* compileAggregateType(
   if (definition !== undefined) {
     checkKnownKeys(definition, AGGREGATE_TYPE_KEYS, path, faults);
     const eventTypes = requireObject(definition.events, `${path}.events`, hint, faults) ?? {};
-    for (const [eventName, eventDefinition] of Object.entries(eventTypes)) {
+    for (const eventName of Object.keys(eventTypes)) {
       if (faults.isFull()) break;
       const eventPath = joinKey(`${path}.events`, eventName);
       const compiled = yield* compileEventType(
-        { aggregateType: name, name: eventName, value: eventDefinition, path: eventPath },
+        { aggregateType: name, name: eventName, value: eventTypes[eventName]!, path: eventPath },
         compilers,
         faults,
       );
@@ -144,7 +144,9 @@ function* compileEventType(
   const locate = compileGeo(definition.geo, geoTypes, `${path}.geo`, faults);
   const handler = compileDefinedHandler(definition, isSystemEvent, path, faults);
   const handlerPart = handler && { handler, handlerDefinition: definition.handler! };
+  const before = faults.faults.length;
   const guards = yield* compileGuards(definition.guards, guardTerms, `${path}.guards`, faults);
+  const hasSoundGuards = faults.faults.length === before && !faults.isFull();
   if (isSystemEvent) {
     refuseSystemEventSchema(definition, path, faults);
     if (guards.length > 0) refuseSystemEventGuards(path, faults);
@@ -156,8 +158,9 @@ function* compileEventType(
     const handlers = typeof handler === "function"
       ? [{ node: definition.handler!, path: `${path}.handler` }]
       : [];
-    const parts = [...handlers, ...guardParts(definition.guards, `${path}.guards`)];
-    yield* warnOfPaths(parts, definition.schema!, warnings);
+    // Guards with a fault may be of any size.
+    const guards = hasSoundGuards ? guardParts(definition.guards, `${path}.guards`) : [];
+    yield* warnOfPaths([...handlers, ...guards], definition.schema!, warnings);
   }
   const event = validator && {
     name,

@@ -9,6 +9,7 @@ import { describeKind, isJsonObject, type JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { Violation } from "../refusal.ts";
+import type { ModuleCall } from "../wasm/module_call.ts";
 import { compileAggregateType } from "./aggregate_type.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
 import { MODULE_KEYS, ROOT_KEYS } from "./document.ts";
@@ -16,7 +17,11 @@ import { acceptStored, createSchemaCompiler, SchemaNotCompiled } from "./event_s
 import { createFaultList, type FaultList, joinKey, shorten } from "./fault_list.ts";
 import { compileGeoTypes } from "./geo.ts";
 import { indexListeners } from "../listener/patterns.ts";
-import { createImplicationsCompiler, type ImplicationsCompiler } from "./implications.ts";
+import {
+  createImplicationsCompiler,
+  declaredTypesSteps,
+  type ImplicationsCompiler,
+} from "./implications.ts";
 import { compileListeners } from "./listeners.ts";
 import { compileAgentTypes, compileSingletons, compileTargetTypes } from "./declared_names.ts";
 import { compileSagas } from "./sagas/saga.ts";
@@ -101,23 +106,19 @@ function* compileDocument(
   const targetTypes = yield* compileTargetTypes(document, faults);
   yield;
   const singletons = yield* compileSingletons(document, faults, warnings);
-  const implications = createImplicationsCompiler(document, singletons);
+  const vocabulary = { ...yield* declaredTypesSteps(document), singletons };
+  const implications = createImplicationsCompiler(vocabulary);
   const aggregateTypes = yield* compileAggregateTypes(
     document,
     origin,
     { implications, singletons, faults, warnings },
   );
-  const handlerCalls = [...aggregateTypes.values()].flatMap((type) => [
-    ...type.wasmHandlers.values(),
-  ]);
-  yield;
+  const { handlerCalls, hasReactions } = yield* surveyTypes(aggregateTypes);
   yield* implications.warnOfCycles(warnings);
-  const listeners = yield* compileListeners(document, faults);
-  const sagas = yield* compileSagas(document, singletons, faults, warnings);
-  const isSettingOff = [...aggregateTypes.values()].some(({ events }) =>
-    [...events.values()].some(({ reactions }) => reactions !== undefined)
-  );
-  const hash = yield* canonicalHashSteps(document);
+  const listeners = yield* compileListeners(document, vocabulary.declared, faults);
+  const sagas = yield* compileSagas(document, vocabulary, faults, warnings);
+  // A refused spec has no use for one.
+  const hash = faults.faults.length > 0 ? "" : yield* canonicalHashSteps(document);
   return {
     hash,
     document,
@@ -129,10 +130,24 @@ function* compileDocument(
     sagas,
     listeners,
     listenersOf: indexListeners(listeners.values()),
-    setsOff: isSettingOff || sagas.size > 0 || listeners.size > 0,
+    setsOff: hasReactions || sagas.size > 0 || listeners.size > 0,
     moduleCalls: [...handlerCalls, ...implications.moduleCalls],
     blobs: new Map(),
   };
+}
+
+/** The module calls of all handlers, and whether any event type has implications. */
+function* surveyTypes(
+  types: ReadonlyMap<string, CompiledAggregateType>,
+): Steps<{ readonly handlerCalls: readonly ModuleCall[]; readonly hasReactions: boolean }> {
+  const handlerCalls: ModuleCall[] = [];
+  let hasReactions = false;
+  for (const { events, wasmHandlers } of types.values()) {
+    yield;
+    for (const call of wasmHandlers.values()) handlerCalls.push(call);
+    for (const { reactions } of events.values()) hasReactions ||= reactions !== undefined;
+  }
+  return { handlerCalls, hasReactions };
 }
 
 interface TypeReports {
@@ -152,21 +167,21 @@ function* compileAggregateTypes(
   yield;
   const declared = new Set(Object.keys(types));
   const neverCached = yield* compileModules(document, declared, faults);
-  const geoTypes = compileGeoTypes(document, faults);
+  const geoTypes = yield* compileGeoTypes(document, faults);
   const strict = createSchemaCompiler(warnings);
   const schemas = origin === "store" ? acceptStored(strict) : strict;
   const heard = origin === "store" ? undefined : warnings;
   const guardTerms = { types: declared, singletons };
   const compilers = { schemas, implications, geoTypes, guardTerms, warnings: heard };
   const compiled = new Map<string, CompiledAggregateType>();
-  for (const [name, definition] of Object.entries(types)) {
+  for (const name of Object.keys(types)) {
     if (faults.isFull()) break;
     // Not every type has events, between which the thread is yielded.
     yield;
     const cached = !neverCached.has(name);
     compiled.set(
       name,
-      yield* compileAggregateType(name, definition, { cached, compilers, faults }),
+      yield* compileAggregateType(name, types[name]!, { cached, compilers, faults }),
     );
   }
   return compiled;
@@ -248,9 +263,11 @@ function* compileNeverCache(
   const path = "modules.never_cache";
   const hint = "List names of declared aggregate types.";
   const names = yield* uniqueStringsSteps(modules.never_cache, path, hint, faults);
+  const neverCached = new Set<string>();
   for (const { text, path } of names) {
     if (faults.isFull()) break;
     yield;
+    neverCached.add(text);
     if (declaredTypes.has(text)) continue;
     faults.add(
       "unknown_aggregate_type",
@@ -259,5 +276,5 @@ function* compileNeverCache(
       didYouMean(text, declaredTypes, hint),
     );
   }
-  return new Set(names.map(({ text }) => text));
+  return neverCached;
 }

@@ -25,8 +25,10 @@ export function* compileAgentTypes(
     faults.add("empty_list", "agent_types", "agent_types must not be empty.", hint);
   }
   const names = yield* uniqueStringsSteps(value, "agent_types", hint, faults);
+  const declared = new Set<string>();
   for (const { text, path } of names) {
     yield;
+    declared.add(text);
     if (text.startsWith("system")) {
       faults.add(
         "agent_type_reserved",
@@ -36,7 +38,7 @@ export function* compileAgentTypes(
       );
     } else checkTypeName(text, "Agent type", path, faults);
   }
-  return new Set(names.map(({ text }) => text));
+  return declared;
 }
 
 /** The declared target types; none if the key is absent. */
@@ -47,11 +49,13 @@ export function* compileTargetTypes(
   if (document.target_types === undefined) return new Set();
   const hint = 'For example ["customer"].';
   const names = yield* uniqueStringsSteps(document.target_types, "target_types", hint, faults);
+  const declared = new Set<string>();
   for (const { text, path } of names) {
     yield;
+    declared.add(text);
     checkTypeName(text, "Target type", path, faults);
   }
-  return new Set(names.map(({ text }) => text));
+  return declared;
 }
 
 /** Reports a name that is not a valid type name. */
@@ -84,11 +88,13 @@ export function* compileSingletons(
   if (document.singletons === undefined) return new Set(["global"]);
   const hint = 'For example ["main"].';
   const names = yield* uniqueStringsSteps(document.singletons, "singletons", hint, faults);
+  const declared = new Set(["global"]);
   for (const { text, path } of names) {
     yield;
+    declared.add(text);
     if (isAddressable(text, path, faults)) warnOfConventions(text, path, warnings);
   }
-  return new Set(["global", ...names.map(({ text }) => text)]);
+  return declared;
 }
 
 function isAddressable(text: string, path: string, faults: FaultList): boolean {
@@ -140,4 +146,40 @@ function warnOfConventions(text: string, path: string, warnings: FaultList): voi
       "Use letters, digits and underscores.",
     );
   }
+}
+
+/** Names that are sorted or merged in one step. */
+const NAMES_PER_STEP = 1_024;
+
+/** The names in the order of `sort()`, in time slices. */
+export function* sortNamesSteps(names: Iterable<string>): Steps<string[]> {
+  let runs: string[][] = [];
+  let run: string[] = [];
+  for (const name of names) {
+    if (run.push(name) < NAMES_PER_STEP) continue;
+    runs.push(run.sort());
+    run = [];
+    yield;
+  }
+  runs.push(run.sort());
+  while (runs.length > 1) {
+    const merged: string[][] = [];
+    for (let index = 0; index < runs.length; index += 2) {
+      merged.push(yield* mergeNames(runs[index]!, runs[index + 1] ?? []));
+    }
+    runs = merged;
+  }
+  return runs[0]!;
+}
+
+function* mergeNames(left: readonly string[], right: readonly string[]): Steps<string[]> {
+  const merged: string[] = [];
+  let [atLeft, atRight] = [0, 0];
+  for (let count = left.length + right.length; count > 0; count--) {
+    if (count % NAMES_PER_STEP === 0) yield;
+    const isLeft = atRight === right.length ||
+      (atLeft < left.length && left[atLeft]! <= right[atRight]!);
+    merged.push(isLeft ? left[atLeft++]! : right[atRight++]!);
+  }
+  return merged;
 }

@@ -5,13 +5,14 @@
  */
 
 import { type GeoReader, geoReader, type GeoType } from "../geo/attachment.ts";
+import type { Steps } from "../fairness/pieces.ts";
 import { excerpt } from "../handler/path.ts";
 import { parseSegments, type Segment } from "../handler/segments.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { didYouMean } from "../nearest_name.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { checkTypeName } from "./declared_names.ts";
-import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
+import { checkKnownKeys, requireObject, uniqueStringsSteps } from "./shape.ts";
 
 /** The type `point`, which is available without being declared. */
 const BUILT_IN: GeoType = { name: "point", lat: "lat", lng: "lng" };
@@ -28,28 +29,30 @@ const LONGITUDE_NAMES: ReadonlySet<string> = new Set(["lng", "lon", "long", "lon
  * The geo types of a spec by name, and `point`. Includes faulty ones, because they are
  * declared.
  */
-export function compileGeoTypes(
+export function* compileGeoTypes(
   document: JsonObject,
   faults: FaultList,
-): ReadonlyMap<string, GeoType> {
+): Steps<ReadonlyMap<string, GeoType>> {
   const compiled = new Map([[BUILT_IN.name, BUILT_IN]]);
   if (document.geo_types === undefined) return compiled;
   const types = requireObject(document.geo_types, "geo_types", "Write {} for none.", faults) ?? {};
-  for (const [name, value] of Object.entries(types)) {
+  for (const name of Object.keys(types)) {
     if (faults.isFull()) break;
+    yield;
     const path = joinKey("geo_types", name);
     checkTypeName(name, "Geo type", path, faults);
-    compiled.set(name, compileGeoType(name, value, path, faults) ?? { ...BUILT_IN, name });
+    const type = yield* compileGeoType(name, types[name]!, path, faults);
+    compiled.set(name, type ?? { ...BUILT_IN, name });
   }
   return compiled;
 }
 
-function compileGeoType(
+function* compileGeoType(
   name: string,
   value: JsonValue,
   path: string,
   faults: FaultList,
-): GeoType | undefined {
+): Steps<GeoType | undefined> {
   const definition = requireObject(value, path, TYPE_HINT, faults);
   if (definition === undefined) return undefined;
   checkKnownKeys(definition, ["type", "properties"], path, faults);
@@ -70,7 +73,7 @@ function compileGeoType(
     faults.add("missing_key", place, `${place} is required.`, TYPE_HINT);
     return undefined;
   }
-  const names = requireUniqueStrings(properties, place, PROPERTIES_HINT, faults);
+  const names = yield* uniqueStringsSteps(properties, place, PROPERTIES_HINT, faults);
   if (Array.isArray(properties) && properties.length !== 2) {
     const message = `A point has two properties; this one names ${properties.length}.`;
     faults.add("geo_properties", place, message, PROPERTIES_HINT);

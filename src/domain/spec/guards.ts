@@ -63,6 +63,7 @@ function* compileGuard(
 ): Steps<Guard | undefined> {
   const definition = requireObject(value, path, HINT, faults);
   if (definition === undefined) return undefined;
+  const before = faults.faults.length;
   checkKnownKeys(definition, GUARD_KEYS, path, faults);
   const message = checkMessage(definition.message, `${path}.message`, faults);
   const others = yield* compileOthers(definition.with, terms, `${path}.with`, faults);
@@ -74,7 +75,9 @@ function* compileGuard(
   const names = others.map(({ alias }) => otherName(alias));
   const compiled = compilePredicate(definition.require, place, { state: true, names });
   if (!compiled.ok) faults.addAll(compiled.violations);
-  const looksAtState = JSON.stringify(definition).includes("@");
+  // A definition with a fault may be of any size.
+  const isSound = faults.faults.length === before;
+  const looksAtState = isSound && JSON.stringify(definition).includes("@");
   return compiled.ok ? { message, others, looksAtState, holds: compiled.predicate } : undefined;
 }
 

@@ -7,7 +7,7 @@
 
 import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
 import { parseSegments, type Segment } from "../handler/segments.ts";
-import type { JsonValue } from "../json.ts";
+import { isJsonObject, type JsonValue } from "../json.ts";
 import { didYouMean } from "../nearest_name.ts";
 import type { Steps } from "../fairness/pieces.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
@@ -42,13 +42,15 @@ export function* warnOfPaths(
   schema: JsonValue,
   warnings: FaultList,
 ): Steps<void> {
-  const texts: Text[] = [];
-  for (const { node, path } of parts) collectTexts(node, path, texts);
-  for (const { text, path: place } of texts) {
-    warnOfPlainPath(text, place, warnings);
-    yield;
+  const paths: Text[] = [];
+  for (const part of parts) {
+    for (const found of textsIn(part)) {
+      yield;
+      if (found === undefined) continue;
+      warnOfPlainPath(found.text, found.path, warnings);
+      if (DATA_PATH.test(found.text)) paths.push(found);
+    }
   }
-  const paths = texts.filter(({ text }) => DATA_PATH.test(text));
   if (paths.length === 0 || typeof schema !== "object") return;
   const root = { references: yield* findReferencesSteps(schema), pointer: "" };
   const budget = newBudget(UNITS_MAX);
@@ -62,17 +64,46 @@ export function* warnOfPaths(
   }
 }
 
-/** Collects all texts that stand for values, each with its path. */
-function collectTexts(node: JsonValue, path: string, into: Text[]): void {
-  if (typeof node === "string") into.push({ text: node, path });
-  if (typeof node !== "object" || node === null) return;
-  for (const [key, value] of Object.entries(node)) {
-    const isValue = Array.isArray(node) || !NO_VALUES.has(key) ||
-      (typeof value === "string" && DATA_PATH.test(value) && key !== "$literal");
-    if (!isValue) continue;
-    const place = Array.isArray(node) ? joinIndex(path, Number(key)) : joinKey(path, key);
-    collectTexts(value, place, into);
+/** Values that are looked at between two pauses. */
+const VALUES_PER_STEP = 64;
+
+/** An array or object whose members are looked at one by one. */
+interface OpenNode {
+  /** Undefined for an array. */
+  readonly names: readonly string[] | undefined;
+  readonly members: readonly JsonValue[];
+  readonly path: string;
+  next: number;
+}
+
+/** All texts that stand for values, each with its path; undefined now and then, as a pause. */
+function* textsIn({ node, path }: PathsIn): Generator<Text | undefined> {
+  // Bounded: as deep as a definition may be.
+  const open = [openNode(node, path)];
+  let values = 0;
+  for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+    if (++values % VALUES_PER_STEP === 0) yield undefined;
+    const at = top.next++;
+    if (at === top.members.length) {
+      open.pop();
+      continue;
+    }
+    const value = top.members[at]!;
+    const name = top.names?.[at];
+    const isText = typeof value === "string";
+    const isValue = name === undefined || !NO_VALUES.has(name) ||
+      (isText && DATA_PATH.test(value) && name !== "$literal");
+    if (!isValue || !isText && (typeof value !== "object" || value === null)) continue;
+    const place = name === undefined ? joinIndex(top.path, at) : joinKey(top.path, name);
+    if (isText) yield { text: value, path: place };
+    else open.push(openNode(value, place));
   }
+}
+
+function openNode(node: JsonValue, path: string): OpenNode {
+  if (Array.isArray(node)) return { names: undefined, members: node, path, next: 0 };
+  const object = isJsonObject(node) ? node : {};
+  return { names: Object.keys(object), members: Object.values(object), path, next: 0 };
 }
 
 function warnOfPlainPath(text: string, path: string, warnings: FaultList): void {

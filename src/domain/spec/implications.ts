@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { CompiledReactions } from "../reaction/action.ts";
 import { compileReactions } from "../reaction/compile_reactions.ts";
 import type { ImpliedTypes } from "../reaction/implied_types.ts";
-import type { DeclaredTypes, NamedEvent } from "../reaction/terms.ts";
+import type { NamedEvent, Terms } from "../reaction/terms.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 import type { FaultList } from "./fault_list.ts";
 
@@ -38,13 +38,11 @@ export interface ImplicationsCompiler {
   warnOfCycles(warnings: FaultList): Steps<void>;
 }
 
+/** The names that implications and sagas may use. */
+export type Vocabulary = Pick<Terms, "declared" | "declaredEvents" | "singletons">;
+
 /** A compiler serves one document, whose types the implications may name. */
-export function createImplicationsCompiler(
-  document: JsonObject,
-  singletons: ReadonlySet<string>,
-): ImplicationsCompiler {
-  const declared = declaredTypes(document);
-  const declaredEvents = new Set([...declared.values()].flatMap((names) => [...names]));
+export function createImplicationsCompiler(vocabulary: Vocabulary): ImplicationsCompiler {
   const watched = new Set<string>();
   const named = new Map<string, readonly NamedEvent[]>();
   const moduleCalls: ModuleCall[] = [];
@@ -55,7 +53,7 @@ export function createImplicationsCompiler(
     faults: FaultList,
   ): CompiledImplications | undefined {
     if (definition === undefined) return undefined;
-    const terms = { triggerType: aggregateType, declared, declaredEvents, singletons };
+    const terms = { triggerType: aggregateType, ...vocabulary };
     const place = `${path}.implications`;
     const compiled = compileReactions(definition, place, terms);
     if (!compiled.ok) {
@@ -83,14 +81,29 @@ export function createImplicationsCompiler(
 }
 
 /** The writable event types, as far as the document has the right form. */
-export function declaredTypes(document: JsonObject): DeclaredTypes {
+export function* declaredTypesSteps(
+  document: JsonObject,
+): Steps<Pick<Vocabulary, "declared" | "declaredEvents">> {
+  const declared = new Map<string, ReadonlySet<string>>();
+  const declaredEvents = new Set<string>();
   const types = isJsonObject(document.aggregate_types) ? document.aggregate_types : {};
-  return new Map(
-    Object.entries(types).map(([name, type]) => {
-      const events = isJsonObject(type) && isJsonObject(type.events) ? type.events : {};
-      return [name, new Set(Object.keys(events).filter((event) => !event.startsWith("_")))];
-    }),
-  );
+  for (const name of Object.keys(types)) {
+    const type = types[name]!;
+    const names = new Set<string>();
+    declared.set(name, names);
+    yield;
+    for (const event of Object.keys(eventsOf(type))) {
+      yield;
+      if (event.startsWith("_")) continue;
+      names.add(event);
+      declaredEvents.add(event);
+    }
+  }
+  return { declared, declaredEvents };
+}
+
+function eventsOf(type: JsonValue): JsonObject {
+  return isJsonObject(type) && isJsonObject(type.events) ? type.events : {};
 }
 
 function refuseSystemEvent(path: string, faults: FaultList): void {

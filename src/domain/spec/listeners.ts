@@ -15,7 +15,6 @@ import type { Violation } from "../refusal.ts";
 import type { Environment } from "../tenant.ts";
 import { createFaultList, type FaultList, joinKey, shorten } from "./fault_list.ts";
 import { isSystemEventName } from "./document.ts";
-import { declaredTypes } from "./implications.ts";
 import { checkTypeName } from "./declared_names.ts";
 import { checkKnownKeys, requireObject, requireUniqueStrings } from "./shape.ts";
 
@@ -30,6 +29,7 @@ const EVENTS_HINT = 'For example ["order.was_placed", "order.*"], or ["*"] for a
 /** The listeners of a spec by name. The result is usable only if no fault was reported. */
 export function* compileListeners(
   document: JsonObject,
+  declared: DeclaredTypes,
   faults: FaultList,
 ): Steps<ReadonlyMap<string, Listener>> {
   const compiled = new Map<string, Listener>();
@@ -38,7 +38,6 @@ export function* compileListeners(
   if (value === undefined) return compiled;
   const listeners = requireObject(value, path, "Write {} for none.", faults);
   if (listeners === undefined) return compiled;
-  const declared = declaredTypes(document);
   const names = Object.keys(listeners);
   if (names.length > limits.listenersMax) {
     const message =

@@ -87,6 +87,7 @@ function readForm(
   const fields = isLong ? value : {};
   for (const key of Object.keys(fields)) {
     if (known.includes(key)) continue;
+    if (violations.length === limits.violationsMax) break;
     add("unknown_key", key, `There is no key "${key}" here`, didYouMean(key, known, hint));
   }
   const name = isLong ? fields["blob_name"] : value;

@@ -290,9 +290,6 @@ async function findCuts(
   return [...singletons, ...parties].slice(0, limits.violationsMax);
 }
 
-/** Names that are looked at in one step. */
-const NAMES_PER_STEP = 256;
-
 /** The first names that are no longer listed. */
 function* removedSteps(
   before: JsonValue | undefined,
@@ -300,13 +297,12 @@ function* removedSteps(
 ): Steps<string[]> {
   const kept = new Set<JsonValue>();
   const removed: string[] = [];
-  let count = 0;
   for (const name of Array.isArray(after) ? after : []) {
-    if (++count % NAMES_PER_STEP === 0) yield;
+    yield;
     kept.add(name);
   }
   for (const name of Array.isArray(before) ? before : []) {
-    if (++count % NAMES_PER_STEP === 0) yield;
+    yield;
     if (typeof name !== "string" || kept.has(name)) continue;
     if (removed.push(name) === limits.violationsMax) break;
   }

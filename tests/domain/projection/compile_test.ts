@@ -10,6 +10,7 @@ import type { Violation } from "../../../src/domain/refusal.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
 import { EMPTY_SPEC } from "../../../src/features/base/current_spec.ts";
+import { countedList } from "../../support/counted_list.ts";
 import { readGolden } from "../../support/golden_cases.ts";
 import { shopSpec } from "../../support/projection_shop.ts";
 
@@ -162,4 +163,10 @@ Deno.test("basisSteps() hashes many singletons in steps, once for all projection
   assert.equal(turned.basis, first.basis, "their order decides nothing");
   const other = run({ ...spec, singletons: new Set([...names.slice(1), "other"]) });
   assert.notEqual(other.basis, first.basis);
+});
+
+Deno.test("a definition of a million values is read no further than to the limit of its bytes", () => {
+  const { list, reads } = countedList(0);
+  assert.deepEqual(faultsOf({ ...DEFINITION, description: list }), [["too_large", ""]]);
+  assert.ok(reads() <= limits.projectionBytesMax, `${reads()} reads`);
 });

@@ -7,6 +7,7 @@
 
 import { createHash } from "node:crypto";
 import { assert } from "../../assert.ts";
+import { canonicalPieces } from "../../canonical_hash.ts";
 import { canonicalJson } from "../../canonical_json.ts";
 import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
@@ -19,8 +20,8 @@ import type {
   SagaTrigger,
 } from "../../saga/definition.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
-import { declaredTypes } from "../implications.ts";
-import { checkTypeName } from "../declared_names.ts";
+import type { Vocabulary } from "../implications.ts";
+import { checkTypeName, sortNamesSteps } from "../declared_names.ts";
 import { checkNames, compileCondition, type SagaPlace } from "./saga_expressions.ts";
 import { compileStep } from "./saga_step.ts";
 import { checkKnownKeys, requireObject } from "../shape.ts";
@@ -31,13 +32,10 @@ const SAGA_HINT = 'For example {"trigger": {...}, "steps": [{"name": "reserve", 
 const TRIGGER_HINT = 'For example {"aggregate_type": "order", "event_type": "was_placed"}.';
 const STEPS_HINT = 'For example [{"name": "reserve", "emit": {...}}].';
 
-/** The names a saga may use: those that the spec declares. */
-type SagaVocabulary = Pick<Terms, "declared" | "declaredEvents" | "singletons">;
-
 /** The sagas of a spec by name. The result is usable only if no fault was reported. */
 export function* compileSagas(
   document: JsonObject,
-  singletons: ReadonlySet<string>,
+  vocabulary: Vocabulary,
   faults: FaultList,
   warnings: FaultList,
 ): Steps<ReadonlyMap<string, CompiledSaga>> {
@@ -47,11 +45,7 @@ export function* compileSagas(
   if (value === undefined) return compiled;
   const sagas = requireObject(value, path, "Write {} for none.", faults);
   if (sagas === undefined) return compiled;
-  const declared = declaredTypes(document);
-  const declaredEvents = new Set([...declared.values()].flatMap((events) => [...events]));
-  const vocabulary = { declared, declaredEvents, singletons };
-  const sorted = sortSingletons(singletons);
-  yield;
+  const singletons = yield* sortSingletons(vocabulary.singletons);
   const names = Object.keys(sagas);
   if (names.length > limits.sagasMax) {
     const message = `A spec has at most ${limits.sagasMax} sagas; this one has ${names.length}.`;
@@ -61,11 +55,12 @@ export function* compileSagas(
     if (faults.isFull()) break;
     const place = joinKey(path, name);
     checkTypeName(name, "Saga", place, faults);
-    const site = { path: place, vocabulary, singletons: sorted, faults, warnings };
+    const site = { path: place, vocabulary, singletons, faults, warnings };
     const saga = yield* compileSaga(name, sagas[name]!, site);
     if (saga !== undefined) compiled.set(name, saga);
   }
-  yield* warnOfSagaCycles(sagas, path, warnings);
+  // Without faults there are not too many.
+  if (faults.faults.length === 0) yield* warnOfSagaCycles(sagas, path, warnings);
   return compiled;
 }
 
@@ -102,7 +97,7 @@ export function* compileKeptSagaSteps(kept: KeptSagaDefinition, hash: string): S
 export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
-  const singletons = sortSingletons(vocabulary.singletons);
+  const singletons = runAtOnce(sortSingletons(vocabulary.singletons));
   const site = { path: "saga", vocabulary, singletons, faults, warnings: createFaultList() };
   const saga = runAtOnce(compileSaga(kept.name, kept.saga, site));
   return faults.faults.length === 0 ? saga : undefined;
@@ -122,14 +117,16 @@ interface KnownSingletons {
   readonly hash: string;
 }
 
-function sortSingletons(singletons: ReadonlySet<string>): SortedSingletons {
-  const names = [...singletons].sort();
-  return { names, text: canonicalJson(names) };
+function* sortSingletons(singletons: ReadonlySet<string>): Steps<SortedSingletons> {
+  const names = yield* sortNamesSteps(singletons);
+  const pieces: string[] = [];
+  yield* canonicalPieces(names, (piece) => pieces.push(piece));
+  return { names, text: pieces.join("") };
 }
 
 interface SagaSite {
   readonly path: string;
-  readonly vocabulary: SagaVocabulary;
+  readonly vocabulary: Vocabulary;
   readonly singletons: SortedSingletons | KnownSingletons;
   readonly faults: FaultList;
   readonly warnings: FaultList;
@@ -156,16 +153,21 @@ function* compileSaga(
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
   const steps = yield* compileSteps(saga.steps, `${path}.steps`, place, warnings);
   const kept = { name, saga, singletons: singletons.names };
-  const hash = "hash" in singletons ? singletons.hash : hashOfKept(name, saga, singletons);
+  if ("hash" in singletons) return { name, trigger, steps, kept, hash: singletons.hash };
+  // A refused saga has no use for one, and may be of any size.
+  const hash = faults.faults.length > 0 ? "" : yield* hashOfKept(name, saga, singletons);
   return { name, trigger, steps, kept, hash };
 }
 
 /** The canonical hash of a definition as it is kept. */
-function hashOfKept(name: string, saga: JsonObject, { text }: SortedSingletons): string {
-  return createHash("sha256")
-    .update(`{"name":${canonicalJson(name)},"saga":${canonicalJson(saga)},"singletons":`)
-    .update(`${text}}`)
-    .digest("hex");
+function* hashOfKept(
+  name: string,
+  saga: JsonObject,
+  { text }: SortedSingletons,
+): Steps<string> {
+  const hash = createHash("sha256").update(`{"name":${canonicalJson(name)},"saga":`);
+  yield* canonicalPieces(saga, (piece) => hash.update(piece));
+  return hash.update(`,"singletons":${text}}`).digest("hex");
 }
 
 /** All types that a definition names. For a stored definition they count as declared. */
@@ -317,7 +319,10 @@ function groupByTrigger(sagas: JsonObject): Map<string, string[]> {
   for (const [name, saga] of Object.entries(sagas)) {
     const trigger = isJsonObject(saga) ? saga.trigger : undefined;
     const type = nameOf(trigger);
-    if (type !== undefined) groups.set(type, [...groups.get(type) ?? [], name]);
+    if (type === undefined) continue;
+    const group = groups.get(type);
+    if (group === undefined) groups.set(type, [name]);
+    else group.push(name);
   }
   return groups;
 }

@@ -7,7 +7,11 @@
 
 import { BudgetSpent, newBudget } from "../../budget.ts";
 import type { StoredEvent } from "../../event.ts";
-import { compileDefinition, compilePredicate } from "../../handler/compile_handler.ts";
+import {
+  checkDefinitionSize,
+  compileDefinition,
+  compilePredicate,
+} from "../../handler/compile_handler.ts";
 import type { Evaluation, Scope, Site } from "../../handler/evaluation.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { limits } from "../../limits.ts";
@@ -42,7 +46,7 @@ export function compileCondition(
   path: string,
   place: SagaPlace,
 ): (sight: SagaSight) => boolean {
-  checkSagaPaths(value, place, path, place.faults);
+  if (!checkPaths(value, place, path)) return () => false;
   const compiled = compilePredicate(value, path, scopeOf(place));
   if (compiled.ok) {
     const holds = withinShare(compiled.predicate);
@@ -123,7 +127,7 @@ function compileWith<T>(
     faults.add("missing_key", path, `${path} is required.`, hint);
     return () => NOTHING;
   }
-  checkSagaPaths(value, place, path, faults);
+  if (!checkPaths(value, place, path)) return () => NOTHING;
   const compiled = compileDefinition(value, path, scopeOf(place), compileAt);
   if (!compiled.ok) addNew(compiled.violations, faults);
   const resolve = compiled.ok ? compiled.value : undefined;
@@ -188,6 +192,14 @@ interface StepNames {
 
 const EVENT_PARTS = ["data", "metadata", "key", "id", "type"];
 const ROOT = /^\$(steps|prev)(?![A-Za-z0-9_])/;
+
+/** False if the definition is too large or too deep; then it is looked at no further. */
+function checkPaths(definition: JsonValue, place: SagaPlace, path: string): boolean {
+  const tooLarge = checkDefinitionSize(definition, path);
+  if (tooLarge !== undefined) place.faults.addAll([tooLarge]);
+  else checkSagaPaths(definition, place, path, place.faults);
+  return tooLarge === undefined;
+}
 
 /**
  * Checks every path in `definition`, at any depth; `{"$literal": ...}` contains no paths.

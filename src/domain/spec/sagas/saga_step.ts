@@ -188,12 +188,14 @@ function* readTypes(
     place.faults.add("empty_list", at, `${at} must not be empty.`, AWAIT_HINT);
   }
   const types = yield* uniqueStringsSteps(value, at, AWAIT_HINT, place.faults);
+  const named = new Set<string>();
   for (const { text, path } of types) {
     if (place.faults.isFull()) break;
     yield;
+    named.add(text);
     checkNames(awaited.aggregate_type, text, { eventType: path }, place);
   }
-  return new Set(types.map(({ text }) => text));
+  return named;
 }
 
 function checkApart(

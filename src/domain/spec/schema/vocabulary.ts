@@ -198,8 +198,10 @@ export interface Subschema {
 
 /** Every schema that `schema` holds directly; values of the wrong shape are skipped. */
 export function* subschemasOf(schema: JsonObject): Generator<Subschema> {
-  for (const [keyword, value] of Object.entries(schema)) {
+  for (const keyword of Object.keys(schema)) {
     const holds = KEYWORDS.get(keyword)?.holds;
+    if (holds === undefined) continue;
+    const value = schema[keyword]!;
     if (holds === "schema") yield { keyword, pointer: `/${keyword}`, schema: value };
     else if (holds === "list" && Array.isArray(value)) {
       for (const [index, item] of value.entries()) {

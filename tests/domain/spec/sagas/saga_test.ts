@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { canonicalHash } from "../../../../src/domain/canonical_hash.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../src/domain/json.ts";
+import { declaredTypesSteps } from "../../../../src/domain/spec/implications.ts";
 import { limits } from "../../../../src/domain/limits.ts";
 import { runAtOnce } from "../../../../src/domain/fairness/pieces.ts";
 import type { Violation } from "../../../../src/domain/refusal.ts";
@@ -193,7 +194,9 @@ Deno.test("compileSagas() reports no further names once the list of faults is fu
     },
   };
   const document = specWith({ fulfilment: saga });
-  runAtOnce(compileSagas(document, new Set(["global"]), faults, createFaultList()));
+  const declared = runAtOnce(declaredTypesSteps(document));
+  const vocabulary = { ...declared, singletons: new Set(["global"]) };
+  runAtOnce(compileSagas(document, vocabulary, faults, createFaultList()));
   assert.ok(list.isFull());
   assert.ok(reported < 2 * limits.violationsMax, `${reported} faults`);
 });

@@ -17,7 +17,7 @@
 
 import { type Budget, spend } from "../budget.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
-import { isInList, isScalar, type ScalarList, scalarListOf } from "../scalar_list.ts";
+import { isInList, isScalar, type ScalarList, scalarListOf } from "../lookup/scalar_list.ts";
 import { STEP_UNITS } from "./budget.ts";
 import { looksLikePath, valuePathAt } from "./path.ts";
 import { templateAt } from "./template.ts";

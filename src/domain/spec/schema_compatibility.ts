@@ -191,7 +191,7 @@ function* compareObjects(
   comparison: Comparison,
 ): Steps<void> {
   const { faults, work: { budget } } = comparison;
-  for (const name of is.required) {
+  for (const name of is.required.keys()) {
     if (faults.isFull()) return;
     yield;
     spend(budget, UNITS_PER_NAME);
@@ -233,7 +233,7 @@ function* compareDependents(
     // A new property may bring its own requirements.
     if (!was.properties.has(trigger) && is.properties.has(trigger)) continue;
     const known = was.dependents.get(trigger);
-    for (const name of names) {
+    for (const name of names.keys()) {
       if (faults.isFull()) return;
       yield;
       spend(budget, UNITS_PER_NAME);

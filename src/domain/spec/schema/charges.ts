@@ -20,7 +20,7 @@ import {
   type ScalarList,
   scalarListOf,
   type ScalarValue,
-} from "../../scalar_list.ts";
+} from "../../lookup/scalar_list.ts";
 import { escapePointer } from "./vocabulary.ts";
 
 export const VISIT_MARK = "x-units";

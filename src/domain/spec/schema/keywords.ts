@@ -15,7 +15,7 @@ import {
 } from "ajv/dist/2020.js";
 import { type Budget, spend } from "../../budget.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { isScalar, type ScalarValue } from "../../scalar_list.ts";
+import { isScalar, type ScalarValue } from "../../lookup/scalar_list.ts";
 import { type Calls, installCalls } from "./calls.ts";
 import {
   type AllowedValues,

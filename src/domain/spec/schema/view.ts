@@ -8,6 +8,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { type Budget, spend } from "../../budget.ts";
 import type { References } from "./references.ts";
+import { textMapOf, type TextSet, textSetOf } from "../../lookup/text_map.ts";
 import { escapePointer, LEFT_OUT } from "./vocabulary.ts";
 
 /** One schema of a document, by its pointer. */
@@ -23,9 +24,9 @@ export interface SchemaView {
   readonly types: ReadonlySet<string> | undefined;
   /** True when `type` itself says so, not only `const`, `enum` or the branches. */
   readonly declaresType: boolean;
-  readonly required: ReadonlySet<string>;
+  readonly required: TextSet;
   /** What a property requires beside itself: `dependentRequired`. */
-  readonly dependents: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly dependents: ReadonlyMap<string, TextSet>;
   readonly properties: ReadonlyMap<string, SchemaAt>;
   /** False when `additionalProperties` or `unevaluatedProperties` is false. */
   readonly isOpen: boolean;
@@ -57,7 +58,7 @@ export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
     isFalse: parts.some(({ references, pointer }) => isNever(schemaAt({ references, pointer }))),
     types: types.length === 0 ? undefined : types.reduce(intersect),
     declaresType: parts.some((part) => objectAt(part).type !== undefined),
-    required: new Set(parts.flatMap((part) => stringsOf(objectAt(part).required))),
+    required: textSetOf(parts.flatMap((part) => stringsOf(objectAt(part).required))),
     dependents: dependentsOf(parts, budget),
     properties: collect(parts, (part) => membersOf(part, "properties")),
     isOpen: !parts.some((part) => {
@@ -147,10 +148,13 @@ function choicesAt(at: SchemaAt): SchemaAt[] {
   return targets.map((pointer) => ({ references, pointer }));
 }
 
-function membersOf({ references, pointer }: SchemaAt, keyword: string): Map<string, SchemaAt> {
+function membersOf(
+  { references, pointer }: SchemaAt,
+  keyword: string,
+): ReadonlyMap<string, SchemaAt> {
   const value = objectAt({ references, pointer })[keyword];
   const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
-  return new Map(
+  return textMapOf(
     keys.map((
       key,
     ) => [key, { references, pointer: `${pointer}/${keyword}/${escapePointer(key)}` }]),
@@ -160,50 +164,44 @@ function membersOf({ references, pointer }: SchemaAt, keyword: string): Map<stri
 const HELD_SINGLY = ["items", "additionalProperties", "unevaluatedProperties", "then", "else"];
 const HELD_BY_NAME = ["prefixItems", "patternProperties", "dependentSchemas"];
 
-function heldBy(at: SchemaAt): Map<string, SchemaAt> {
-  const held = new Map<string, SchemaAt>();
+function heldBy(at: SchemaAt): ReadonlyMap<string, SchemaAt> {
+  const held: [name: string, at: SchemaAt][] = [];
   const schema = objectAt(at);
   for (const keyword of HELD_SINGLY) {
     if (schema[keyword] === undefined) continue;
-    held.set(keyword, { references: at.references, pointer: `${at.pointer}/${keyword}` });
+    held.push([keyword, { references: at.references, pointer: `${at.pointer}/${keyword}` }]);
   }
   for (const keyword of HELD_BY_NAME) {
-    for (const [key, member] of membersOf(at, keyword)) held.set(`${keyword}.${key}`, member);
+    for (const [key, member] of membersOf(at, keyword)) held.push([`${keyword}.${key}`, member]);
   }
-  return held;
+  return textMapOf(held);
 }
 
 /** The first part that defines a name wins. */
 function collect(
   parts: readonly SchemaAt[],
-  read: (part: SchemaAt) => Map<string, SchemaAt>,
-): Map<string, SchemaAt> {
+  read: (part: SchemaAt) => ReadonlyMap<string, SchemaAt>,
+): ReadonlyMap<string, SchemaAt> {
   // Most schemas have no others beside them.
-  if (parts.length === 1) return read(parts[0]!);
-  const all = new Map<string, SchemaAt>();
-  for (const part of parts) {
-    for (const [name, at] of read(part)) if (!all.has(name)) all.set(name, at);
-  }
-  return all;
+  const [first, ...others] = parts.map(read);
+  if (first === undefined || others.length === 0) return first ?? new Map();
+  const all = [first, ...others].flatMap((each) => [...each]);
+  // Later values replace earlier ones, so those of the first parts come again at the end.
+  return textMapOf([...all, ...all.toReversed()]);
 }
 
 function dependentsOf(
   parts: readonly SchemaAt[],
   budget: Budget,
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const all = new Map<string, Set<string>>();
-  for (const part of parts) {
+): ReadonlyMap<string, TextSet> {
+  const lists = parts.flatMap((part) => {
     const { dependentRequired } = objectAt(part);
-    if (!isJsonObject(dependentRequired)) continue;
-    for (const [trigger, list] of Object.entries(dependentRequired)) {
-      const names = stringsOf(list);
-      spend(budget, UNITS_PER_DEPENDENT * names.length);
-      let known = all.get(trigger);
-      if (known === undefined) all.set(trigger, known = new Set());
-      for (const name of names) known.add(name);
-    }
-  }
-  return all;
+    return isJsonObject(dependentRequired) ? Object.entries(dependentRequired) : [];
+  }).map(([trigger, list]) => [trigger, stringsOf(list)] as const);
+  for (const [, names] of lists) spend(budget, UNITS_PER_DEPENDENT * names.length);
+  const byTrigger = textMapOf(lists.map(([trigger]) => [trigger, [] as string[]]));
+  for (const [trigger, names] of lists) byTrigger.get(trigger)!.push(...names);
+  return textMapOf([...byTrigger].map(([trigger, names]) => [trigger, textSetOf(names)]));
 }
 
 function stringsOf(value: JsonValue | undefined): string[] {

@@ -8,7 +8,7 @@
 
 import { newBudget } from "../../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { areDistinct } from "../../scalar_list.ts";
+import { areDistinct } from "../../lookup/scalar_list.ts";
 
 /** How a keyword holds schemas: it is one, a list of them, or an object of them. */
 export type Holds = "schema" | "list" | "map";

@@ -20,6 +20,7 @@ import {
   type Shape,
   typeOfLiteral,
 } from "./shape.ts";
+import { textMapOf } from "../../lookup/text_map.ts";
 
 /** Alternatives of objects that are kept apart; beyond, they become one. */
 const ALTERNATIVES_MAX = 16;
@@ -199,15 +200,15 @@ export function joinObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): Obj
   if (a === b) return a;
   spendFields([a, b], work);
   const rest = joinShapes(a.rest, b.rest, work);
-  const fields = new Map<string, Field>();
+  const fields: [name: string, field: Field][] = [];
   let isSame = rest === a.rest;
-  for (const name of new Set([...a.fields.keys(), ...b.fields.keys()])) {
+  for (const name of textMapOf([...a.fields, ...b.fields]).keys()) {
     const mine = a.fields.get(name);
     const field = joinFields(mine ?? restField(a), b.fields.get(name) ?? restField(b), work);
-    fields.set(name, field);
+    fields.push([name, field]);
     isSame &&= field === mine;
   }
-  return isSame ? a : { fields, rest };
+  return isSame ? a : { fields: textMapOf(fields), rest };
 }
 
 function restField({ rest }: ObjectShape): Field {
@@ -274,16 +275,16 @@ function meetArrays(a: ArrayShape, b: ArrayShape, work: ShapeWork): ArrayShape |
 
 function meetObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): ObjectShape | undefined {
   spendFields([a, b], work);
-  const fields = new Map<string, Field>();
+  const fields: [name: string, field: Field][] = [];
   const rest = meetShapes(a.rest, b.rest, work);
   const isSame = new Map([[a, rest === a.rest], [b, rest === b.rest]]);
-  for (const name of new Set([...a.fields.keys(), ...b.fields.keys()])) {
+  for (const name of textMapOf([...a.fields, ...b.fields]).keys()) {
     const [one, other] = [a.fields.get(name) ?? restField(a), b.fields.get(name) ?? restField(b)];
     const shape = meetShapes(one.shape, other.shape, work);
     const isOptional = one.isOptional && other.isOptional;
     if (isNever(shape) && !isOptional) return undefined;
     const note = one.note ?? other.note;
-    fields.set(name, { shape, isOptional, ...(note && { note }) });
+    fields.push([name, { shape, isOptional, ...(note && { note }) }]);
     for (const object of [a, b]) {
       const field = object.fields.get(name);
       const isKept = field?.shape === shape && field.isOptional === isOptional &&
@@ -292,5 +293,5 @@ function meetObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): ObjectShap
     }
   }
   if (isSame.get(a)) return a;
-  return isSame.get(b) ? b : { fields, rest };
+  return isSame.get(b) ? b : { fields: textMapOf(fields), rest };
 }

@@ -28,6 +28,7 @@ import {
   type Shape,
   shapeOfObjects,
 } from "./shape.ts";
+import { textMapOf, textSetOf } from "../../lookup/text_map.ts";
 
 /** Steps that the shape of one schema may take, in one time slice. Beyond, it is any object. */
 const WORK_MAX = 50_000;
@@ -267,20 +268,19 @@ function objectShape(
   reading: Reading,
 ): ObjectShape | undefined {
   const rest = restOfObject(schema, pointer, reading);
-  const required = new Set(schema.required as string[] | undefined);
-  const fields = new Map<string, Field>();
+  const required = textSetOf(schema.required as string[] | undefined ?? []);
+  const fields: [name: string, field: Field][] = [];
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const shape = heldShape(`${pointer}/properties/${escapePointer(name)}`, reading);
     const note = noteOf(property as JsonValue);
-    fields.set(name, { shape, isOptional: !required.has(name), ...(note && { note }) });
+    fields.push([name, { shape, isOptional: !required.has(name), ...(note && { note }) }]);
   }
-  for (const name of required) {
-    if (!fields.has(name)) fields.set(name, { shape: rest, isOptional: false });
+  for (const name of required.keys()) {
+    if (Object.hasOwn((schema.properties ?? {}) as JsonObject, name)) continue;
+    fields.push([name, { shape: rest, isOptional: false }]);
   }
-  const isPossible = [...fields.values()].every((field) =>
-    field.isOptional || !isNever(field.shape)
-  );
-  return isPossible ? { fields, rest } : undefined;
+  const isPossible = fields.every(([, field]) => field.isOptional || !isNever(field.shape));
+  return isPossible ? { fields: textMapOf(fields), rest } : undefined;
 }
 
 /** Fields that `properties` does not name have the shape of a pattern or of all others. */
@@ -300,11 +300,11 @@ function patternShapes(schema: JsonObject, pointer: string, reading: Reading): S
 
 /** What `unevaluatedProperties` leaves of objects: fields that no schema in place may evaluate. */
 function unevaluatedShape(pointer: string, reading: Reading): ObjectShape {
-  const names = new Set<string>();
+  const names: string[] = [];
   let rest = heldShape(`${pointer}/unevaluatedProperties`, reading);
   for (const place of placesInPlace(pointer, reading)) {
     const schema = schemaAt(place, reading) as JsonObject;
-    for (const name of Object.keys(schema.properties ?? {})) names.add(name);
+    names.push(...Object.keys(schema.properties ?? {}));
     const shapes = patternShapes(schema, place, reading);
     for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
       if (schema[keyword] === undefined || place === pointer) continue;
@@ -315,10 +315,10 @@ function unevaluatedShape(pointer: string, reading: Reading): ObjectShape {
     }
     rest = shapes.reduce((some, each) => joinShapes(some, each, reading.work), rest);
   }
-  const fields = [...names].map((
+  const fields = names.map((
     name,
   ): [string, Field] => [name, { shape: ANY, isOptional: true }]);
-  return { fields: new Map(fields), rest };
+  return { fields: textMapOf(fields), rest };
 }
 
 /** The schemas that look at the same value as the one at `pointer`, itself first. */

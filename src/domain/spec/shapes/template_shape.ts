@@ -19,6 +19,7 @@ import {
   shapeOfArray,
   shapeOfObjects,
 } from "./shape.ts";
+import { textMapOf } from "../../lookup/text_map.ts";
 
 /** What the paths of a handler read. */
 export interface ShapeScope {
@@ -110,19 +111,19 @@ function mergedShape(parts: readonly JsonValue[], scope: ShapeScope): Shape {
 /** An object with the fields of `over` in place of those of `under`. */
 export function overlay(under: ObjectShape, over: ObjectShape, work: ShapeWork): ObjectShape {
   spendFields([under, over], work);
-  const fields = new Map<string, Field>();
-  for (const name of new Set([...under.fields.keys(), ...over.fields.keys()])) {
+  const fields: [name: string, field: Field][] = [];
+  for (const name of textMapOf([...under.fields, ...over.fields]).keys()) {
     const [below, above] = [fieldOf(under, name), fieldOf(over, name)];
     if (above === undefined || below === undefined) {
       const field = above ?? below;
-      if (field !== undefined) fields.set(name, field);
-    } else if (!above.isOptional) fields.set(name, above);
+      if (field !== undefined) fields.push([name, field]);
+    } else if (!above.isOptional) fields.push([name, above]);
     else {
       const shape = joinShapes(below.shape, above.shape, work);
-      fields.set(name, { ...above, shape, isOptional: below.isOptional });
+      fields.push([name, { ...above, shape, isOptional: below.isOptional }]);
     }
   }
-  return { fields, rest: joinShapes(under.rest, over.rest, work) };
+  return { fields: textMapOf(fields), rest: joinShapes(under.rest, over.rest, work) };
 }
 
 /** The value of a path: null where it finds nothing, unless it ends in `?`. */

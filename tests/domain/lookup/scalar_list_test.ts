@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BudgetSpent, newBudget } from "../../src/domain/budget.ts";
+import { BudgetSpent, newBudget } from "../../../src/domain/budget.ts";
 import {
   areDistinct,
   isInList,
   isScalar,
   scalarListOf,
   type ScalarValue,
-} from "../../src/domain/scalar_list.ts";
+} from "../../../src/domain/lookup/scalar_list.ts";
 
 const PLENTY = 1e9;
 

@@ -10,8 +10,8 @@
  * Equality is that of JSON: 1 is 1.0, -0 is 0, and values of different types are never equal.
  */
 
-import { type Budget, spend } from "./budget.ts";
-import type { JsonValue } from "./json.ts";
+import { type Budget, spend } from "../budget.ts";
+import type { JsonValue } from "../json.ts";
 
 export type ScalarValue = null | boolean | number | string;
 

@@ -252,8 +252,8 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
   },
   {
     place: "src/features/feed/feed_service.ts",
-    test: "tests/features/feed/shared_pages_test.ts",
-    reason: "shared pages; the other calls are tested by the files that they bind",
+    test: "tests/features/feed/read_feed_test.ts",
+    reason: "pages of the feed; the other calls are tested by the files that they bind",
   },
   {
     place: "src/http/feed",

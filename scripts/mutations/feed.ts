@@ -156,19 +156,31 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       FOLLOW,
     ],
   ]),
-  ...changesOf("src/features/feed/feed_service.ts", PAGES, [
+  ...changesOf("src/features/feed/shared_pages.ts", SHARED, [
     [
       "a page is shared across changes",
       "if (one?.changes !== changes) {",
       "if (one === undefined) {",
-      SHARED,
     ],
     [
       "a shared page ends where the store ends when it is read",
       "const page = read(place);",
       "const page = read(undefined);",
-      SHARED,
     ],
+  ]),
+  ...changesOf("src/features/feed/shared_tails.ts", "tests/features/feed/shared_tails_test.ts", [
+    [
+      "a shared tail may be older than what its reader has heard of",
+      "return page.ok && isBefore(page.value, heard) ? await read() : page;",
+      "return page;",
+    ],
+    [
+      "a shared tail may be from before an erasure of which its reader has heard",
+      "return page.generation < heard.generation || page.length < heard.length;",
+      "return page.length < heard.length;",
+    ],
+  ]),
+  ...changesOf("src/features/feed/feed_service.ts", PAGES, [
     [
       "a cursor from beyond the end is taken",
       "if (isLost) {",
@@ -176,6 +188,12 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
     ],
   ]),
   ...changesOf("src/http/feed/live_answer.ts", PAGES, [
+    [
+      "all live answers without room read again when there is room for one",
+      "if (!hold(needed)) {",
+      "if (needed > 0 && !liveRoom.hasRoom(owner, needed)) {",
+      LIVE,
+    ],
     [
       "a live answer outlives its key",
       "if (refused !== undefined) return closeWith(refused);",

@@ -99,6 +99,12 @@ function* largeStreams(): Iterable<Step> {
   for (let n = 0; n < 60; n++) yield writeMany("thing", idOf(n), times(9, "was_seen", data));
 }
 
+/** One stream of 19 MB, whose texts have many escapes. */
+function* longStream(): Iterable<Step> {
+  const data = { t: '"\\x'.repeat(8_000) };
+  for (let n = 0; n < 40; n++) yield writeMany("thing", idOf(1), times(10, "was_seen", data));
+}
+
 const FEED = "/_feed?from=start&limit=";
 
 const ENDLESS =
@@ -315,6 +321,31 @@ export const QUERIES: AttackGroup = {
           clients: 200,
         },
       ],
+    },
+    {
+      name: "tails of a long stream",
+      does: "300 connections follow one stream of 19 MB from its start and read what comes",
+      needs: NEEDS,
+      spec: plainSpec,
+      prepare: longStream,
+      waves: [{ request: read(`/thing/${idOf(1)}/events?live=sse`), clients: 300 }],
+    },
+    {
+      name: "tails that large events wake",
+      does:
+        "1,000 connections follow one stream in which seven events of 90 KB a second are written",
+      needs: "write key",
+      spec: plainSpec,
+      prepare: () => [write("thing", idOf(1), "was_seen", {})],
+      waves: [
+        { request: read(`/thing/${idOf(1)}/events?live=sse&raw=true`), clients: 1_000 },
+        {
+          request: write("thing", idOf(1), "was_seen", { t: '"'.repeat(45_000) }),
+          clients: 1,
+          pauseMs: 150,
+        },
+      ],
+      seconds: 6,
     },
     {
       name: "csv that nobody reads",

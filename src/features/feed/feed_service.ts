@@ -17,8 +17,7 @@ import {
 import { limits } from "../../domain/limits.ts";
 import { checkStart } from "../../domain/list_page.ts";
 import type { AggregateName, TypesPage, TypesRequest } from "../../domain/reading.ts";
-import { type BriefTurns, openPieces } from "../../domain/fairness/pieces.ts";
-import { openFairLine } from "../../domain/fairness/fair_line.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { typesBehind } from "../../domain/spec/compiled.ts";
@@ -37,8 +36,11 @@ import {
 } from "../../store/feed/type_counts.ts";
 import type { SpecCache } from "../base/current_spec.ts";
 import { fillFeeds } from "./fill_feed.ts";
-import { type Follower, openCommitFollowers, type Seen } from "./follow_commits.ts";
+import { type Follower, openCommitFollowers } from "./follow_commits.ts";
+import { openPageTurns } from "./page_turns.ts";
 import { readFeedPage } from "./read_feed.ts";
+import { feedPageName, openSharedPages } from "./shared_pages.ts";
+import { openSharedTails, type ReadSharedTail } from "./shared_tails.ts";
 import { locateTail, readTailPage, type TailPage, type TailRequest } from "./read_tail.ts";
 
 export interface FeedService {
@@ -51,6 +53,8 @@ export interface FeedService {
   readShared(tenant: Tenant, request: FeedRequest): Promise<Outcome<FeedPage>>;
   /** What is new in one stream. */
   readTail(tenant: Tenant, request: TailRequest): Promise<Outcome<TailPage>>;
+  /** The same for live readers, who share pages as those of the feed do. */
+  readonly readSharedTail: ReadSharedTail;
   /** The key of a stream, to follow it by. */
   locate(tenant: Tenant, name: AggregateName): Promise<Outcome<StreamKey>>;
   /** Waits for commits of the environment, or only for those to one stream. */
@@ -88,9 +92,10 @@ interface Asked {
 
 export function createFeed({ engine, host, specs }: FeedParts): FeedService {
   const followers = openCommitFollowers(engine, host);
-  const shared = openSharedPages(followers.seen);
+  const shared = openSharedPages<FeedPage>(followers.seen);
   const isRemote = engine.capabilities.isShared;
   const turns = openPageTurns(host, isRemote);
+  const readSharedTail = openSharedTails({ engine, specs, turns, seen: followers.seen });
   /** They never change. */
   const checks = createRecentMap<number, string>(CHECKS_MAX);
 
@@ -156,79 +161,17 @@ export function createFeed({ engine, host, specs }: FeedParts): FeedService {
 
   return {
     readPage: (tenant, request) => readPage(tenant, request),
-    readShared: (tenant, request) =>
-      shared.read(tenant.number, request, (until) => readPage(tenant, request, until)),
+    readShared(tenant, request) {
+      const name = feedPageName(request);
+      return shared.read(tenant.number, name, (until) => readPage(tenant, request, until));
+    },
     readTail: (tenant, request) => readTailPage({ engine, specs }, tenant, request),
+    readSharedTail,
     locate: (tenant, name) => locateTail(specs, tenant, name),
     follow: ({ number }, stream) => followers.follow(number, stream),
     countFollowers: followers.count,
     fill: (isStopping) => fillFeeds(engine, isStopping),
     ...createTypeCounter({ engine, host, specs }),
-  };
-}
-
-/**
- * Pages of one environment that are read at a time. Each holds what it reads, and a reader that
- * waits for its turn holds nothing; thousands may be woken by one commit.
- */
-const PAGES_AT_ONCE = 4;
-const REMOTE_PAGES_AT_ONCE = 8;
-
-export interface PageTurns {
-  run<T>(tenant: number, read: () => Promise<T>): Promise<T>;
-}
-
-/**
- * However many pages are wanted at the same moment, they begin one after another, as many as fit
- * into one time slice. `isRemote`: a read waits for a network, so the next may begin meanwhile.
- */
-export function openPageTurns(
-  host: Pick<BriefTurns, "monotonicMs" | "yieldTurn" | "yieldBriefly">,
-  isRemote: boolean,
-): PageTurns {
-  const atOnceMax = isRemote ? REMOTE_PAGES_AT_ONCE : PAGES_AT_ONCE;
-  const running = new Map<number, number>();
-  const line = openFairLine<number>();
-  let isMoving = false;
-  let turn: Promise<void> | undefined;
-  let latest: Promise<unknown> | undefined;
-
-  function hasPlace(tenant: number): boolean {
-    return (running.get(tenant) ?? 0) < atOnceMax;
-  }
-
-  async function move(): Promise<void> {
-    isMoving = true;
-    const pieces = openPieces(host);
-    for (let begin; (begin = line.take(hasPlace)) !== undefined;) {
-      begin();
-      turn ??= host.yieldBriefly().then(() => turn = undefined);
-      // A long read goes on in slices of its own, and a failure is for who asked.
-      if (!isRemote) await Promise.race([latest!.catch(() => {}), turn]);
-      const rest = pieces.rest();
-      if (rest !== undefined) await rest;
-    }
-    isMoving = false;
-  }
-
-  async function inPlace<T>(tenant: number, read: () => Promise<T>): Promise<T> {
-    running.set(tenant, (running.get(tenant) ?? 0) + 1);
-    try {
-      return await read();
-    } finally {
-      const left = running.get(tenant)! - 1;
-      if (left === 0) running.delete(tenant);
-      else running.set(tenant, left);
-      if (!isMoving) void move();
-    }
-  }
-
-  return {
-    run: (tenant, read) =>
-      new Promise((resolve) => {
-        line.push(tenant, () => resolve(latest = inPlace(tenant, read)));
-        if (!isMoving) void move();
-      }),
   };
 }
 
@@ -318,66 +261,4 @@ async function isBeyond(
 ): Promise<boolean> {
   if (place === FEED_START || place === BEFORE_COMMITS) return false;
   return await readLogAt(tx, tenant, place) === undefined;
-}
-
-/**
- * Pages of the feed that many live readers want at the same moment: each is read once. It ends
- * where followers were told that the log ends, so readers that are up to date are all at the same
- * place, and want the same page next. A page is shared until the next change of its environment, so
- * no reader gets an older one than was there when it was woken. An erasure is such a change, too.
- */
-export interface SharedPages {
-  read(tenant: number, request: FeedRequest, read: ReadUntil): Promise<Outcome<FeedPage>>;
-}
-
-/** Reads nothing behind a place; undefined: all there is. */
-type ReadUntil = (until: LogPlace | undefined) => Promise<Outcome<FeedPage>>;
-
-/** Environments, and pages of one of them, that are held; others are shared while they are read. */
-const TENANTS_MAX = 32;
-const PAGES_MAX = 8;
-/** A page with more characters is held only while it is read. */
-const HELD_CHARACTERS_MAX = 128 * 1024;
-
-interface Held {
-  /** Changes of the environment up to which the pages were read. */
-  readonly changes: number;
-  readonly pages: Map<string, Promise<Outcome<FeedPage>>>;
-}
-
-/** `seen`: what followers were told of; undefined for an environment that nobody follows. */
-export function openSharedPages(seen: (tenant: number) => Seen | undefined): SharedPages {
-  const held = new Map<number, Held>();
-
-  /** Not while the past is filled in: the end of that is no change that followers are told of. */
-  function isHeld(outcome: Outcome<FeedPage>): boolean {
-    if (!outcome.ok || outcome.value.isBuilding) return false;
-    return outcome.value.entries.reduce((sum, { raw }) => sum + raw.length, 0) <=
-      HELD_CHARACTERS_MAX;
-  }
-
-  return {
-    read(tenant, { from, types, limit, bytesMax = 0 }, read) {
-      const now = seen(tenant);
-      if (now === undefined) return read(undefined);
-      const { changes, place } = now;
-      let one = held.get(tenant);
-      if (one?.changes !== changes) {
-        held.delete(tenant);
-        one = { changes, pages: new Map() };
-        held.set(tenant, one);
-        if (held.size > TENANTS_MAX) held.delete(held.keys().next().value!);
-      }
-      const { pages } = one;
-      const name = `${from} ${limit} ${bytesMax} ${types ?? ""}`;
-      const before = pages.get(name);
-      if (before !== undefined) return before;
-      const page = read(place);
-      pages.set(name, page);
-      page.then((outcome) => {
-        if (pages.size > PAGES_MAX || !isHeld(outcome)) pages.delete(name);
-      }, () => pages.delete(name));
-      return page;
-    },
-  };
 }

@@ -4,7 +4,8 @@
  */
 
 import { openFairLine } from "../../domain/fairness/fair_line.ts";
-import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { readySteps } from "../../domain/fairness/owner_gate.ts";
+import { openPieces, PIECE_MS_MAX, type Turns } from "../../domain/fairness/pieces.ts";
 import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
@@ -33,7 +34,7 @@ export interface CommitFollowers {
 /** The pause between two looks: for a store with one owner, and for a shared one. */
 const OWN_LOOK_MS = 10;
 const SHARED_LOOK_MS = 50;
-/** So many followers go on in one turn. Each of them reads, for some tens of microseconds. */
+/** So many followers go on in one turn, or as many as fit into its piece. */
 const WOKEN_PER_TURN = 32;
 const RECORDS_AT_ONCE = 256;
 const BYTES_AT_ONCE = 128 * 1024;
@@ -152,26 +153,34 @@ export function openCommitFollowers(engine: Engine, host: Parts): CommitFollower
 }
 
 /**
- * Lets followers go on: so many in each turn, because thousands may wait for the same commit. The
- * environments among them take turns.
+ * Lets followers go on: so many in each turn, because thousands may wait for the same commit. What
+ * they read may be long, so a turn of them also ends with its piece. The environments among them
+ * take turns.
  */
-function openWakes({ yieldTurn }: Turns): (tenant: number, goOn: () => void) => void {
+function openWakes(turns: Turns): (tenant: number, goOn: () => void) => void {
   const line = openFairLine<number>();
   let left = WOKEN_PER_TURN;
+  /** Whether some of those who wait in line are going on. */
+  let isServing = false;
 
   async function move(): Promise<void> {
     for (let next: (() => void) | undefined; left < WOKEN_PER_TURN;) {
-      await yieldTurn();
+      await turns.yieldTurn();
       left = WOKEN_PER_TURN;
+      isServing = true;
+      const endMs = turns.monotonicMs() + PIECE_MS_MAX;
       while (left > 0 && (next = line.take(() => true)) !== undefined) {
         left--;
         next();
+        await readySteps();
+        if (turns.monotonicMs() >= endMs) left = 0;
       }
+      isServing = false;
     }
   }
 
   return (tenant, goOn) => {
-    if (left === 0) return line.push(tenant, goOn);
+    if (left === 0 || isServing) return line.push(tenant, goOn);
     const isFirst = left === WOKEN_PER_TURN;
     left--;
     goOn();

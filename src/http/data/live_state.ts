@@ -16,7 +16,6 @@ import {
   liveFormOf,
   type LiveSource,
 } from "../feed/live_answer.ts";
-import { liveRoom } from "../feed/live_count.ts";
 import { aggregateBody, lengthOfState } from "./read_body.ts";
 
 export interface StateCall {
@@ -26,7 +25,6 @@ export interface StateCall {
   readonly afterLength: number;
 }
 
-const LONG_CHARACTERS = 64 * 1024;
 const NEVER_ERASED = 0;
 const LENGTH = /^[0-9]{1,15}$/;
 
@@ -74,20 +72,12 @@ function liveState(
   { name, key, synchronous, place, form }: Followed,
 ): LiveSource {
   const { service } = edge;
-  /** The state for which there was no room. It is not made again before there is. */
-  let lacking: { readonly at: string; readonly bytes: number } | undefined;
 
-  function chunkOf(view: AggregateView, next: string): LiveChunk | undefined {
-    const { dataJson, length } = view;
-    // Checked before any work with a text of megabytes.
-    const isLong = dataJson.length > LONG_CHARACTERS;
-    lacking = isLong && !liveRoom.hasRoom(call.owner, dataJson.length)
-      ? { at: next, bytes: dataJson.length }
-      : undefined;
-    if (lacking !== undefined) return undefined;
-    const frames = stateFrame(length, aggregateBody(view), form);
+  function chunkOf(view: AggregateView, next: string): LiveChunk {
+    const frames = () => stateFrame(view.length, aggregateBody(view), form);
+    const bytesMin = view.dataJson.length;
     // A state costs as much as a plain read of it.
-    return { frames, count: 1, charge: ENTRIES_OF_A_READ, next, isUpToDate: true };
+    return { frames, bytesMin, count: 1, charge: ENTRIES_OF_A_READ, next, isUpToDate: true };
   }
 
   return {
@@ -100,17 +90,14 @@ function liveState(
       const { generation, length } = head.value;
       const sent = parsePlace(from);
       if (generation === sent.generation && length <= sent.length) {
-        return accept({ frames: [], count: 0, charge: 0, next: from, isUpToDate: true });
+        return accept({ frames: () => [], count: 0, charge: 0, next: from, isUpToDate: true });
       }
-      const isLacking = lacking?.at === formatPlace({ generation, length });
-      if (isLacking && !liveRoom.hasRoom(call.owner, lacking!.bytes)) return undefined;
       const read = () =>
         service.data.readAggregate(tenant, { ...name, synchronous, atSeconds: undefined });
       const state = await longReadsOf(service).runMostlyShort(call.owner, read, lengthOfState);
       if (state === undefined || !state.ok) return state;
       const next = formatPlace({ generation, length: state.value.length });
-      const chunk = chunkOf(state.value, next);
-      return chunk && accept(chunk);
+      return accept(chunkOf(state.value, next));
     },
   };
 }

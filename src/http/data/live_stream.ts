@@ -5,6 +5,8 @@ import { accept, type Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { FeedService } from "../../features/feed/feed_service.ts";
+import type { TailPage } from "../../features/feed/read_tail.ts";
+import type { Heard } from "../../features/feed/shared_tails.ts";
 import type { Call, Edge } from "../call.ts";
 import { sendRefusal } from "../reply.ts";
 import {
@@ -20,6 +22,8 @@ import {
   type LiveSource,
   refusalOfPlace,
 } from "../feed/live_answer.ts";
+
+const encoder = new TextEncoder();
 
 /** What is behind an event that is not there any more would be passed over without a word. */
 export const BEYOND: Refusal = {
@@ -49,9 +53,17 @@ export async function answerStreamLive(
   // A refusal has its own status only as long as nothing was sent.
   const first = await feed.readTail(tenant, { ...name, start });
   if (!first.ok) return sendRefusal(call.requestId, refusalOfPlace(call, first.refusal, "start"));
-  const { key, generation, isBeyond } = first.value;
+  const { key, generation, length, isBeyond } = first.value;
   if (isBeyond) return sendRefusal(call.requestId, refusalOfPlace(call, BEYOND, "start"));
-  const tail = { name, key, place: { generation, start }, raw, form: liveFormOf(call) };
+  const form = liveFormOf(call);
+  const tail = {
+    name,
+    key,
+    place: { generation, start },
+    heard: { generation, length },
+    raw,
+    form,
+  };
   return liveAnswer(edge, call, () => liveStream(feed, tenant, tail));
 }
 
@@ -64,33 +76,55 @@ interface Tail {
   readonly name: AggregateName;
   readonly key: StreamKey;
   readonly place: Place;
+  /** How far the stream was at last. */
+  readonly heard: Heard;
   readonly raw: boolean;
   readonly form: LiveForm;
+}
+
+/** Frames of pages that several connections send, by their form. */
+const shared = new WeakMap<TailPage, Map<string, Uint8Array<ArrayBuffer>>>();
+
+function framesOf(
+  page: TailPage,
+  last: string | undefined,
+  { raw, form }: Pick<Tail, "raw" | "form">,
+): Uint8Array<ArrayBuffer> {
+  const forms = shared.get(page) ?? new Map<string, Uint8Array<ArrayBuffer>>();
+  shared.set(page, forms);
+  const name = `${form} ${raw}`;
+  const known = forms.get(name);
+  if (known !== undefined) return known;
+  const caughtUp = page.isUpToDate ? streamCaughtUpFrame(last, form) : "";
+  const frames = encoder.encode(streamFrames(page.entries, form, raw) + caughtUp);
+  forms.set(name, frames);
+  return frames;
 }
 
 /** Its places are a generation and the id of the last event. */
 function liveStream(
   feed: FeedService,
   tenant: Tenant,
-  { name, key, place, raw, form }: Tail,
+  { name, key, place, heard: heardFirst, raw, form }: Tail,
 ): LiveSource {
+  let heard = heardFirst;
   return {
     form,
     follower: feed.follow(tenant, key),
     from: formatPlace(place),
     async read(from, size) {
       const { generation, start } = parsePlace(from);
-      const page = await feed.readTail(tenant, { ...name, start, ...size });
+      const page = await feed.readSharedTail(tenant, { ...name, start, ...size, heard });
       if (!page.ok) return page;
-      const { entries, isUpToDate } = page.value;
+      const { entries, isUpToDate, length } = page.value;
+      heard = { generation: page.value.generation, length };
       const isErased = page.value.generation !== generation;
       const last = entries.at(-1)?.id ?? start;
-      let frames = isErased ? streamErasedFrame(key, form) : "";
-      frames += streamFrames(entries, form, raw);
-      if (isUpToDate) frames += streamCaughtUpFrame(last, form);
+      const before = isErased ? [streamErasedFrame(key, form)] : [];
+      const frames = () => [...before, framesOf(page.value, last, { raw, form })];
       const count = entries.length + Number(isErased);
       const next = formatPlace({ generation: page.value.generation, start: last });
-      return accept({ frames: [frames], count, charge: count, next, isUpToDate });
+      return accept({ frames, count, charge: count, next, isUpToDate });
     },
     caughtUp: (from) => streamCaughtUpFrame(parsePlace(from).start, form),
   };

@@ -219,7 +219,7 @@ function liveFeed(feed: FeedService, tenant: Tenant, request: LiveRequest): Live
       if (!page.ok) return page;
       const { entries, erased, next, isUpToDate, isBuilding } = page.value;
       const count = entries.length + erased.length;
-      const frames = [framesOf(page.value, request)];
+      const frames = () => [framesOf(page.value, request)];
       return accept({ frames, count, charge: count, next, isUpToDate, isBuilding });
     },
     caughtUp: (cursor) => caughtUpFrame(cursor, form),

@@ -5,6 +5,7 @@
  */
 
 import type { Holder } from "../../domain/access/access.ts";
+import { gateOf } from "../../domain/fairness/owner_gate.ts";
 import { limits } from "../../domain/limits.ts";
 import { isOutage } from "../../domain/outage.ts";
 import type { Outcome, Refusal } from "../../domain/refusal.ts";
@@ -37,8 +38,11 @@ const MUCH_ROOM_BYTES = limits.liveBytesMax / 8;
 const HEARTBEAT_MS = 15_000;
 /** How often the credential is looked at again. */
 const KEY_CHECK_MS = 2_000;
-/** The pause while there is no room for a page, or the past is still being filled in. */
-const PAUSE_MS = 250;
+/**
+ * The pause while there is no room for a page, or the past is still being filled in. Thousands may
+ * begin it at the same moment, so it is up to a half longer.
+ */
+const PAUSE_MS = 200;
 /** The pause while the store is away. */
 const AWAY_MS = 1_000;
 /** A client that takes nothing for so long after the end of its answer is gone. */
@@ -53,8 +57,10 @@ export interface ChunkSize {
 
 /** What is sent at once. */
 export interface LiveChunk {
-  /** Whole frames; empty if there is nothing. */
-  readonly frames: readonly Part[];
+  /** Makes whole frames. It is called if there is something. */
+  readonly frames: () => readonly Part[];
+  /** What the frames have at least, if they may be long. */
+  readonly bytesMin?: number;
   /** Events and erasures, or states. */
   readonly count: number;
   /** What the chunk costs its instance, in entries. */
@@ -99,6 +105,27 @@ export function refusalOfPlace(call: Call, refusal: Refusal, parameter: string):
   return { ...refusal, message: refusal.message.replace(parameter, path), path };
 }
 
+/** The memory of the frames of one answer. */
+function openFrames(owner: string) {
+  const share = liveRoom.open(owner);
+  let held = 0;
+
+  /** Changes how many bytes are held; false if there is no room for that. */
+  function hold(bytes: number): boolean {
+    if (bytes > held && !share.take(bytes - held)) return false;
+    if (bytes < held) share.giveBack(held - bytes);
+    held = bytes;
+    return true;
+  }
+
+  function leave(): void {
+    held = 0;
+    share.leave();
+  }
+
+  return { hold, leave };
+}
+
 /** Opens the source, whose follower it ends, or refuses if there are too many live answers. */
 export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource): Response {
   const { host, owner } = call;
@@ -109,7 +136,8 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   // A client that takes nothing would hold up the stop.
   const turn = openLiveTurn(edge, call, source.follower, () => isStepping || finish(true));
   let isStepping = false;
-  const share = liveRoom.open(call.owner);
+  const { hold, leave } = openFrames(owner);
+  const gate = gateOf(edge.service, host);
   const jitter = host.randomBytes(1)[0]! / 256;
   const endMs = host.monotonicMs() + limits.liveSecondsMax * MS_PER_SECOND * (0.9 + jitter / 10);
   let beatMs = host.monotonicMs() + HEARTBEAT_MS;
@@ -119,14 +147,13 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   let toldAt: string | undefined;
   /** Whether everything was read that had been committed at the last change. */
   let isCurrent = false;
-  let [held, isOver] = [0, false];
-  let charged = 0;
+  let [charged, isOver] = [0, false];
   /** Whose reads the entries are. Undefined before the credential was looked at again. */
   let payer: Holder | undefined;
   /** Whether a transfer has filled the environment, whose data is elsewhere since then. */
   let isMoved = false;
-  /** The bytes for which there was no room. Nothing is read again before there is. */
-  let lacking = 0;
+  /** What the next frames need at least. Nothing is read before there is room for it. */
+  let needed = 0;
   /** What is left of the frames under way. */
   let pieces: Iterator<Uint8Array, void> | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array>;
@@ -137,7 +164,7 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
     isOver = true;
     stopTimer();
     turn.end();
-    share.leave();
+    leave();
     liveCount.leave(owner, bytes);
     if (isGone) controller.error(new Error("The client has taken nothing"));
   }
@@ -167,7 +194,7 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
     return true;
   }
 
-  async function pause(ms: number): Promise<void> {
+  async function pause(ms = PAUSE_MS * (1 + jitter / 2)): Promise<void> {
     const untilMs = host.monotonicMs() + ms;
     while (!isOver && !turn.isStopping() && host.monotonicMs() < untilMs) {
       await turn.wait(untilMs - host.monotonicMs());
@@ -184,20 +211,24 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   function sendPiece(): boolean {
     const piece = pieces?.next().value ?? undefined;
     if (piece === undefined) pieces = undefined;
-    else controller.enqueue(piece);
+    else {
+      gate.spend(piece.length);
+      controller.enqueue(piece);
+    }
     return piece !== undefined;
   }
 
   /** Sends the next frames, or ends the answer. */
   async function step(): Promise<void> {
-    share.giveBack(held);
-    held = 0;
     for (let turns = 0;; turns++) {
       const nowMs = host.monotonicMs();
       if (isOver) return;
+      hold(0);
       if (turn.isStopping() || nowMs >= endMs) return close();
       const isDue = charged >= ENTRIES_OF_A_READ;
       if (nowMs >= checkMs || (isDue && payer === undefined)) {
+        // Thousands that were opened together look at their keys in the same turn.
+        await gate.enter(owner);
         const refused = await checkKey();
         if (refused !== undefined) return closeWith(refused);
         if (isMoved) return close();
@@ -209,26 +240,30 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
         isCurrent = !await turn.wait(Math.min(beatMs, checkMs, endMs) - host.monotonicMs());
         continue;
       }
-      if (lacking > 0 && !liveRoom.hasRoom(call.owner, lacking)) {
-        await pause(PAUSE_MS);
+      const size = liveRoom.hasRoom(call.owner, MUCH_ROOM_BYTES) ? LARGE_CHUNK : SMALL_CHUNK;
+      if (!hold(needed)) {
+        await pause();
         continue;
       }
-      const size = liveRoom.hasRoom(call.owner, MUCH_ROOM_BYTES) ? LARGE_CHUNK : SMALL_CHUNK;
       const chunk = await readOn(size);
       if (isOver) return;
       if (chunk === undefined) {
+        hold(0);
         await pause(AWAY_MS);
         continue;
       }
       if (!chunk.ok) return closeWith(chunk.refusal);
       const { count, next, isUpToDate, isBuilding } = chunk.value;
       if (count > 0) {
-        if (sendChunk(chunk.value, size)) return;
-        await pause(PAUSE_MS);
+        // Those that share a page all have it in the same turn.
+        await gate.enter(owner);
+        if (isOver || sendChunk(chunk.value, size)) return;
+        await pause();
         continue;
       }
       from = next;
-      if (isBuilding) await pause(PAUSE_MS);
+      hold(needed = 0);
+      if (isBuilding) await pause();
       else isCurrent = isUpToDate;
     }
   }
@@ -245,13 +280,17 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
 
   /** False if there is no room for the chunk now. */
   function sendChunk(chunk: LiveChunk, size: ChunkSize): boolean {
-    const { frames, count, charge, next, isUpToDate, isBuilding } = chunk;
-    const bytes = frames.reduce((sum, part) => sum + byteLength(part), 0);
-    if (!share.take(bytes)) {
-      lacking = count > 1 && size === LARGE_CHUNK ? SMALL_CHUNK.bytesMax : bytes;
+    const { bytesMin = 0, count, charge, next, isUpToDate, isBuilding } = chunk;
+    // No frames are made of a text of megabytes for which there is no room.
+    const frames = hold(bytesMin) ? chunk.frames() : undefined;
+    const bytes = frames?.reduce((sum, part) => sum + byteLength(part), 0) ?? bytesMin;
+    if (frames === undefined || !hold(bytes)) {
+      hold(0);
+      needed = count > 1 && size === LARGE_CHUNK ? SMALL_CHUNK.bytesMax : bytes;
       return false;
     }
-    [held, lacking] = [bytes, 0];
+    // What is behind this chunk is probably long, too.
+    needed = isUpToDate ? 0 : SMALL_CHUNK.bytesMax;
     charged += charge;
     liveCount.sent += count;
     from = next;
@@ -291,9 +330,11 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
       controller = opened;
     },
     async pull() {
-      if (sendPiece()) return;
-      isStepping = true;
+      isStepping = pieces === undefined;
       try {
+        await gate.enter(owner);
+        if (isOver || sendPiece()) return;
+        isStepping = true;
         await step();
       } catch (error) {
         const isEnded = isOver;

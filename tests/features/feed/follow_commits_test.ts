@@ -175,10 +175,16 @@ Deno.test("the count of changes is never the same again, also if nobody follows 
 async function toldByTurn(
   host: ReturnType<typeof fakeHost>,
   followers: readonly Follower[],
+  read = () => {},
 ): Promise<number[]> {
   const byTurn: number[] = [];
   let told = 0;
-  for (const follower of followers) void follower.changed().then(() => told++);
+  for (const follower of followers) {
+    void follower.changed().then(() => {
+      told++;
+      read();
+    });
+  }
   await lookAgain(host);
   for (let turn = 0, before = 0; turn < 1_000 && told < followers.length; turn++) {
     await host.yieldTurn();
@@ -196,6 +202,21 @@ Deno.test("of many followers some go on in each turn, and every one of them does
     const byTurn = await toldByTurn(host, many);
     assert.ok(Math.max(...byTurn) <= 32, `${byTurn}`);
     assert.equal(byTurn.reduce((sum, count) => sum + count, 0), 320);
+  });
+});
+
+Deno.test("of followers that read for long, as many go on in a turn as fit into a piece", async () => {
+  await withFollowers(async ({ engine, host, begin }) => {
+    const many: Follower[] = [];
+    for (let n = 0; n < 48; n++) many.push(await begin());
+    await commit(engine, A);
+    let readMs = 0;
+    host.monotonicMs = () => readMs;
+    const byTurn = await toldByTurn(host, many, () => readMs += 2);
+    // The first ones go on as soon as the log was looked at.
+    const later = byTurn.slice(byTurn.findIndex((count) => count > 0) + 1);
+    assert.ok(Math.max(...later) <= 2, `${byTurn}`);
+    assert.equal(byTurn.reduce((sum, count) => sum + count, 0), 48);
   });
 });
 

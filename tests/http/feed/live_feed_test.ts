@@ -363,13 +363,12 @@ Deno.test("while there is no room for what was read, a live answer does not read
     const clientAddress = (peer: string) => peer;
     const environment = { kind: "listener", environment: "test" } as const;
     const options = { headerPrefix: "SVC", environment, clientAddress };
-    // The first read of a tail only checks what was asked for.
     const rows = [
       ["/_feed", { ...service, feed: { ...feed, readShared: counted(feed.readShared) } }, 1],
       [
         `/order/${uuid(1)}/events`,
-        { ...service, feed: { ...feed, readTail: counted(feed.readTail) } },
-        2,
+        { ...service, feed: { ...feed, readSharedTail: counted(feed.readSharedTail) } },
+        1,
       ],
       [
         `/order/${uuid(1)}`,
@@ -391,6 +390,50 @@ Deno.test("while there is no room for what was read, a live answer does not read
       await pass(2_000);
       assert.notEqual((await first)!.type, "heartbeat", path);
       await frames.cancel();
+    }
+    host.timeMs += 60_000;
+    await host.yieldTurn();
+  }));
+
+Deno.test("of many live answers without room, as many read again as there is room for", () =>
+  withService(async ({ service, engine, host, tenants: { test } }) => {
+    const { key } = await makeKey(engine, host, test, "read");
+    const event = { type: "was_placed", data: { customer: "a".repeat(70_000) } };
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), [event])));
+    let reads = 0;
+    const readShared: typeof service.feed.readShared = (...given) => {
+      reads++;
+      return service.feed.readShared(...given);
+    };
+    const environment = { kind: "listener", environment: "test" } as const;
+    const clientAddress = (peer: string) => peer;
+    const counted = { ...service, feed: { ...service.feed, readShared } };
+    const app = createApp(counted, host, { headerPrefix: "SVC", environment, clientAddress });
+    async function pass(ms: number): Promise<void> {
+      for (let left = ms; left > 0; left -= 250) {
+        host.timeMs += 250;
+        for (let turn = 0; turn < 20; turn++) await host.yieldTurn();
+      }
+    }
+    const headers = { authorization: `Bearer ${key}` };
+    const others = liveRoom.open("others");
+    assert.ok(others.take(limits.liveBytesMax));
+    const answers = await Promise.all(Array.from({ length: 10 }, async () => {
+      const request = new Request("http://127.0.0.1/_feed?live=sse", { headers });
+      const reader = (await app.fetch(request)).body!.getReader();
+      return { reader, first: reader.read() };
+    }));
+    await pass(3_000);
+    assert.equal(reads, 10);
+    others.giveBack(100_000);
+    await pass(3_000);
+    assert.equal(reads, 11);
+    others.leave();
+    await pass(3_000);
+    assert.equal(reads, 20);
+    for (const { reader, first } of answers) {
+      assert.equal((await first).done, false);
+      await reader.cancel();
     }
     host.timeMs += 60_000;
     await host.yieldTurn();

@@ -1,0 +1,84 @@
+/**
+ * Admits short work of many owners: in each turn as much as fits into one time slice, and as many
+ * bytes as the runtime sends in about the same time.
+ */
+
+import { openFairLine } from "./fair_line.ts";
+import { type BriefTurns, PIECE_MS_MAX } from "./pieces.ts";
+
+export interface OwnerGate {
+  /**
+   * Undefined if the work may begin now; otherwise resolves when it may. Owners take turns, however
+   * much of each of them waits.
+   */
+  enter(owner: string): Promise<void> | undefined;
+  /** Counts bytes that admitted work sends in this turn. */
+  spend(bytes: number): void;
+}
+
+/** The runtime copies them, and hands them to the system when the turn of the loop is over. */
+const TURN_BYTES_MAX = 1024 * 1024;
+
+/** What does not wait for the outside world ends within so many steps of promises. */
+const STEPS_MAX = 64;
+
+/** Lets work that is ready run as far as it goes without the outside world. */
+export async function readySteps(): Promise<void> {
+  for (let steps = 0; steps < STEPS_MAX; steps++) await undefined;
+}
+
+export function openOwnerGate(turns: BriefTurns): OwnerGate {
+  const line = openFairLine<string>();
+  let waiting = 0;
+  /** When the slice under way ends; undefined if none is. */
+  let endMs: number | undefined;
+  let bytesLeft = TURN_BYTES_MAX;
+
+  function begin(): void {
+    endMs = turns.monotonicMs() + PIECE_MS_MAX;
+    bytesLeft = TURN_BYTES_MAX;
+  }
+
+  const isOver = () => bytesLeft <= 0 || turns.monotonicMs() >= endMs!;
+
+  function enter(owner: string): Promise<void> | undefined {
+    if (endMs === undefined) {
+      begin();
+      void serve();
+      return undefined;
+    }
+    if (waiting === 0 && !isOver()) return undefined;
+    return new Promise((resolve) => {
+      waiting++;
+      line.push(owner, resolve);
+    });
+  }
+
+  /** Goes on in later turns for as long as somebody waits. */
+  async function serve(): Promise<void> {
+    for (;;) {
+      await (waiting > 0 ? turns.yieldTurn() : turns.yieldBriefly());
+      if (waiting === 0) break;
+      begin();
+      do {
+        waiting--;
+        line.take(() => true)!();
+        await readySteps();
+      } while (waiting > 0 && !isOver());
+    }
+    endMs = undefined;
+  }
+
+  return { enter, spend: (bytes) => void (bytesLeft -= bytes) };
+}
+
+const gates = new WeakMap<object, OwnerGate>();
+
+/** The gate of a service, shared by all of its listeners. */
+export function gateOf(service: object, turns: BriefTurns): OwnerGate {
+  const known = gates.get(service);
+  if (known !== undefined) return known;
+  const opened = openOwnerGate(turns);
+  gates.set(service, opened);
+  return opened;
+}

@@ -16,10 +16,16 @@ export const noModules: ModuleRunner = {
   check: refuseToRun,
 };
 
+const computing = {
+  fold: refuseToCompute,
+  foldToBytes: refuseToCompute,
+  advanceRow: refuseToCompute,
+};
+
 /** For small folds: handing one to a compute process is a bug. */
 export const noRunners: HandlerRunners = {
   modules: noModules,
-  compute: { instanceOf: String, fold: refuseToCompute, advanceRow: refuseToCompute },
+  compute: { instanceOf: String, ...computing },
 };
 
 function refuseToCompute(): never {

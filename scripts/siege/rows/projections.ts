@@ -28,6 +28,12 @@ function plainSpec(): Json {
   });
 }
 
+function statesOf30MB(version: number): Json {
+  const listed = eventType({ append: { target: "list", value: "$.data" } });
+  const seen = eventType({ set: { target: "version", value: version } });
+  return specOf({ thing: { was_listed: listed, was_seen: seen } });
+}
+
 interface View {
   readonly name: string;
   readonly does: string;
@@ -307,6 +313,27 @@ export const PROJECTIONS: AttackGroup = {
         },
         { request: write("thing", idOf(0), "was_seen", {}), clients: 1, pauseMs: 200 },
       ],
+    },
+    {
+      name: "rebuilds of states of 30 MB",
+      does:
+        "a handler changes again and again over four states that are nearly as large as they may be",
+      needs: NEEDS,
+      spec: () => statesOf30MB(0),
+      *prepare() {
+        for (let at = 0; at < 20; at++) {
+          const events = repeat(62, () => ({
+            type: "was_listed",
+            data: { v: `${at}${"a".repeat(95_000)}` },
+          }));
+          yield writeMany("thing", idOf(at % 4), events);
+        }
+      },
+      waves: [
+        { request: (turn) => deploySpec(statesOf30MB(turn + 1)), clients: 1, pauseMs: 1_000 },
+        { request: read(`/thing/${idOf(0)}?at_length=5`), clients: 2 },
+      ],
+      seconds: 12,
     },
     ofOneHundred(
       "short pages of long projections",

@@ -80,7 +80,9 @@ function* largeDefinitions(): Iterable<Step> {
     );
     yield deployProjection({ ...PROJECTION, name: `things${n}`, select });
   }
-  yield untilReady();
+  for (let n = 0; n < LARGE_ONES; n++) {
+    yield { waitFor: query(`select count(*) as n from things${n}`), holds: `"rows":[{"n":1}]` };
+  }
 }
 
 /** Ten lists in one aggregate: a row of nearly 1 MiB, which takes 20 times as much once parsed. */

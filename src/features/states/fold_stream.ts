@@ -27,15 +27,15 @@ import {
   type SliceSize,
   STATE_CHARACTERS_HERE_MAX,
 } from "./fold_steps.ts";
+import {
+  type FoldBase,
+  type FoldedState,
+  foldToBytes,
+  foldToText,
+  stateOfBase,
+  textOfBase,
+} from "./folded_state.ts";
 import type { FoldOrder } from "./run_compute.ts";
-
-/** A state, and how far into its stream it reaches. */
-export interface FoldedState {
-  readonly length: number;
-  readonly bytes: number;
-  readonly generation: number;
-  readonly stateJson: string;
-}
 
 /** The input of a fold. */
 export interface FoldWork {
@@ -44,7 +44,7 @@ export interface FoldWork {
   readonly type: CompiledAggregateType;
   readonly head: StreamHead;
   /** The state to begin with; undefined: begin at the first event. */
-  readonly base: FoldedState | undefined;
+  readonly base: FoldBase | undefined;
 }
 
 /**
@@ -89,6 +89,8 @@ export interface FoldStep {
   readonly length: number;
   readonly bytes: number;
   readonly stateJson: () => Outcome<string>;
+  /** The bytes of that text, if they are there anyway. */
+  readonly stateUtf8?: Uint8Array<ArrayBuffer>;
 }
 
 export interface FoldOptions {
@@ -121,8 +123,7 @@ export async function* foldInSteps(
 }
 
 function isQuick(work: FoldWork): boolean {
-  const { base } = work;
-  if (base !== undefined && base.stateJson.length > STATE_CHARACTERS_HERE_MAX) return false;
+  if ((stateOfBase(work.base)?.length ?? 0) > STATE_CHARACTERS_HERE_MAX) return false;
   return bytesToFold(work) <= EVENT_BYTES_HERE_MAX;
 }
 
@@ -138,7 +139,7 @@ async function foldHere(
   const instanceId = isShort ? undefined : await compute.instanceOf(tenant);
   // Before the first read, too: what has been read and waits takes memory.
   if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
-  const { take, stateJson } = openQuickFold(type, base?.stateJson);
+  const { take, stateJson } = openQuickFold(type, textOfBase(base));
   const reached = openCount(base);
   for await (const stored of storedChunks(engine, host, work, CHUNK_BYTES)) {
     if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
@@ -158,12 +159,14 @@ async function* foldElsewhere(
   const { tenant, head } = work;
   for (let base = work.base; (base?.length ?? 0) < head.length;) {
     const job = openFoldJob(tools, { ...work, base }, options);
-    const folded = await tools.compute.fold(tenant, job.order);
+    const folded = options.purpose === "rebuild"
+      ? await foldToBytes(tools.compute, tenant, job.order)
+      : await foldToText(tools.compute, tenant, job.order);
     if (!folded.ok) return yield folded;
     const now = job.reached();
     if (now.length === (base?.length ?? 0)) return;
-    base = { ...now, generation: head.generation, stateJson: folded.value };
-    yield accept({ ...now, stateJson: () => folded });
+    base = { ...now, generation: head.generation, ...folded.value.state };
+    yield accept({ ...now, ...folded.value.step });
   }
 }
 
@@ -188,7 +191,7 @@ function openFoldJob(
   }
 
   const bytes = Math.min(stepBytes, bytesToFold(work));
-  const order: FoldOrder = { stream, type, base: base?.stateJson, events, bytes };
+  const order: FoldOrder = { stream, type, base: stateOfBase(base), events, bytes };
   return { order, reached: () => count.now() };
 }
 
@@ -202,7 +205,7 @@ async function* foldWithModules(
     tenant,
     stream,
     type,
-    base: base?.stateJson,
+    base: textOfBase(base),
     purpose,
   });
   const size = openSliceSize(tools.host, purpose === "rebuild");
@@ -230,7 +233,7 @@ function keepWanted({ stored, events }: EventChunk, isWanted: (event: StoredEven
 }
 
 /** Counts how far a fold has come. */
-function openCount(base: FoldedState | undefined) {
+function openCount(base: FoldBase | undefined) {
   let length = base?.length ?? 0;
   let bytes = base?.bytes ?? 0;
   return {
@@ -275,7 +278,7 @@ export async function foldStream(
     if (isLate) break;
   }
   if (await wasRewritten(engine, tenant, stream, head)) return undefined;
-  const stateJson = last === undefined ? accept(base?.stateJson ?? "{}") : last.stateJson();
+  const stateJson = last === undefined ? accept(textOfBase(base) ?? "{}") : last.stateJson();
   if (!stateJson.ok) return stateJson;
   const { length, bytes } = last ?? head;
   const state = { length, bytes, generation: head.generation, stateJson: stateJson.value };

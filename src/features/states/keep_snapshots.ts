@@ -5,10 +5,11 @@
 
 import { LRUCache } from "lru-cache";
 import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
-import type { FoldedState } from "./fold_stream.ts";
+import type { FoldedState } from "./folded_state.ts";
 import { readSnapshotHeader, saveSnapshot } from "../../store/streams/snapshots.ts";
 
 /** States that wait to be saved, and their total characters; beyond that the oldest are dropped. */
@@ -66,11 +67,13 @@ export function createSnapshotKeeper(
     const kept = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
     const newer = kept?.generation === state.generation && kept.length >= state.length;
     if (newer) return;
+    const { length, bytes, generation, stateJson } = state;
+    const position = { length, bytes, generation };
     await saveSnapshot(
       engine,
       { tenant, stream, foldHash },
-      state,
-      (tx) => isCurrentFold(tx, tenant, spec),
+      { ...position, state: stateJson },
+      { rest: openPieces(host).rest, isWanted: (tx) => isCurrentFold(tx, tenant, spec) },
     );
   }
 

@@ -9,21 +9,19 @@ import { count, type Counters, newCounters } from "../../domain/measures/counter
 import type { StoredEvent } from "../../domain/event.ts";
 import { limits } from "../../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../../domain/reading.ts";
-import { openPieces } from "../../domain/fairness/pieces.ts";
 import { accept, ACCEPTED, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
-import { loadSnapshot } from "../../store/streams/snapshots.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { readHeadAfter } from "../../store/streams/stream_events.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
+import type { FoldedState } from "./folded_state.ts";
 import {
   bytesToFold,
-  type FoldedState,
   foldInSteps,
   foldStream,
   type FoldWork,
@@ -42,6 +40,7 @@ import {
   EMPTY_STATE,
   isUsable,
   noteMarked,
+  shareLoads,
   type StateCache,
   viewOfState,
 } from "./state_cache.ts";
@@ -130,7 +129,7 @@ export function createAggregateReader(
   const tools = { engine, host, ...runners };
   const marks = openLogMarks(engine, host.monotonicMs);
   const foldShared = shareFolds(tools);
-  const loading = new Map<string, ReturnType<typeof loadSnapshot>>();
+  const loadShared = shareLoads(engine, host);
 
   async function readAggregate(
     tenant: Tenant,
@@ -310,18 +309,6 @@ export function createAggregateReader(
     return cached;
   }
 
-  /** Concurrent requests for one snapshot share a load, which may take long. */
-  function loadShared(tenant: number, stream: StreamKey, foldHash: string) {
-    const name = `${tenant}/${stream}/${foldHash}`;
-    let load = loading.get(name);
-    if (load === undefined) {
-      load = loadSnapshot(engine, { tenant, stream, foldHash }, openPieces(host).rest)
-        .finally(() => loading.delete(name));
-      loading.set(name, load);
-    }
-    return load;
-  }
-
   /** The newest usable snapshot in the store. */
   async function findStored(
     tenant: number,
@@ -331,8 +318,8 @@ export function createAggregateReader(
   ): Promise<FoldedState | undefined> {
     // Only a stream that has once reached this size can have a snapshot.
     if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
-    const stored = await loadShared(tenant, stream, foldHash);
-    if (stored === undefined || !isUsable(stored, head)) return undefined;
+    const stored = await loadShared({ tenant, stream, foldHash }, head);
+    if (stored === undefined) return undefined;
     count(counters.stateReads, "snapshot");
     return stored;
   }

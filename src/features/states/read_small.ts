@@ -15,7 +15,7 @@ import type { ReadTransaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
 import { foldAtOnce } from "./fold_steps.ts";
-import type { FoldedState } from "./fold_stream.ts";
+import type { FoldedState } from "./folded_state.ts";
 import { isUsable, type StateCache } from "./state_cache.ts";
 
 export interface SmallReadRequest {

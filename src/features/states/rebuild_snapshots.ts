@@ -12,7 +12,7 @@ import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import { splitStreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
-import { type FoldedState, foldInSteps, type FoldTools, type FoldWork } from "./fold_stream.ts";
+import { foldInSteps, type FoldTools, type FoldWork } from "./fold_stream.ts";
 import { listAggregateIds } from "../../store/streams/aggregates.ts";
 import {
   advanceTypeRebuild,
@@ -22,7 +22,12 @@ import {
   settleStreamRebuild,
   type StreamRebuild,
 } from "../../store/streams/rebuilds.ts";
-import { loadSnapshot, saveSnapshot } from "../../store/streams/snapshots.ts";
+import {
+  loadSnapshot,
+  loadSnapshotBytes,
+  saveSnapshot,
+  type StateToSave,
+} from "../../store/streams/snapshots.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { openLateTurns } from "../base/late_turns.ts";
@@ -212,7 +217,10 @@ async function rebuildStream(
   if (type === undefined || !type.cached) return Infinity;
   // Read in this order, the head is never older than the snapshot.
   const { rest } = openPieces(host);
-  const base = await loadSnapshot(engine, { tenant, stream, foldHash: type.foldHash }, rest);
+  const place = { tenant, stream, foldHash: type.foldHash };
+  // Modules take a text; a process takes the bytes.
+  const load = type.wasmHandlers.size > 0 ? loadSnapshot : loadSnapshotBytes;
+  const base = await load(engine, place, { rest });
   const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
   const usable = base?.generation === head.generation ? base : undefined;
   if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;
@@ -220,12 +228,10 @@ async function rebuildStream(
   let length = usable?.length ?? 0;
   for await (const folded of foldToSave(tools, work, isStopping)) {
     if (!folded.ok) return folded.refusal.kind === "modules_unavailable" ? undefined : head.bytes;
-    await saveSnapshot(
-      engine,
-      { tenant, stream, foldHash: type.foldHash },
-      folded.value,
-      (tx) => isCurrentFold(tx, tenant, spec),
-    );
+    await saveSnapshot(engine, place, folded.value, {
+      rest,
+      isWanted: (tx) => isCurrentFold(tx, tenant, spec),
+    });
     length = folded.value.length;
   }
   return length < head.length ? undefined : head.bytes;
@@ -239,7 +245,7 @@ async function* foldToSave(
   tools: FoldTools,
   work: FoldWork,
   isStopping: () => boolean,
-): AsyncGenerator<Outcome<FoldedState>> {
+): AsyncGenerator<Outcome<StateToSave>> {
   const { head, base } = work;
   let saved = base?.bytes ?? 0;
   const endMs = tools.host.monotonicMs() + TURN_MS_MAX;
@@ -247,12 +253,12 @@ async function* foldToSave(
   for await (const step of foldInSteps(tools, work, options)) {
     if (!step.ok) return yield step;
     if (isStopping()) return;
-    const { length, bytes, stateJson } = step.value;
+    const { length, bytes, stateJson, stateUtf8 } = step.value;
     const isOver = tools.host.monotonicMs() > endMs;
     if (!isOver && length < head.length && bytes - saved < SAVE_EVERY_BYTES) continue;
-    const json = stateJson();
+    const json = stateUtf8 === undefined ? stateJson() : accept(stateUtf8);
     if (!json.ok) return yield json;
-    yield accept({ length, bytes, generation: head.generation, stateJson: json.value });
+    yield accept({ length, bytes, generation: head.generation, state: json.value });
     if (isOver) return;
     saved = bytes;
   }

@@ -22,14 +22,15 @@ import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
+import type { StateJson } from "../../store/streams/state_parts.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
 
 /** A fold to run in a process. */
 export interface FoldOrder {
   readonly stream: StreamKey;
   readonly type: CompiledAggregateType;
-  /** The initial state as JSON text; undefined: the empty one. */
-  readonly base: string | undefined;
+  /** The initial state; undefined: the empty one. */
+  readonly base: StateJson | undefined;
   /** The texts of the events in batches; each call starts again from the first event. */
   events(): AsyncIterable<readonly string[]>;
   /** The bytes of the events, for a refusal. */
@@ -49,6 +50,8 @@ export interface ComputeRunner {
   instanceOf(tenant: number): string | Promise<string>;
   /** Returns the state as JSON text. */
   fold(tenant: number, order: FoldOrder): Promise<Outcome<string>>;
+  /** Returns the bytes of that text, as they came from the process. */
+  foldToBytes(tenant: number, order: FoldOrder): Promise<Outcome<Uint8Array<ArrayBuffer>>>;
   /** Computes the row, or finds which further streams it needs. */
   advanceRow(tenant: number, order: RowOrder): Promise<Outcome<RowStep>>;
 }
@@ -81,6 +84,15 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
   const instanceOf = openInstanceNames(engine);
 
   async function fold(tenant: number, order: FoldOrder): Promise<Outcome<string>> {
+    const folded = await foldToBytes(tenant, order);
+    if (!folded.ok) return folded;
+    return accept(await textOfSlices(folded.value, openPieces(host).rest));
+  }
+
+  async function foldToBytes(
+    tenant: number,
+    order: FoldOrder,
+  ): Promise<Outcome<Uint8Array<ArrayBuffer>>> {
     const { stream, type: { foldHash }, base, bytes } = order;
     const outcome = await pool.run<"fold">(await instanceOf(tenant), {
       head: { kind: "fold", foldHash, units: FOLD_UNITS, baseBytes: await countBytes(base) },
@@ -89,12 +101,13 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     });
     if (outcome.kind !== "done") return refuse(refusalOf("Folding this aggregate", outcome, bytes));
     if (!outcome.result.ok) return outcome.result;
-    return accept(await textOfSlices(outcome.bytes, openPieces(host).rest));
+    return accept(outcome.bytes);
   }
 
-  /** The length of a text in UTF-8. */
-  async function countBytes(text: string | undefined): Promise<number> {
+  /** The length of a state in UTF-8. */
+  async function countBytes(text: StateJson | undefined): Promise<number> {
     if (text === undefined) return 0;
+    if (typeof text !== "string") return text.length;
     const pieces = openPieces(host);
     let bytes = 0;
     for (const slice of slicesOfText(text)) {
@@ -125,7 +138,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     return accept({ kind: "data", data: JSON.parse(new TextDecoder().decode(bytes)) });
   }
 
-  return { instanceOf, fold, advanceRow };
+  return { instanceOf, fold, foldToBytes, advanceRow };
 }
 
 async function* foldInput({ type, base, events }: FoldOrder): AsyncGenerator<InputPiece> {
@@ -186,8 +199,14 @@ function refusalOf(
 /** Converting a slice takes less than a millisecond. */
 const SLICE_CHARACTERS = 128 * 1024;
 
-/** The UTF-8 bytes of a text, in slices that never split a character. */
-function* slicesOfText(text: string): Generator<Uint8Array<ArrayBuffer>> {
+/** The UTF-8 bytes of a state in slices. Those of a text never split a character. */
+function* slicesOfText(text: StateJson): Generator<Uint8Array<ArrayBuffer>> {
+  if (typeof text !== "string") {
+    for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
+      yield text.subarray(at, at + SLICE_CHARACTERS);
+    }
+    return;
+  }
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + SLICE_CHARACTERS);
     // Half of a surrogate pair has no UTF-8 encoding of its own.

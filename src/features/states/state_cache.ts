@@ -6,12 +6,21 @@
  * start.
  */
 
+import { openPieces } from "../../domain/fairness/pieces.ts";
+import type { Host } from "../../host.ts";
+import type { Engine } from "../../kv/engine.ts";
+import {
+  loadSnapshot,
+  type Snapshot,
+  type SnapshotHeader,
+  type SnapshotPlace,
+} from "../../store/streams/snapshots.ts";
 import { LRUCache } from "lru-cache";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import type { AggregateView } from "../../domain/reading.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
-import type { FoldedState } from "./fold_stream.ts";
+import type { FoldedState } from "./folded_state.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import type { Mark } from "./log_marks.ts";
 
@@ -149,7 +158,10 @@ function cachedState(
 }
 
 /** Whether the state is of the stream's generation and not ahead of the head. */
-export function isUsable(state: FoldedState, head: StreamHead): boolean {
+export function isUsable(
+  state: Pick<FoldedState, "length" | "generation">,
+  head: StreamHead,
+): boolean {
   return state.generation === head.generation && state.length <= head.length;
 }
 
@@ -194,4 +206,26 @@ export function viewOfState(
 
 function textOf({ tenant, stream, foldHash, generation, from, to }: FoldName): string {
   return `${tenant}/${stream}/${foldHash}/${generation}/${from}/${to}`;
+}
+
+/** Loads the newest snapshot, if it is of any use for that head. */
+type LoadShared = (place: SnapshotPlace, head: StreamHead) => Promise<Snapshot | undefined>;
+
+/** A load may take long, so concurrent reads of one snapshot up to one head share it. */
+export function shareLoads(engine: Engine, host: Host): LoadShared {
+  const loading = new Map<string, Promise<Snapshot | undefined>>();
+
+  return function loadShared(place, head) {
+    const { tenant, stream, foldHash } = place;
+    const name = `${tenant}/${stream}/${foldHash}/${head.generation}/${head.length}`;
+    const joined = loading.get(name);
+    if (joined !== undefined) return joined;
+    const { rest } = openPieces(host);
+    // A read of the past must not load megabytes of a later state.
+    const fits = (header: SnapshotHeader) => isUsable(header, head);
+    const load = loadSnapshot(engine, place, { rest, isUsable: fits })
+      .finally(() => loading.delete(name));
+    loading.set(name, load);
+    return load;
+  };
 }

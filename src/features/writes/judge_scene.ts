@@ -19,7 +19,7 @@ import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { beginFold, type HandlerRunners, refuseSlowModules } from "../states/fold_steps.ts";
-import type { FoldedState } from "../states/fold_stream.ts";
+import type { FoldedState } from "../states/folded_state.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 import { answerFromEntry, readLedger } from "../../store/streams/idempotency.ts";
 import type { PreparedTarget, PreparedWrite, StreamTip } from "./prepared_write.ts";

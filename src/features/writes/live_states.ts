@@ -23,7 +23,7 @@ import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { Transaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
-import type { FoldedState } from "../states/fold_stream.ts";
+import type { FoldedState } from "../states/folded_state.ts";
 import type { SmallFold } from "../states/read_small.ts";
 import {
   type ConditionTools,

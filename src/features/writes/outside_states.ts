@@ -12,7 +12,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { readSnapshotHeader } from "../../store/streams/snapshots.ts";
 import { readHead } from "../../store/streams/streams.ts";
-import type { FoldedState } from "../states/fold_stream.ts";
+import type { FoldedState } from "../states/folded_state.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 
 export interface ConditionTools {

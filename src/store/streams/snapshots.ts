@@ -12,12 +12,19 @@ import {
   type Engine,
   type KeyRange,
   type KeyValue,
-  kvLimits,
   type ReadTransaction,
   type Transaction,
 } from "../../kv/engine.ts";
 import { clearPage, type ErasedStream } from "../erased_copies.ts";
 import { keyAfter, keys } from "../keys.ts";
+import {
+  bytesOfParts,
+  PART_BYTES,
+  partsOfState,
+  type Rest,
+  type StateJson,
+  textOfParts,
+} from "./state_parts.ts";
 import { isGeneration } from "./streams.ts";
 
 export interface SnapshotHeader {
@@ -35,10 +42,19 @@ export interface Snapshot extends SnapshotHeader {
   readonly stateJson: string;
 }
 
-/** Undefined while the thread may be used further; otherwise a promise to wait for. */
-type Rest = () => Promise<void> | undefined;
+/** The same with the state's JSON as its bytes in UTF-8. */
+export interface SnapshotBytes extends SnapshotHeader {
+  readonly stateUtf8: Uint8Array<ArrayBuffer>;
+}
 
-const PART_BYTES = kvLimits.valueBytesMax;
+/** How a snapshot is loaded. */
+export interface Loading {
+  /** Called between pieces of work; returns what to wait for, if others wait for the thread. */
+  readonly rest: Rest;
+  /** Whether a snapshot with this header is any use. If not, nothing else of it is read. */
+  readonly isUsable?: (header: SnapshotHeader) => boolean;
+}
+
 const PARTS_PER_TRANSACTION = 40;
 /** Parts per transaction when reading, where each batch is some milliseconds of work. */
 const PARTS_PER_READ = 12;
@@ -76,18 +92,42 @@ export interface SnapshotPlace {
  * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, because a
  * large state may take longer to read than one may last. If another node saves a newer snapshot
  * meanwhile, loading starts again: without its snapshot, a long stream could not be read at all.
- * `rest` is called between pieces of work and returns what to wait for, if others have waited
- * for the thread.
  */
 export async function loadSnapshot(
   engine: Engine,
-  { tenant, stream, foldHash }: SnapshotPlace,
-  rest: Rest,
+  place: SnapshotPlace,
+  loading: Loading,
 ): Promise<Snapshot | undefined> {
+  const loaded = await loadState(engine, place, loading, textOfParts);
+  return loaded && { ...loaded.header, stateJson: loaded.state };
+}
+
+/** The same without making a text of the state. */
+export async function loadSnapshotBytes(
+  engine: Engine,
+  place: SnapshotPlace,
+  loading: Loading,
+): Promise<SnapshotBytes | undefined> {
+  const loaded = await loadState(engine, place, loading, bytesOfParts);
+  return loaded && { ...loaded.header, stateUtf8: loaded.state };
+}
+
+interface Loaded<T> {
+  readonly header: SnapshotHeader;
+  readonly state: T;
+}
+
+/** `join` makes a state of its parts. */
+async function loadState<T>(
+  engine: Engine,
+  { tenant, stream, foldHash }: SnapshotPlace,
+  { rest, isUsable = () => true }: Loading,
+  join: (parts: readonly Bytes[], rest: Rest) => Promise<T>,
+): Promise<Loaded<T> | undefined> {
   for (let attempt = 0; attempt < LOADS_MAX; attempt++) {
     const first = await engine.snapshot(async (tx) => {
       const header = await readSnapshotHeader(tx, tenant, stream, foldHash);
-      if (header === undefined) return undefined;
+      if (header === undefined || !isUsable(header)) return undefined;
       const range = keys.snapshotParts(tenant, stream, foldHash, header.length);
       // A large one is read when there is room for it.
       if (header.stateBytes > PARTS_PER_READ * PART_BYTES) return { header, range };
@@ -95,23 +135,33 @@ export async function loadSnapshot(
     });
     if (first === undefined) return undefined;
     const { header, range, parts } = first;
-    if (parts !== undefined) return withState(header, await joinParts(parts, header, rest));
+    if (parts !== undefined) return await joinAll(parts, header);
     const leave = await loadingRoom.enter(tenant, header.stateBytes);
     try {
       const all = await readAllParts(engine, range, rest);
       // Parts read in several transactions may be of two snapshots, unless the header is still
       // the same.
       const now = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
-      if (isSame(header, now)) return withState(header, await joinParts(all, header, rest));
+      if (isSame(header, now)) return await joinAll(all, header);
     } finally {
       leave();
     }
   }
   return undefined;
+
+  /** Undefined if a part is missing. */
+  async function joinAll(
+    pairs: readonly KeyValue[],
+    header: SnapshotHeader,
+  ): Promise<Loaded<T> | undefined> {
+    const parts = pairs.map(({ value }) => value);
+    if (sizeOf(parts) !== header.stateBytes) return undefined;
+    return { header, state: await join(parts, rest) };
+  }
 }
 
-function withState(header: SnapshotHeader, stateJson: string | undefined): Snapshot | undefined {
-  return stateJson === undefined ? undefined : { ...header, stateJson };
+function sizeOf(parts: readonly Bytes[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
 }
 
 /** All parts of a snapshot, some in each transaction. */
@@ -131,51 +181,43 @@ async function readAllParts(
   }
 }
 
-/** The state, or undefined if a part is missing. */
-async function joinParts(
-  parts: readonly KeyValue[],
-  { stateBytes }: SnapshotHeader,
-  rest: Rest,
-): Promise<string | undefined> {
-  if (parts.reduce((sum, { value }) => sum + value.length, 0) !== stateBytes) return undefined;
-  if (parts.length === 1) return decoder.decode(parts[0]!.value);
-  const decoding = new TextDecoder();
-  const texts: string[] = [];
-  for (const { value } of parts) {
-    texts.push(decoding.decode(value, { stream: true }));
-    await rest();
-  }
-  return texts.join("") + decoding.decode();
+/** A snapshot to save. */
+export interface StateToSave extends Omit<SnapshotHeader, "stateBytes"> {
+  readonly state: StateJson;
+}
+
+export interface Saving {
+  readonly rest: Rest;
+  /** Called in the last transaction: whether the snapshot is still wanted. */
+  readonly isWanted?: (tx: Transaction) => Promise<boolean>;
 }
 
 /**
  * Saves a snapshot and removes every other one of the stream. Opens its own transactions.
  * Returns false, and leaves what is stored, if a newer snapshot is there, if another node saves
- * one of this stream at the same time, if the stream was rewritten since, or if `isWanted`,
- * called in the last transaction, says no.
+ * one of this stream at the same time, if the stream was rewritten since, or if it is not wanted
+ * any more.
  */
 export async function saveSnapshot(
   engine: Engine,
   { tenant, stream, foldHash }: SnapshotPlace,
-  snapshot: Omit<Snapshot, "stateBytes">,
-  isWanted: (tx: Transaction) => Promise<boolean> = () => Promise.resolve(true),
+  snapshot: StateToSave,
+  { rest, isWanted = () => Promise.resolve(true) }: Saving,
 ): Promise<boolean> {
-  const { stateJson, length, ...position } = snapshot;
-  const state = encoder.encode(stateJson);
-  const parts = Math.ceil(state.length / PART_BYTES);
+  const { state, length, ...position } = snapshot;
+  const parts = await partsOfState(state, rest);
   const before = await engine.snapshot((tx) => readSnapshotHeader(tx, tenant, stream, foldHash));
   if (before !== undefined && isNewer(before, snapshot)) return false;
 
   function setParts(tx: Transaction, first: number, end: number): Promise<void> {
     for (let part = first; part < end; part++) {
-      const value = state.slice(part * PART_BYTES, (part + 1) * PART_BYTES);
-      tx.set(keys.snapshotPart(tenant, stream, foldHash, length, part), value);
+      tx.set(keys.snapshotPart(tenant, stream, foldHash, length, part), parts[part]!);
     }
     return Promise.resolve();
   }
 
   let first = 0;
-  for (; parts - first > PARTS_PER_TRANSACTION; first += PARTS_PER_TRANSACTION) {
+  for (; parts.length - first > PARTS_PER_TRANSACTION; first += PARTS_PER_TRANSACTION) {
     // A state folded from events that were erased must not be stored after their erasure.
     const isKept = await engine.transact(async (tx) => {
       if (!await isGeneration(tx, tenant, stream, snapshot.generation)) return false;
@@ -194,9 +236,9 @@ export async function saveSnapshot(
       }
       return false;
     }
-    await setParts(tx, first, parts);
+    await setParts(tx, first, parts.length);
     clearOthers(tx, { tenant, stream, foldHash }, length);
-    const header: SnapshotHeader = { length, ...position, stateBytes: state.length };
+    const header: SnapshotHeader = { length, ...position, stateBytes: sizeOf(parts) };
     tx.set(keys.snapshot(tenant, stream, foldHash), encoder.encode(JSON.stringify(header)));
     return true;
   });

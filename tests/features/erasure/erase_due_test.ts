@@ -206,10 +206,12 @@ Deno.test("a state that was folded before an erasure is not saved after it", asy
     // Needs more than one transaction.
     const large = JSON.stringify({ notes: [SECRET, "x".repeat(5_000_000)] });
     await erase(fixture, ORDER);
-    for (const stateJson of [small, large]) {
-      const state = { length: head.length, bytes: head.bytes, generation: 0, stateJson };
+    const place = { tenant: test.number, stream: ORDER, foldHash: "fold" };
+    const saving = { rest: () => undefined };
+    for (const state of [small, large]) {
+      const position = { length: head.length, bytes: head.bytes, generation: 0 };
       assert.equal(
-        await saveSnapshot(engine, { tenant: test.number, stream: ORDER, foldHash: "fold" }, state),
+        await saveSnapshot(engine, place, { ...position, state }, saving),
         false,
       );
       assert.deepEqual(await keysWith(engine, SECRET), []);
@@ -217,9 +219,9 @@ Deno.test("a state that was folded before an erasure is not saved after it", asy
     const { length, bytes, generation } = await engine.snapshot((tx) =>
       readHead(tx, test.number, ORDER)
     );
-    const state = { length, bytes, generation, stateJson: "{}" };
+    const state = { length, bytes, generation, state: "{}" };
     assert.equal(
-      await saveSnapshot(engine, { tenant: test.number, stream: ORDER, foldHash: "fold" }, state),
+      await saveSnapshot(engine, place, state, saving),
       true,
     );
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "later")));

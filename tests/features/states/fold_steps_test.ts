@@ -6,11 +6,8 @@
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
 import type { StreamKey } from "../../../src/domain/identifier.ts";
-import {
-  type FoldedState,
-  foldStream,
-  type FoldWork,
-} from "../../../src/features/states/fold_stream.ts";
+import type { FoldedState } from "../../../src/features/states/folded_state.ts";
+import { foldStream, type FoldWork } from "../../../src/features/states/fold_stream.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import type { ModuleRunner } from "../../../src/features/modules/run_modules.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";

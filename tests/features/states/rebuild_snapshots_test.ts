@@ -273,7 +273,8 @@ async function renamedLength(engine: Engine, tenant: Tenant, id: string) {
   const { foldHash } = compiled.spec.aggregateTypes.get("order")!;
   const stream = streamKey("order", id);
   const rest = () => undefined;
-  return (await loadSnapshot(engine, { tenant: tenant.number, stream, foldHash }, rest))?.length;
+  const place = { tenant: tenant.number, stream, foldHash };
+  return (await loadSnapshot(engine, place, { rest }))?.length;
 }
 
 Deno.test("a node that has not heard of a deploy does not take streams off the list", async () => {

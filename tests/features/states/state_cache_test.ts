@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import type { StreamKey } from "../../../src/domain/identifier.ts";
-import type { FoldedState } from "../../../src/features/states/fold_stream.ts";
+import type { FoldedState } from "../../../src/features/states/folded_state.ts";
 import {
   EMPTY_STATE,
   openStateCache,

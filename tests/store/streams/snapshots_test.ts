@@ -7,8 +7,11 @@ import type { Engine } from "../../../src/kv/engine.ts";
 import { keys } from "../../../src/store/keys.ts";
 import {
   loadSnapshot,
+  loadSnapshotBytes,
   readSnapshotHeader,
-  saveSnapshot,
+  saveSnapshot as saveState,
+  type Saving,
+  type SnapshotPlace,
 } from "../../../src/store/streams/snapshots.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
@@ -19,8 +22,21 @@ function snapshot(length: number, characters: number) {
   return { length, bytes: 100 * length, generation: 0, stateJson };
 }
 
+function rest() {
+  return undefined;
+}
+
+function saveSnapshot(
+  engine: Engine,
+  place: SnapshotPlace,
+  { stateJson: state, ...position }: ReturnType<typeof snapshot>,
+  isWanted?: Saving["isWanted"],
+): Promise<boolean> {
+  return saveState(engine, place, { ...position, state }, { rest, isWanted });
+}
+
 function read(engine: Engine, foldHash: string) {
-  return loadSnapshot(engine, { tenant: 1, stream, foldHash }, () => undefined);
+  return loadSnapshot(engine, { tenant: 1, stream, foldHash }, { rest });
 }
 
 for (const characters of [0, 49_990, 60_000, 3_000_000]) {
@@ -50,7 +66,7 @@ Deno.test("of many large states of an environment, one at a time is loaded, and 
         most.all = Math.max(most.all, loading.size);
         return Promise.resolve();
       };
-      const found = await loadSnapshot(engine, { tenant, stream, foldHash: "f1" }, rest);
+      const found = await loadSnapshot(engine, { tenant, stream, foldHash: "f1" }, { rest });
       loading.delete(name);
       return found?.stateJson.length;
     }
@@ -116,7 +132,7 @@ Deno.test("loadSnapshot() starts again when a newer one takes its place between 
         return await engine.snapshot(body);
       },
     };
-    const found = await loadSnapshot(node, { tenant: 1, stream, foldHash: "f1" }, () => undefined);
+    const found = await loadSnapshot(node, { tenant: 1, stream, foldHash: "f1" }, { rest });
     assert.equal(found?.length, 4);
     assert.equal(found.stateJson, snapshot(4, large).stateJson);
   });
@@ -164,5 +180,46 @@ Deno.test("saveSnapshot() changes nothing when in the end it is not wanted", asy
     assert.equal((await read(engine, "f1"))?.length, 9);
     const left = await engine.snapshot((tx) => tx.getRange(keys.snapshots(1, stream)));
     assert.equal(left.length, 2);
+  });
+});
+
+Deno.test("a state given as bytes is stored as its text would be, and is had as either", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const { stateJson, ...position } = snapshot(3, 3_000_000);
+    const place = { tenant: 1, stream, foldHash: "f1" };
+    const state = new TextEncoder().encode(stateJson);
+    await saveState(engine, place, { ...position, state }, { rest });
+    assert.equal((await loadSnapshot(engine, place, { rest }))?.stateJson, stateJson);
+    await saveSnapshot(engine, place, { ...snapshot(4, 3_000_000) });
+    const loaded = await loadSnapshotBytes(engine, place, { rest });
+    assert.deepEqual(loaded?.stateUtf8, state);
+    assert.equal(loaded?.length, 4);
+  });
+});
+
+Deno.test("of a snapshot that is no use, nothing is read but the header", async () => {
+  await withTemporaryEngine(async (engine) => {
+    for (const characters of [60_000, 3_000_000]) {
+      const place = { tenant: 1, stream, foldHash: "f1" };
+      await saveSnapshot(engine, place, snapshot(characters, characters));
+      let ranges = 0;
+      const counted = wrapEngine(engine, {
+        snapshot: (body, options) =>
+          engine.snapshot(
+            (tx) =>
+              body({
+                ...tx,
+                get: tx.get.bind(tx),
+                getRange: (...asked) => (ranges++, tx.getRange(...asked)),
+              }),
+            options,
+          ),
+      });
+      const isUsable = ({ length }: { length: number }) => length <= 5;
+      assert.equal(await loadSnapshot(counted, place, { rest, isUsable }), undefined);
+      assert.equal(ranges, 0);
+      assert.ok(await loadSnapshot(counted, place, { rest, isUsable: () => true }));
+      assert.ok(ranges > 0);
+    }
   });
 });

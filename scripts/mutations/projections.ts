@@ -7,6 +7,8 @@ const QUERIES = "tests/features/projections/sql/query_projections_test.ts";
 const COPIES = "tests/features/projections/sql/projection_copies_test.ts";
 const LATE = "tests/features/base/late_turns_test.ts";
 const LATE_ROWS = "tests/features/projections/late_rows_test.ts";
+const UNREAD = "tests/features/projections/unread_log_test.ts";
+const LOOKS = "tests/features/base/log_looks_test.ts";
 
 export const PROJECTION_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/store/projections/projection_rows.ts", ROWS, [
@@ -68,6 +70,30 @@ export const PROJECTION_MUTATIONS: readonly Mutation[] = [
       "a row that takes seconds holds up the rows of all environments",
       "done += await late.take(tenant, turn);",
       "done += await turn();",
+    ],
+  ]),
+  ...changesOf("src/features/projections/keep_projections.ts", UNREAD, [
+    [
+      "the upkeep stands still before much that no projection reads",
+      "const isFew = span.isAtEnd && span.records < SKIPPED_RECORDS_MIN;",
+      "const isFew = span.records < SKIPPED_RECORDS_MIN;",
+    ],
+  ]),
+  ...changesOf("src/features/base/log_looks.ts", LOOKS, [
+    [
+      "what was searched for some types counts for others",
+      "if (before?.types !== types || isPositionBefore(cursor, before.from)) return { to: cursor };",
+      "if (before === undefined || isPositionBefore(cursor, before.from)) return { to: cursor };",
+    ],
+    [
+      "a find is believed when the cursor has passed it",
+      "if (first !== undefined && isPositionBefore(cursor, first)) {",
+      "if (first !== undefined) {",
+    ],
+    [
+      "what others have seen of an older log tells of a newer one",
+      "return isShown(to, until) ? false : undefined;",
+      "return false;",
     ],
   ]),
   ...changesOf("src/features/projections/build_projections.ts", LATE_ROWS, [

@@ -68,7 +68,9 @@ export async function exportProjection(
     const projection = await findReadyProjection(tx, tenant, name, stale);
     return {
       projection,
-      staleness: projection.ok ? await readStaleness(tx, projection.value) : undefined,
+      staleness: projection.ok
+        ? await readStaleness(tx, projection.value, { engine, host })
+        : undefined,
     };
   });
   if (!projection.ok) return projection;

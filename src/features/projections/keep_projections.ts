@@ -93,7 +93,10 @@ interface KeepingWork extends FoundRows {
   readonly before: LogPosition;
 }
 
-/** Changes that concern no projection are skipped once there are this many records of them. */
+/**
+ * At the end of the log, changes that concern no projection are skipped once there are this many
+ * records of them. A part of the log that has more behind it is always skipped.
+ */
 const SKIPPED_RECORDS_MIN = 200;
 
 /** Rows that are taken on together. A look for the rows of a change costs as much as some rows. */
@@ -114,8 +117,9 @@ async function findWork(
   const before = await readLogCursor(tx, set.tenant);
   const types = typesOf(set);
   for (let some = limit;; some = Math.ceil(some / 4)) {
-    const span = await readLogSpan(tx, set.tenant, before, { types, limit: some });
-    if (span.streams.length === 0 && span.records < SKIPPED_RECORDS_MIN) return undefined;
+    const span = await readLogSpan(tx, set.tenant, before, { types, limit: some, pieces });
+    const isFew = span.isAtEnd && span.records < SKIPPED_RECORDS_MIN;
+    if (span.streams.length === 0 && isFew) return undefined;
     // Fewer changes if these are shown by too many rows. One change has few enough.
     const placesMax = some === 1 ? Infinity : PLACES_MAX;
     const found = await findRows(tx, set, span.streams, { placesMax, pieces });

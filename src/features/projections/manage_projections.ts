@@ -21,10 +21,10 @@ import type { PageRequest } from "../../domain/reading.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
+import { logLooksOf } from "../base/log_looks.ts";
 import { isCurrentFold, type SpecCache } from "../base/current_spec.ts";
 import { signalCommits } from "../../store/feed/commit_log.ts";
-import { beginLogCursor, countBehindCursor } from "../../store/feed/log_cursor.ts";
-import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
+import { beginLogCursor } from "../../store/feed/log_cursor.ts";
 import {
   decodeProjection,
   listProjections as listRecords,
@@ -155,14 +155,14 @@ const READ_BYTES = 256 * 1024;
 
 /** One projection with its status; undefined if there is none. */
 export async function showProjection(
-  { engine }: Pick<Parts, "engine">,
+  parts: Pick<Parts, "engine" | "host">,
   { number: tenant }: Tenant,
   name: string,
 ): Promise<ProjectionStatus | undefined> {
-  return await engine.snapshot(async (tx) => {
+  return await parts.engine.snapshot(async (tx) => {
     const record = await readProjection(tx, tenant, name);
     if (record === undefined || record.isDeleted) return undefined;
-    return await describe(tx, tenant, record, await countLag(tx, tenant, COUNT_MAX));
+    return await describe(tx, tenant, record, await countLag(parts, tx, tenant));
   });
 }
 
@@ -179,7 +179,7 @@ export async function listStatuses(
   const pieces = openPieces(host);
   const wanted = { start, count: pageLimit(limit) + 1 };
   const page = cutPage(await readDeployed(engine, tenant, wanted, pieces), limit, nameOf);
-  const lag = await engine.snapshot((tx) => countLag(tx, tenant, COUNT_MAX));
+  const lag = await engine.snapshot((tx) => countLag({ engine, host }, tx, tenant));
   const data: ProjectionStatus[] = [];
   for (const record of page.data) {
     const rest = pieces.rest();
@@ -218,10 +218,14 @@ async function readDeployed(
   return found;
 }
 
-/** How many changes of streams the projections of the environment do not show, up to `max`. */
-export async function countLag(tx: ReadTransaction, tenant: number, max: number): Promise<number> {
-  const { logged } = await openWatchedTypes().read(tx, tenant);
-  return logged.size === 0 ? 0 : await countBehindCursor(tx, tenant, logged, max);
+/** How many changes of streams the projections of the environment do not show, up to 1,000. */
+export async function countLag(
+  { engine, host }: { readonly engine: Engine; readonly host: Turns },
+  tx: ReadTransaction,
+  tenant: number,
+): Promise<number> {
+  const request = { max: COUNT_MAX, turns: host };
+  return (await logLooksOf(engine).count(tx, tenant, request)).count;
 }
 
 async function describe(

@@ -50,8 +50,6 @@ export interface ReadRowRequest {
 
 /** Longer than any identifier, so a longer cursor names nothing. */
 const CURSOR_CHARACTERS_MAX = 256;
-/** The largest number of changes counted in the log. */
-const CHANGES_MAX = 1_000;
 /** A row with more bytes is read in a turn of its own, after those that came before. */
 const LONG_ROW_BYTES = 64 * 1024;
 /** Rows are read in small portions, because each row may have a mebibyte. */
@@ -91,7 +89,7 @@ async function readStoredRow(
       if (found === undefined) return undefined;
       if (found.bytes > bytesMax) return "long";
       const row = decodeRowText(key, await found.whole());
-      return { ...rowView(row), ...await readStaleness(tx, projection) };
+      return { ...rowView(row), ...await readStaleness(tx, projection, { engine, host }) };
     });
   const view = await readUpTo(LONG_ROW_BYTES);
   if (view !== "long") return view;
@@ -151,13 +149,26 @@ export async function findReadyProjection(
 export async function readStaleness(
   tx: ReadTransaction,
   projection: ReadyProjection,
+  parts: Pick<ProjectionTools, "engine" | "host">,
 ): Promise<Staleness | undefined> {
-  if (projection.broken === undefined && !projection.isStale) return undefined;
-  const [missed, logged] = await Promise.all([
-    readMissed(tx, projection),
-    countLag(tx, projection.tenant, CHANGES_MAX),
-  ]);
-  return { stale: true, lag: missed + logged };
+  return (await listStaleness(tx, [projection], parts))[0];
+}
+
+/** The same for several projections of an environment. */
+export async function listStaleness(
+  tx: ReadTransaction,
+  projections: readonly ReadyProjection[],
+  parts: Pick<ProjectionTools, "engine" | "host">,
+): Promise<(Staleness | undefined)[]> {
+  const isKept = ({ broken, isStale }: ReadyProjection) => broken === undefined && !isStale;
+  const stale = projections.find((each) => !isKept(each));
+  if (stale === undefined) return projections.map(() => undefined);
+  // Once for all of them, because this may read much of the log.
+  const logged = await countLag(parts, tx, stale.tenant);
+  return await Promise.all(projections.map(async (each) => {
+    if (isKept(each)) return undefined;
+    return { stale: true, lag: await readMissed(tx, each) + logged };
+  }));
 }
 
 function refuseRow() {
@@ -191,7 +202,7 @@ export async function listRows(
   return await engine.snapshot(async (tx) => {
     const projection = await findReadyProjection(tx, tenant, name, stale);
     if (!projection.ok) return projection;
-    const staleness = await readStaleness(tx, projection.value);
+    const staleness = await readStaleness(tx, projection.value, { engine, host });
     const pieces = openTransactionPieces(host, tenant);
     const { rows, truncated } = await readPage(tx, projection.value, { start, limit, pieces });
     const nextStart = truncated ? rows.at(-1)!.key : undefined;

@@ -14,7 +14,8 @@ import { createRecentMap } from "../../domain/recent_map.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { openRowBatch } from "./compute_rows.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
-import { isBehind, readLogEnd } from "./wait_for_projections.ts";
+import { placeToReach } from "./wait_for_projections.ts";
+import { logLooksOf, tellsBehind } from "../base/log_looks.ts";
 import {
   listProjections,
   type ProjectionRecord,
@@ -71,12 +72,12 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
   /** Undefined while the version has to wait. */
   async function beginCheck(id: string, kept: KeptProjection): Promise<SampleCheck | undefined> {
     const { tenant } = kept.place;
-    const end = ends.get(id) ?? await engine.snapshot((tx) => readLogEnd(tx, tenant));
+    const view = await logLooksOf(engine).look(tenant, host);
+    const end = ends.get(id) ?? placeToReach(view);
     ends.set(id, end);
-    const isWaiting = await engine.snapshot(async (tx) =>
-      await isBehind(tx, tenant, end) || await hasRefresh(tx, kept.place)
-    );
-    if (isWaiting) return undefined;
+    if (end !== undefined && tellsBehind(view, end) !== false) return undefined;
+    // Read after that look: the transaction that shows a change also notes its other rows.
+    if (await engine.snapshot((tx) => hasRefresh(tx, kept.place))) return undefined;
     ends.delete(id);
     return openCheck(await sampleKeys(parts, kept.place));
   }

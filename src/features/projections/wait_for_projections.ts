@@ -9,9 +9,7 @@ import type { LogPlace } from "../../domain/feed/place.ts";
 import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { lastLogPlace } from "../../store/feed/commit_log.ts";
-import { firstBehindCursor } from "../../store/feed/log_cursor.ts";
-import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
+import { logLooksOf, type LogView, tellsBehind } from "../base/log_looks.ts";
 import { countLag } from "./manage_projections.ts";
 import { hasRefresh } from "../../store/projections/projection_work.ts";
 import { listReadyProjections } from "../../store/projections/ready_projections.ts";
@@ -30,8 +28,6 @@ const LOOK_MS_MIN = 5;
 const LOOK_MS_MAX = 100;
 /** Whoever looks again within this part of its interval goes by what another has seen. */
 const SHARED_PART = 4;
-/** A longer lag is reported as this number. */
-const COUNT_MAX = 1_000;
 
 export interface ProjectionsWait {
   readonly tenant: number;
@@ -48,29 +44,25 @@ export async function waitForProjections(
   host: Host,
   { tenant, waitMs, names }: ProjectionsWait,
 ): Promise<ProjectionLag> {
-  const end = await engine.snapshot((tx) => readLogEnd(tx, tenant));
+  const looks = logLooksOf(engine);
+  const begun = await looks.look(tenant, host);
+  const { types } = begun;
+  const until = placeToReach(begun);
   const startedMs = host.monotonicMs();
   const deadlineMs = startedMs + waitMs;
   const wanted = names && new Set(names);
-  const looks = looksOf(engine);
   let lookMs = LOOK_MS_MIN;
 
   async function isDone(): Promise<boolean> {
     const sinceMs = host.monotonicMs() - lookMs / SHARED_PART;
-    const others = looks.get(tenant);
-    // The next look is noted before anything is waited for: those who look at once share it.
-    if (tellsOf(others, end, sinceMs) && await others.isLate) return false;
-    const look = engine.snapshot(async (tx) => {
-      if (await isBehind(tx, tenant, end)) return { isLate: true, isDone: false };
+    const question = { until, types, sinceMs, turns: host };
+    if (await looks.isBehind(tenant, question) !== false) return false;
+    // Read after that look: the transaction that shows a change also notes its other rows.
+    return await engine.snapshot(async (tx) => {
       const pieces = openTransactionPieces(host, tenant);
       const asked = await listReadyProjections(engine, tx, tenant, { names: wanted, pieces });
-      return { isLate: false, isDone: !await isRefreshing(tx, asked) };
+      return !await isRefreshing(tx, asked);
     });
-    if (end !== undefined) {
-      const isLate = look.then((seen) => seen.isLate, () => false);
-      noteLook(looks, tenant, { end, atMs: host.monotonicMs(), isLate });
-    }
-    return (await look).isDone;
   }
 
   for (;;) {
@@ -80,64 +72,14 @@ export async function waitForProjections(
     lookMs = Math.min(Math.max(LOOK_MS_MIN, (nowMs - startedMs) / 4), LOOK_MS_MAX);
     await new Promise<void>((resolve) => host.startTimer(lookMs, resolve));
   }
-  const commits = await engine.snapshot((tx) => countLag(tx, tenant, COUNT_MAX));
+  const commits = await engine.snapshot((tx) => countLag({ engine, host }, tx, tenant));
   // Rows that are refreshed step by step are behind even if no commit waits.
   return { commits: Math.max(1, commits) };
 }
 
-/** A look at whether the projections of an environment lack something of the log up to `end`. */
-interface LagLook {
-  readonly end: LogPlace;
-  readonly atMs: number;
-  readonly isLate: Promise<boolean>;
-}
-
-/** The last look at each environment, by its number. */
-type LagLooks = Map<number, LagLook>;
-
-const LAG_LOOKS_MAX = 1_000;
-const looksByEngine = new WeakMap<Engine, LagLooks>();
-
-function looksOf(engine: Engine): LagLooks {
-  const known = looksByEngine.get(engine);
-  if (known !== undefined) return known;
-  const opened: LagLooks = new Map();
-  looksByEngine.set(engine, opened);
-  return opened;
-}
-
-function noteLook(looks: LagLooks, tenant: number, look: LagLook): void {
-  if (looks.size >= LAG_LOOKS_MAX) looks.clear();
-  looks.set(tenant, look);
-}
-
-/** What lacks something up to a place lacks it up to any later place. */
-function tellsOf(
-  look: LagLook | undefined,
-  end: LogPlace | undefined,
-  sinceMs: number,
-): look is LagLook {
-  return look !== undefined && end !== undefined && look.atMs >= sinceMs && look.end <= end;
-}
-
 /** The newest place in the log; undefined if the projections show everything there. */
-export async function readLogEnd(
-  tx: ReadTransaction,
-  tenant: number,
-): Promise<LogPlace | undefined> {
-  const end = await lastLogPlace(tx, tenant);
-  return end !== undefined && await isBehind(tx, tenant, end) ? end : undefined;
-}
-
-/** Whether the projections lack something of the log up to `end`. */
-export async function isBehind(
-  tx: ReadTransaction,
-  tenant: number,
-  end: LogPlace | undefined,
-): Promise<boolean> {
-  if (end === undefined) return false;
-  const { logged } = await openWatchedTypes().read(tx, tenant);
-  return await firstBehindCursor(tx, tenant, logged, end) !== undefined;
+export function placeToReach(view: LogView): LogPlace | undefined {
+  return tellsBehind(view, view.end) === false ? undefined : view.end;
 }
 
 async function isRefreshing(

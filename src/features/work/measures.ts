@@ -5,12 +5,12 @@
  */
 
 import { isEntryDue } from "../../domain/reaction/outbox_entry.ts";
+import type { Turns } from "../../domain/fairness/pieces.ts";
 import type { QueueMeasure } from "../../domain/measures/queue_measure.ts";
 import { QUEUE_SHARDS } from "../../domain/fairness/work_share.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
-import { countBehindCursor, firstBehindCursor } from "../../store/feed/log_cursor.ts";
-import { openWatchedTypes } from "../../store/reactions/watched_types.ts";
+import { logLooksOf } from "../base/log_looks.ts";
 import { listLane, listMarks } from "../../store/listeners/deliveries.ts";
 import { countOutbox, findOutbox, wholeEntry } from "../../store/reactions/outbox.ts";
 import { countParked } from "../../store/reactions/parked_work.ts";
@@ -107,7 +107,7 @@ export async function measureQueues(engine: Engine, host: Host): Promise<QueueMe
   for (const tenant of await engine.snapshot(listProjectionTenants)) {
     projection = join(
       projection,
-      await engine.snapshot((tx) => measureProjections(tx, tenant, nowMs)),
+      await measureProjections(engine, host, tenant, nowMs),
     );
     await host.yieldTurn();
   }
@@ -150,16 +150,18 @@ async function measureLanes(tx: ReadTransaction, shard: number, nowMs: number): 
 
 /** Records of the log have no time, so that of the stream's newest event is used, in seconds. */
 async function measureProjections(
-  tx: ReadTransaction,
+  engine: Engine,
+  turns: Turns,
   tenant: number,
   nowMs: number,
 ): Promise<Waiting> {
-  const { logged } = await openWatchedTypes().read(tx, tenant);
-  const depth = await countBehindCursor(tx, tenant, logged, COUNT_MAX);
-  if (depth === 0) return NOTHING;
-  const first = await firstBehindCursor(tx, tenant, logged);
-  const { updatedAt } = await readHead(tx, tenant, first!);
-  return { depth, lagMs: longest(nowMs, [updatedAt * MS_PER_SECOND]) };
+  return await engine.snapshot(async (tx) => {
+    const request = { max: COUNT_MAX, turns };
+    const { count: depth, first } = await logLooksOf(engine).count(tx, tenant, request);
+    if (first === undefined) return NOTHING;
+    const { updatedAt } = await readHead(tx, tenant, first);
+    return { depth, lagMs: longest(nowMs, [updatedAt * MS_PER_SECOND]) };
+  });
 }
 
 async function measureErasures(tx: ReadTransaction, nowMs: number): Promise<Waiting> {

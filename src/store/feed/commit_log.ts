@@ -108,6 +108,27 @@ export async function readLog(
   return pairs.map((pair) => toRecord(tenant, pair));
 }
 
+/** The first records behind a place. */
+export interface LogPart {
+  readonly records: readonly LogRecord[];
+  /** False if the part was cut, so that there may be more behind it. */
+  readonly isAtEnd: boolean;
+}
+
+/** What is read and decoded at once; it takes a few milliseconds. */
+const READ_RECORDS = 250;
+const READ_BYTES = 64 * 1024;
+
+export async function readLogPart(tx: Reads, tenant: number, after: LogPlace): Promise<LogPart> {
+  const size = { limit: READ_RECORDS, bytesMax: READ_BYTES };
+  const pairs = await tx.getRange(rangeOf(tenant, after, undefined), size);
+  const bytes = pairs.reduce((sum, { key, value }) => sum + key.length + value.length, 0);
+  return {
+    records: pairs.map((pair) => toRecord(tenant, pair)),
+    isAtEnd: pairs.length < READ_RECORDS && bytes < READ_BYTES,
+  };
+}
+
 /** The record at a place; undefined if there is none. */
 export async function readLogAt(
   tx: Pick<ReadTransaction, "get">,

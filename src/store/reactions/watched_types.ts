@@ -29,7 +29,7 @@ export const NOTHING_WATCHED: WatchedTypes = {
   isFilling: false,
 };
 
-/** Reads the watched types; those read before are recognized by their hash. */
+/** Reads the watched types. Those read before have the same hash, and are the same object. */
 export interface WatchedTypesReader {
   read(tx: Pick<ReadTransaction, "get" | "getRange">, tenant: number): Promise<WatchedTypes>;
 }
@@ -52,6 +52,9 @@ export function openWatchedTypes(): WatchedTypesReader {
     const before = known.get(tenant);
     if (before?.hash === hash) return before.watched;
     const watched = await readDocument(tx, tenant);
+    // Readers that wait for the document at the same time get the same object.
+    const other = known.get(tenant);
+    if (other?.hash === hash) return other.watched;
     known.delete(tenant);
     known.set(tenant, { hash, watched });
     if (known.size > KNOWN_MAX) known.delete(known.keys().next().value!);

@@ -24,7 +24,7 @@ import { readProjection } from "../../../store/projections/projections.ts";
 import { listReadyProjections } from "../../../store/projections/ready_projections.ts";
 import { openCopyWriter } from "../../../sql/copy_writer.ts";
 import { openQueryPool, type QueryOutcome, type QueryPool } from "../../../sql/query_pool.ts";
-import { readStaleness } from "../read_rows.ts";
+import { listStaleness } from "../read_rows.ts";
 import { waitForProjections } from "../wait_for_projections.ts";
 import {
   type FollowPatience,
@@ -211,15 +211,16 @@ function findBroken(asked: readonly ReadyProjection[]): Refusal | undefined {
 
 /** The state of the tables after the wait: a deploy may have broken one meanwhile. */
 async function readFreshness(
-  { engine, host }: Parts,
+  parts: Parts,
   tx: ReadTransaction,
   tenant: number,
   names: ReadonlySet<string>,
 ) {
   if (names.size === 0) return {};
+  const { engine, host } = parts;
   const pieces = openTransactionPieces(host, tenant);
   const projections = await listReadyProjections(engine, tx, tenant, { names, pieces });
-  const found = await Promise.all(projections.map((projection) => readStaleness(tx, projection)));
+  const found = await listStaleness(tx, projections, parts);
   const lag = Math.max(-1, ...found.map((staleness) => staleness?.lag ?? -1));
   const staleness = lag < 0 ? undefined : { stale: true as const, lag };
   return { broken: findBroken(projections), staleness };

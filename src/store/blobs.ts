@@ -4,6 +4,7 @@
  */
 
 import { assert } from "../domain/assert.ts";
+import type { Pieces } from "../domain/fairness/pieces.ts";
 import type { FoundBlob } from "../domain/spec/bind_blobs.ts";
 import { type BlobReference, type BlobVersion, referenceText } from "../domain/wasm/blob.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
@@ -24,6 +25,34 @@ export async function findBlobs(
     [text, await findBlob(tx, tenant, reference)] as const
   );
   return new Map(await Promise.all(finding));
+}
+
+/** References that are looked up at once. */
+const REFERENCES_AT_ONCE = 32;
+
+/**
+ * The same for a spec that may call thousands of modules, in time slices. It ends once
+ * `missingMax` references stand for nothing: those behind them are then left out.
+ */
+export async function findBlobsInPieces(
+  tx: Reads,
+  tenant: number,
+  references: Iterable<BlobReference>,
+  { pieces, missingMax }: { readonly pieces: Pieces; readonly missingMax: number },
+): Promise<Map<string, FoundBlob>> {
+  const wanted = [...new Map([...references].map((each) => [referenceText(each), each])).values()];
+  const found = new Map<string, FoundBlob>();
+  let missing = 0;
+  for (let at = 0; at < wanted.length && missing < missingMax; at += REFERENCES_AT_ONCE) {
+    for (
+      const [text, each] of await findBlobs(tx, tenant, wanted.slice(at, at + REFERENCES_AT_ONCE))
+    ) {
+      found.set(text, each);
+      if (each.blob === undefined) missing++;
+    }
+    await pieces.rest();
+  }
+  return found;
 }
 
 async function findBlob(

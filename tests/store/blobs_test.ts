@@ -6,6 +6,7 @@ import { limits } from "../../src/domain/limits.ts";
 import {
   findBlobByHash,
   findBlobs,
+  findBlobsInPieces,
   listBlobs,
   readBlobFile,
   readModule,
@@ -80,5 +81,31 @@ Deno.test("a file and a module of the largest size are stored in one transaction
     );
     assert.deepEqual(await engine.snapshot((tx) => readBlobFile(tx, TENANT, large)), file);
     assert.deepEqual(await engine.snapshot((tx) => readModule(tx, TENANT, large)), module);
+  });
+});
+
+Deno.test("many references are looked up a few at a time, until enough of them stand for nothing", async () => {
+  await withTemporaryEngine(async (engine) => {
+    await engine.transact((tx) => {
+      for (let at = 0; at < 50; at++) {
+        const file = { blob: blob(`b${at}`, 1), file: bytes(1, at), module: bytes(1, at) };
+        storeBlob(tx, TENANT, file);
+      }
+      return Promise.resolve();
+    });
+    // Each is named twice; the first 50 are there.
+    const references = Array.from({ length: 2_000 }, (_, at) => ({ name: `b${at % 1_000}` }));
+    let rests = 0;
+    const pieces = { rest: () => Promise.resolve(void rests++) };
+    for (const [missingMax, most] of [[100, 50 + 100 + 32], [Infinity, 1_000]] as const) {
+      const bounds = { pieces, missingMax };
+      const found = await engine.snapshot((tx) =>
+        findBlobsInPieces(tx, TENANT, references, bounds)
+      );
+      const missing = [...found.values()].filter((each) => each.blob === undefined);
+      assert.ok(missing.length >= Math.min(missingMax, 950) && found.size <= most, `${found.size}`);
+      assert.equal(found.get("b49")?.blob?.name, "b49");
+    }
+    assert.ok(rests >= 32, `${rests} rests`);
   });
 });

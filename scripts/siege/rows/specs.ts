@@ -298,6 +298,47 @@ export const SPECS: AttackGroup = {
         one({ properties: { a: { enum: repeat(20_000, (i) => ({ a: i, b: [turn] })) } } }),
     }),
     deployed({
+      name: "dry run of half a million subschemas",
+      does: "an allOf of 480,000 numbers, of which 250 may be, and those schemas",
+      next: (turn) => one({ allOf: repeat(480_000 - turn, () => 0) }),
+    }),
+    deployed({
+      name: "dry run beside a long note",
+      does: "the current schema has a default of 480,000 numbers, the new one has a few less",
+      current: () => one({ default: repeat(480_000, () => 0) }),
+      next: (turn) => one({ default: repeat(479_999 - turn, () => 0) }),
+    }),
+    deployed({
+      name: "dry run of a guard of 460000 values",
+      does: "a definition has at most 20,000 values",
+      next: (turn) =>
+        specOf({
+          thing: {
+            was_seen: {
+              schema: true,
+              handler: [],
+              guards: [{ require: repeat(460_000 - turn, () => 0), message: "No." }],
+            },
+          },
+        }),
+    }),
+    deployed({
+      name: "dry run of 85000 names beside a saga",
+      does: "six aggregate types of 14,200 event types that are no definitions, and one saga",
+      next: (turn) =>
+        specOf(fields(6, () => fields(14_200, () => turn)), {
+          modules: { sagas: { one: shortSaga() } },
+        }),
+    }),
+    deployed({
+      name: "dry run of handlers of 12000 modules",
+      does: "each event type calls a module of a name of its own, and none of them exists",
+      next: (turn) =>
+        specOf({
+          thing: fields(12_000, (i) => ({ schema: true, handler: { wasm: `m${turn}_${i}` } })),
+        }),
+    }),
+    deployed({
       name: "deploys without a pause",
       does: "a spec of 760 KB is deployed again and again, each time another",
       next: (turn) => ({ ...largeSpec(), description: `number ${turn}` }),

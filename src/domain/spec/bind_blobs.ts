@@ -28,7 +28,7 @@ export type FoundBlobs = ReadonlyMap<string, FoundBlob>;
 
 /**
  * Reports calls that cannot be made: the blob is missing, or does not export the function. At most
- * `limits.violationsMax` of them.
+ * `limits.violationsMax` of them; what is called behind those need not have been looked up.
  */
 export function checkBlobs(calls: readonly ModuleCall[], found: FoundBlobs): Violation[] {
   const violations: Violation[] = [];

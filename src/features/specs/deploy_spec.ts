@@ -29,7 +29,7 @@ import {
 } from "../../domain/refusal.ts";
 import { changesSteps, compatibilitySteps } from "../../domain/spec/compatibility.ts";
 import { eventTypesOf } from "../../domain/saga/definition.ts";
-import { bindBlobs, checkBlobs } from "../../domain/spec/bind_blobs.ts";
+import { bindBlobs, checkBlobs, type FoundBlobs } from "../../domain/spec/bind_blobs.ts";
 import { checkListenersFor } from "../../domain/spec/listeners.ts";
 import { compileSpecSteps } from "../../domain/spec/compile.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
@@ -37,7 +37,7 @@ import type { DeployedSpec, DeploySpecRequest, SpecVersion } from "../../domain/
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction, Transaction } from "../../kv/engine.ts";
-import { findBlobs } from "../../store/blobs.ts";
+import { findBlobsInPieces } from "../../store/blobs.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
 import { type SpecCache, WAITING_SPECS_MAX } from "../base/current_spec.ts";
@@ -129,21 +129,30 @@ async function readScene(
   const { moduleCalls } = spec;
   const number = await readTenantNumber(tx, tenant);
   const current = await readCurrentSpecText(tx, number);
-  const blobs = await findBlobs(tx, number, moduleCalls.map(({ blob }) => blob));
   const pieces = openTransactionPieces(turns, number);
-  let before: SpecBefore | undefined;
-  if (current !== undefined) {
-    const { text, ...version } = current;
-    const isSame = version.spec_hash === spec.hash;
-    // Of the same spec, nothing is compared.
-    before = { version, document: isSame ? {} : await runWithin(pieces, parseJsonSteps(text)) };
+  const blobs = await findCalled(tx, number, spec, pieces);
+  const uncallable = checkBlobs(moduleCalls, blobs);
+  if (current === undefined) return { before: undefined, uncallable, cuts: [], projections: [] };
+  const { text, ...version } = current;
+  if (version.spec_hash === spec.hash) {
+    // Nothing is compared.
+    return { before: { version, document: {} }, uncallable, cuts: [], projections: [] };
   }
-  const isSame = before === undefined || before.version.spec_hash === spec.hash;
-  const cuts = isSame
-    ? []
-    : await findCuts(tx, number, { before: before!.document, after: spec.document, pieces });
-  const projections = isSame ? [] : await listProjections(tx, number, pieces);
-  return { before, uncallable: checkBlobs(moduleCalls, blobs), cuts, projections };
+  const before: SpecBefore = { version, document: await runWithin(pieces, parseJsonSteps(text)) };
+  const both = { before: before.document, after: spec.document, pieces };
+  const cuts = await findCuts(tx, number, both);
+  return { before, uncallable, cuts, projections: await listProjections(tx, number, pieces) };
+}
+
+/** The modules that a spec calls, as far as they are needed to tell which ones are missing. */
+function findCalled(
+  tx: ReadTransaction,
+  tenant: number,
+  { moduleCalls }: CompiledSpec,
+  pieces: Pieces,
+): Promise<FoundBlobs> {
+  const bounds = { pieces, missingMax: limits.violationsMax };
+  return findBlobsInPieces(tx, tenant, moduleCalls.map(({ blob }) => blob), bounds);
 }
 
 /** The spec that is current, with its document unless it is the same as the new one. */
@@ -199,11 +208,10 @@ interface Deploy {
 
 /** Returns undefined if another spec has become current since the comparison. */
 async function commit(
-  { engine, host, specs }: Omit<DeployTools, "checker">,
+  { engine, host, specs }: DeployTools,
   { tenant, request, spec: unbound }: Deploy,
   { before, changes, changedTypes }: Comparison,
 ): Promise<Outcome<Omit<DeployedSpec, "warnings">> | undefined> {
-  const references = unbound.moduleCalls.map(({ blob }) => blob);
   const created_at = new Date(host.nowMs()).toISOString();
   const isStored = !request.dryRun && before?.spec_hash !== unbound.hash;
   const text = isStored ? await runInPieces(jsonTextSteps(unbound.document, Infinity), host) : "";
@@ -214,7 +222,7 @@ async function commit(
     if (before?.spec_hash === unbound.hash) {
       return accept({ ...describe(before, []), spec: unbound });
     }
-    const blobs = await findBlobs(tx, number, references);
+    const blobs = await findCalled(tx, number, unbound, openTransactionPieces(host, number));
     const uncallable = checkBlobs(unbound.moduleCalls, blobs);
     if (uncallable.length > 0) return refuse({ kind: "spec_invalid", violations: uncallable });
     const spec = bindBlobs(unbound, blobs);

@@ -236,3 +236,10 @@ Deno.test("a redeploy that changes 30,000 event types pauses at each, and tells 
   const removed = runAtOnce(compatibilitySteps(spec("was_"), spec("is_")));
   assert.equal(removed.length, limits.violationsMax);
 });
+
+Deno.test("a long note beside a change does not keep it from being compared", () => {
+  const [before, after] = [200_000, 199_999].map((count) =>
+    specWith({ default: Array(count).fill(0) })
+  );
+  assert.deepEqual(checkCompatibility(before!, after!), []);
+});

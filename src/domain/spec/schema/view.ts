@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { type Budget, spend } from "../../budget.ts";
 import type { References } from "./references.ts";
 import { textMapOf, type TextSet, textSetOf } from "../../lookup/text_map.ts";
-import { escapePointer, LEFT_OUT } from "./vocabulary.ts";
+import { escapePointer, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 
 /** One schema of a document, by its pointer. */
 export interface SchemaAt {
@@ -87,9 +87,12 @@ function objectAt(at: SchemaAt): JsonObject {
   return isJsonObject(schema) ? schema : {};
 }
 
+/** What the view looks at: neither notes, however long, nor definitions that nothing refers to. */
 function countNames(schema: JsonObject): number {
-  return Object.values(schema).reduce((sum: number, value) => {
-    if (typeof value !== "object" || value === null) return sum + 1;
+  return Object.keys(schema).reduce((sum: number, keyword) => {
+    const value = schema[keyword]!;
+    const isRead = KEYWORDS.has(keyword) && !LEFT_OUT.has(keyword);
+    if (!isRead || typeof value !== "object" || value === null) return sum + 1;
     return sum + (Array.isArray(value) ? value.length : Object.keys(value).length);
   }, 0);
 }

@@ -1,6 +1,6 @@
 /**
  * JSON as TypeScript types: what requests carry, handlers fold and the store keeps. Numbers that no
- * double holds, and keys that cost too much, are found here.
+ * double holds, and names that cost too much, are found here.
  */
 
 import type { Turns } from "./fairness/pieces.ts";
@@ -101,85 +101,87 @@ function trimZeros(text: string): { digits: string; trailingZeros: number } {
 }
 
 /*
- * The cost of keys. The runtime keeps the names of all keys in one hash table, and its hash
- * function has the same seed in every process. So a client can send keys that all have one hash,
- * and each of them then takes as long to find as there are others. Only the clock shows it. Few
- * keys are parsed at a time, and those that are slow again and again are refused. See
- * docs/reference/basics.md.
+ * The cost of names. The runtime keeps all keys, and all other texts of up to ten characters, in
+ * one hash table. Its hash function has the same seed in every process, so a client can send names
+ * that all have one hash, and each of them then takes as long to find as there are others. Only the
+ * clock shows it. Few names are parsed at a time, and those that are slow again and again are
+ * refused. See docs/reference/basics.md.
  */
 
-/** Keys that are parsed at once; in the minute after some were too slow, fewer. */
-const KEYS_AT_ONCE = 128;
-export const KEYS_AT_ONCE_WARY = 16;
+/** Longer texts are no names unless they are keys. */
+export const NAME_CHARACTERS_MAX = 10;
+/** Names that are parsed at once; in the minute after some were too slow, fewer. */
+const NAMES_AT_ONCE = 128;
+export const NAMES_AT_ONCE_WARY = 16;
 const WARY_MS = 60_000;
 /** How long a parse may take: many times longer than usual. Milliseconds. */
 export const MS_PER_PARSE = 0.5;
-const MS_PER_KEY = 0.01;
+const MS_PER_NAME = 0.01;
 const MS_PER_CHARACTER = 0.000_05;
 /** A parse may also be slow because of other work on the machine, so it is tried again. */
 const TRIES = 4;
 const TRIES_WARY = 2;
 
-export interface KeyCost {
-  /** How many keys may be parsed at once. */
-  keysAtOnce(): number;
+export interface NameCost {
+  /** How many names may be parsed at once. */
+  namesAtOnce(): number;
   /**
-   * The value of the text. Undefined: its keys take too long to look up.
-   * @param keys how many it has; they are counted if this is absent.
+   * The value of the text. Undefined: its names take too long to look up.
+   * @param names how many it has; its keys are counted if this is absent.
    * @throws SyntaxError
    */
-  parse(text: string, keys?: number): JsonValue | undefined;
+  parse(text: string, names?: number): JsonValue | undefined;
   /** Called for text that was slow and malformed: its names are in the table as well. */
   noteSlow(): void;
 }
 
-/** For callers that answer for their input: any keys, at once. */
-export const ANY_KEYS: KeyCost = {
-  keysAtOnce: () => Infinity,
+/** For callers that answer for their input: any names, at once. */
+export const ANY_NAMES: NameCost = {
+  namesAtOnce: () => Infinity,
   parse: (text) => JSON.parse(text),
   noteSlow: () => {},
 };
 
 /** One for each clock; a process has one clock, and one table of names. */
-const costs = new WeakMap<Pick<Turns, "monotonicMs">, KeyCost>();
+const costs = new WeakMap<Pick<Turns, "monotonicMs">, NameCost>();
 
-export function keyCostOf(clock: Pick<Turns, "monotonicMs">): KeyCost {
+export function nameCostOf(clock: Pick<Turns, "monotonicMs">): NameCost {
   const known = costs.get(clock);
   if (known !== undefined) return known;
-  const opened = openKeyCost(clock);
+  const opened = openNameCost(clock);
   costs.set(clock, opened);
   return opened;
 }
 
-function openKeyCost({ monotonicMs }: Pick<Turns, "monotonicMs">): KeyCost {
+function openNameCost({ monotonicMs }: Pick<Turns, "monotonicMs">): NameCost {
   let waryUntilMs = -Infinity;
 
   const isWary = () => monotonicMs() < waryUntilMs;
   const noteSlow = () => void (waryUntilMs = monotonicMs() + WARY_MS);
 
-  function parseOnce(text: string, keys?: number): { value: JsonValue; isSlow: boolean } {
+  function parseOnce(text: string, names?: number): { value: JsonValue; isSlow: boolean } {
     const startedMs = monotonicMs();
     const textMs = MS_PER_PARSE + MS_PER_CHARACTER * text.length;
     let value: JsonValue;
     try {
       value = JSON.parse(text);
     } catch (error) {
-      if (monotonicMs() - startedMs > textMs + MS_PER_KEY * (keys ?? 0)) noteSlow();
+      if (monotonicMs() - startedMs > textMs + MS_PER_NAME * (names ?? 0)) noteSlow();
       throw error;
     }
     const tookMs = monotonicMs() - startedMs;
-    const isSlow = tookMs > textMs && tookMs > textMs + MS_PER_KEY * (keys ?? countKeys(value));
+    const isSlow = tookMs > textMs && tookMs > textMs + MS_PER_NAME * (names ?? countKeys(value));
     return { value, isSlow };
   }
 
   return {
     noteSlow,
-    keysAtOnce: () => isWary() ? KEYS_AT_ONCE_WARY : KEYS_AT_ONCE,
-    parse(text, keys) {
-      const first = parseOnce(text, keys);
-      if (!first.isSlow || keys === 0) return first.value;
+    namesAtOnce: () => isWary() ? NAMES_AT_ONCE_WARY : NAMES_AT_ONCE,
+    parse(text, names) {
+      const first = parseOnce(text, names);
+      if (!first.isSlow || names === 0) return first.value;
       for (let left = isWary() ? TRIES_WARY : TRIES; left > 1; left--) {
-        const again = parseOnce(text, keys);
+        const again = parseOnce(text, names);
         if (!again.isSlow) return again.value;
       }
       noteSlow();
@@ -188,8 +190,8 @@ function openKeyCost({ monotonicMs }: Pick<Turns, "monotonicMs">): KeyCost {
   };
 }
 
-/** The text of a refusal for keys that cost too much. */
-export function slowKeys(subject: string): string {
-  return `${subject} has keys whose names collide in the table of all names, so that each takes ` +
-    "as long to find as there are others: send other names";
+/** The text of a refusal for names that cost too much. */
+export function slowNames(subject: string): string {
+  return `${subject} has keys or short texts that collide in the table of all names, so that each ` +
+    "takes as long to find as there are others: send others";
 }

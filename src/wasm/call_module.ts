@@ -15,7 +15,7 @@
 
 import type { CallPhase, WasmFailure, WasmFailureKind } from "../domain/wasm/failure.ts";
 import type { HandlerError } from "../domain/wasm/handler_error.ts";
-import { keyCostOf } from "../domain/json.ts";
+import { nameCostOf } from "../domain/json.ts";
 import { type OutputKind, readOutput } from "../domain/wasm/call_output.ts";
 import { isWithinMemory, type MemoryRange, unpackRange } from "../domain/wasm/memory_range.ts";
 import { MEMORY_IMPORT } from "../domain/wasm/rewrite_module.ts";
@@ -108,14 +108,14 @@ function takeMemory(compiled: CompiledModule): WebAssembly.Memory {
   }
 }
 
-const keyCost = keyCostOf({ monotonicMs: () => performance.now() });
+const nameCost = nameCostOf({ monotonicMs: () => performance.now() });
 
 function readResult(
   { output }: ModuleCall,
   { buffer }: WebAssembly.Memory,
   { pointer, length }: MemoryRange,
 ): CallResult {
-  const reading = readOutput(new Uint8Array(buffer, pointer, length), output, keyCost);
+  const reading = readOutput(new Uint8Array(buffer, pointer, length), output, nameCost);
   return reading.kind === "invalid" ? failed("invalid_output", reading.message, "output") : reading;
 }
 

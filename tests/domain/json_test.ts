@@ -1,17 +1,17 @@
 /**
  * What counts as a JSON object, the names of the kinds of values, which numbers survive a double
- * unchanged (the oracle: fractions of BigInts), and keys that take too long to look up.
+ * unchanged (the oracle: fractions of BigInts), and names that take too long to look up.
  */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
-  ANY_KEYS,
+  ANY_NAMES,
   describeKind,
   findNumberFault,
   isJsonObject,
-  keyCostOf,
-  slowKeys,
+  nameCostOf,
+  slowNames,
 } from "../../src/domain/json.ts";
 import { parseJsonText } from "../../src/http/decode/json_text.ts";
 import { collidingLiterals, IS_KNOWN_BUILD, objectOf } from "../support/colliding_names.ts";
@@ -152,12 +152,12 @@ interface FakeClock {
 }
 
 function parsedIn(stepsMs: number[], text: string, keys: number) {
-  return whileParsing(stepsMs, (clock) => keyCostOf(clock).parse(text, keys));
+  return whileParsing(stepsMs, (clock) => nameCostOf(clock).parse(text, keys));
 }
 
 const KEYED = '{"a":1,"b":{"c":2}}';
 
-Deno.test("a text that is parsed in the time of its keys gives its value", () => {
+Deno.test("a text that is parsed in the time of its names gives its value", () => {
   assert.deepEqual(parsedIn([0.1], KEYED, 3), { a: 1, b: { c: 2 } });
   assert.throws(() => parsedIn([0.1], '{"a":', 1), SyntaxError);
 });
@@ -167,38 +167,38 @@ Deno.test("a text that was slow once, because the machine had other work, gives 
   assert.deepEqual(parsedIn([50, 50, 50, 0.1], KEYED, 3), { a: 1, b: { c: 2 } });
 });
 
-Deno.test("a text that is slow each time is refused, and fewer keys are parsed at once for a minute", () => {
+Deno.test("a text that is slow each time is refused, and fewer names are parsed at once for a minute", () => {
   whileParsing([5], (clock) => {
-    const cost = keyCostOf(clock);
-    const usual = cost.keysAtOnce();
+    const cost = nameCostOf(clock);
+    const usual = cost.namesAtOnce();
     assert.equal(cost.parse(KEYED, 3), undefined);
-    assert.ok(cost.keysAtOnce() <= usual / 4);
+    assert.ok(cost.namesAtOnce() <= usual / 4);
     clock.nowMs += 61_000;
-    assert.equal(cost.keysAtOnce(), usual);
+    assert.equal(cost.namesAtOnce(), usual);
   });
 });
 
 Deno.test("malformed text that is slow is not tried again, but the next texts are parsed in smaller parts", () => {
   whileParsing([5], (clock) => {
-    const cost = keyCostOf(clock);
-    const usual = cost.keysAtOnce();
+    const cost = nameCostOf(clock);
+    const usual = cost.namesAtOnce();
     assert.throws(() => cost.parse('{"a":', 1), SyntaxError);
     assert.equal(clock.nowMs, 5);
-    assert.ok(cost.keysAtOnce() < usual);
+    assert.ok(cost.namesAtOnce() < usual);
   });
 });
 
-Deno.test("a text without keys may take any time, and a longer one may take longer", () => {
+Deno.test("a text without names may take any time, and a longer one may take longer", () => {
   assert.deepEqual(parsedIn([1_000], "[1]", 0), [1]);
   const long = JSON.stringify({ a: "x".repeat(1_000_000) });
   assert.notEqual(parsedIn([40], long, 1), undefined);
 });
 
-Deno.test("all who share a clock share what is known of slow keys; no others do", () => {
+Deno.test("all who share a clock share what is known of slow names; no others do", () => {
   const clock = { monotonicMs: () => 0 };
-  assert.equal(keyCostOf(clock), keyCostOf(clock));
-  assert.notEqual(keyCostOf(clock), keyCostOf({ monotonicMs: () => 0 }));
-  assert.equal(ANY_KEYS.keysAtOnce(), Infinity);
+  assert.equal(nameCostOf(clock), nameCostOf(clock));
+  assert.notEqual(nameCostOf(clock), nameCostOf({ monotonicMs: () => 0 }));
+  assert.equal(ANY_NAMES.namesAtOnce(), Infinity);
 });
 
 Deno.test({
@@ -215,13 +215,17 @@ Deno.test({
       return parse(text);
     };
     try {
-      for (const from of [0, 20_000]) {
-        const text = `{"data":${objectOf(collidingLiterals(16_000, from))}}`;
+      const digits = Array.from({ length: 16_000 }, (_, index) => `"${65_536 * (index + 1)}"`);
+      const texts = [0, 20_000].map((from) => objectOf(collidingLiterals(16_000, from)));
+      for (const value of [...texts, `[${digits.join(",")}]`]) {
+        const text = `{"data":${value}}`;
         characters = 0;
         const outcome = await parseJsonText(text, { turns });
         assert.ok(!outcome.ok && outcome.refusal.kind === "bad_request");
-        assert.equal(outcome.refusal.message, slowKeys("Request body"));
-        assert.ok(characters < text.length / 4, `${characters} of ${text.length}`);
+        assert.equal(outcome.refusal.message, slowNames("Request body"));
+        // Each of the digits costs less, so that more of them pass.
+        const isLong = value.startsWith("[");
+        assert.ok(isLong || characters < text.length / 4, `${characters} of ${text.length}`);
       }
     } finally {
       JSON.parse = parse;

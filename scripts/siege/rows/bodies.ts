@@ -202,6 +202,17 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
       }],
     },
     {
+      name: "texts with one hash",
+      does: "20,000 texts of digits, multiples of 65,536, in a list",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{
+        request: (turn) =>
+          data(`[${repeat(20_000, (i) => `"${65_536 * (i + 20_000 * (turn % 3))}"`)}]`),
+        clients: 3,
+      }],
+    },
+    {
       name: "few keys with one hash without a pause",
       does: "64 connections, each body with 100 such keys, others each time",
       needs: "write key",

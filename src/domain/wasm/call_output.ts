@@ -6,12 +6,12 @@
  */
 
 import {
-  ANY_KEYS,
+  ANY_NAMES,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  type KeyCost,
-  slowKeys,
+  type NameCost,
+  slowNames,
 } from "../json.ts";
 import { limits } from "../limits.ts";
 import { readActions } from "./action_output.ts";
@@ -36,7 +36,7 @@ const BACKSLASH = 0x5c;
 export function readOutput(
   bytes: Uint8Array,
   kind: OutputKind,
-  cost: KeyCost = ANY_KEYS,
+  cost: NameCost = ANY_NAMES,
 ): OutputReading {
   const limit = limits.wasmOutputBytesMax;
   if (bytes.length === 0) return invalid("it is empty");
@@ -56,7 +56,7 @@ export function readOutput(
   } catch {
     return invalid("it is not JSON");
   }
-  if (value === undefined) return invalid(slowKeys("it"));
+  if (value === undefined) return invalid(slowNames("it"));
   if (HUGE_NUMBER.test(text) && !isFinite(value)) {
     return invalid("it has a number beyond the range of a double");
   }

@@ -11,7 +11,8 @@ import {
   findNumberFault,
   type JsonObject,
   type JsonValue,
-  slowKeys,
+  NAME_CHARACTERS_MAX,
+  slowNames,
 } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -54,7 +55,7 @@ const MINUS = 0x2d;
 /** Reads on. True: there is more; false: the text has been read; otherwise the fault. */
 export function stepLong(reader: LongReader): boolean | Refusal {
   const stop = Math.min(reader.at + reader.groupCharacters, reader.text.length);
-  reader.keysAtOnce = reader.cost.keysAtOnce();
+  reader.namesAtOnce = reader.cost.namesAtOnce();
   try {
     if (reader.root === undefined) openRoot(reader, stop);
     if (reader.builders.length > 0) scan(reader, stop);
@@ -97,6 +98,7 @@ function scan(reader: LongReader, stop: number): void {
       if (isFull(reader, at)) flushUpTo(reader, at);
     } else if (code === COLON) {
       reader.keys++;
+      reader.names++;
     } else if (isDigit(code)) {
       at = endOfNumber(reader, at);
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
@@ -129,6 +131,7 @@ function endOfString(reader: LongReader, open: number): number {
     const message = `A string in ${reader.subject.toLowerCase()} exceeds ${limit} characters`;
     refuseTooLarge(message, { limit });
   }
+  if (close - open <= NAME_CHARACTERS_MAX + 1) reader.names++;
   return close;
 }
 
@@ -185,7 +188,7 @@ function enter(reader: LongReader, at: number): void {
 /** Whether the group, which goes up to `at`, has as much as may be parsed at once. */
 function isFull(reader: LongReader, at: number): boolean {
   return at - reader.groupStart >= reader.groupCharacters ||
-    reader.keys - reader.groupKeys >= reader.keysAtOnce;
+    reader.names - reader.parsedNames >= reader.namesAtOnce;
 }
 
 /** Parses what is complete before `at`, and opens containers that have become too long. */
@@ -277,11 +280,12 @@ function flush(reader: LongReader, end: number, keys: number, isLast = false): v
   const whole = array === undefined ? `{${group}}` : `[${group}]`;
   let parsed: JsonValue | undefined;
   try {
-    parsed = reader.cost.parse(whole, keys - reader.groupKeys);
+    parsed = reader.cost.parse(whole, reader.names - reader.parsedNames);
   } catch {
     refuseGroup(reader, group, whole);
   }
-  if (parsed === undefined) refuse(slowKeys(reader.subject));
+  if (parsed === undefined) refuse(slowNames(reader.subject));
+  reader.parsedNames = reader.names;
   const value = parsed as JsonObject | JsonValue[];
   const hasFaulty = reader.faultyAt >= reader.groupStart && reader.faultyAt < end;
   if (hasFaulty || keys - reader.groupKeys !== countKeys(value)) refuseFault(reader, whole);

@@ -11,10 +11,11 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
-  keyCostOf,
-  KEYS_AT_ONCE_WARY,
   MS_PER_PARSE,
-  slowKeys,
+  NAME_CHARACTERS_MAX,
+  nameCostOf,
+  NAMES_AT_ONCE_WARY,
+  slowNames,
 } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
@@ -29,7 +30,7 @@ const COLON = 0x3a;
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
 
-/** Longer texts are parsed in time slices, and so are those with many keys. */
+/** Longer texts are parsed in time slices, and so are those with many names. */
 export const SHORT_CHARACTERS_MAX = 64 * 1024;
 
 /** The additional input for parsing a text that a client has sent. */
@@ -44,7 +45,7 @@ const NODES_AT_ONCE = 50_000;
 
 /**
  * Parses a request's body, or the text that `subject` names; a long one in time slices. 400
- * with the dotted path, if known, and for keys that take too long to look up; 413 for a size that
+ * with the dotted path, if known, and for names that take too long to look up; 413 for a size that
  * no valid request needs; 503 if memory is short.
  */
 export function parseJsonText(
@@ -55,7 +56,7 @@ export function parseJsonText(
   if (text.length > SHORT_CHARACTERS_MAX) return parseLong(text, parsing, subject);
   const { turns } = parsing;
   const survey = surveyText(text);
-  if (survey.keys > KEYS_AT_ONCE_WARY && survey.keys > keyCostOf(turns).keysAtOnce()) {
+  if (survey.names > NAMES_AT_ONCE_WARY && survey.names > nameCostOf(turns).namesAtOnce()) {
     return parseLong(text, parsing, subject);
   }
   return parseSurveyed(text, survey, subject, turns);
@@ -67,7 +68,7 @@ async function parseLong(
   subject: string,
 ): Promise<Outcome<JsonObject>> {
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
-  const reader = openLong(text, subject, { cost: keyCostOf(turns) });
+  const reader = openLong(text, subject, { cost: nameCostOf(turns) });
   const pieces = openPieces(turns);
   let held = 0;
   for (;;) {
@@ -91,7 +92,7 @@ export function parseJsonObject(text: string, subject = "Request body"): Outcome
   return parseSurveyed(text, surveyText(text), subject);
 }
 
-/** With a clock, keys that take too long to look up are refused. */
+/** With a clock, names that take too long to look up are refused. */
 function parseSurveyed(
   text: string,
   survey: TextSurvey,
@@ -111,12 +112,12 @@ function parseSurveyed(
     isMalformed = true;
   }
   if (clock !== undefined && clock.monotonicMs() - startedMs > MS_PER_PARSE) {
-    const cost = keyCostOf(clock);
+    const cost = nameCostOf(clock);
     if (isMalformed) cost.noteSlow();
-    else value = cost.parse(text, survey.keys);
+    else value = cost.parse(text, survey.names);
   }
   if (isMalformed) return refuseFault(text, subject);
-  if (value === undefined) return badRequest(slowKeys(subject));
+  if (value === undefined) return badRequest(slowNames(subject));
   if (!isJsonObject(value)) return badRequest(`${subject} must be a JSON object`);
   if (survey.doubtfulNumber || survey.keys !== countKeys(value)) {
     const fault = findJsonFault(text);
@@ -143,6 +144,8 @@ function badRequest(message: string, path?: string) {
 export interface TextSurvey {
   /** Colons outside strings: the number of keys, including repeated ones. */
   readonly keys: number;
+  /** Keys, and texts as short as names; short keys count twice. */
+  readonly names: number;
   readonly depth: number;
   /** Whether a number is so long, or has an exponent, that a double may not hold it. */
   readonly doubtfulNumber: boolean;
@@ -151,6 +154,7 @@ export interface TextSurvey {
 /** Exact for valid JSON. For any other text the numbers mean nothing, but the pass still ends. */
 export function surveyText(text: string): TextSurvey {
   let keys = 0;
+  let shortTexts = 0;
   let open = 0;
   let depth = 0;
   let doubtfulNumber = false;
@@ -160,6 +164,7 @@ export function surveyText(text: string): TextSurvey {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       const close = hasEscapes ? closingQuote(text, at) : text.indexOf('"', at + 1);
+      if (close - at <= NAME_CHARACTERS_MAX + 1) shortTexts++;
       at = close < 0 ? end : close;
     } else if (code === COLON) {
       keys++;
@@ -177,5 +182,5 @@ export function surveyText(text: string): TextSurvey {
       if (isDigit(text.charCodeAt(at - 1))) doubtfulNumber = true;
     }
   }
-  return { keys, depth, doubtfulNumber };
+  return { keys, names: keys + shortTexts, depth, doubtfulNumber };
 }

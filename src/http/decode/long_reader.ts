@@ -3,7 +3,7 @@
  * fault with its place.
  */
 
-import { ANY_KEYS, type JsonObject, type JsonValue, type KeyCost } from "../../domain/json.ts";
+import { ANY_NAMES, type JsonObject, type JsonValue, type NameCost } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
@@ -41,9 +41,9 @@ export interface LongReader {
   /** The name of the text in refusals. */
   readonly subject: string;
   readonly groupCharacters: number;
-  readonly cost: KeyCost;
-  /** The number of keys that are parsed at once. */
-  keysAtOnce: number;
+  readonly cost: NameCost;
+  /** The number of names that are parsed at once. */
+  namesAtOnce: number;
   readonly hasEscapes: boolean;
   /** The value; complete once the whole text has been read. */
   root: JsonObject | undefined;
@@ -57,6 +57,10 @@ export interface LongReader {
   groupStart: number;
   /** The number of keys seen before the group. */
   groupKeys: number;
+  /** Keys, and texts as short as names, so far; short keys count twice. */
+  names: number;
+  /** How many of them had been seen when something was last parsed. */
+  parsedNames: number;
   readonly builders: Builder[];
   /**
    * By depth: where the currently open container began, its last comma, and the keys seen by
@@ -73,13 +77,13 @@ export interface GroupRules {
   /** Default: 32,768. */
   readonly groupCharacters?: number;
   /** Default: of any keys. */
-  readonly cost?: KeyCost;
+  readonly cost?: NameCost;
 }
 
 export function openLong(
   text: string,
   subject: string,
-  { groupCharacters = GROUP_CHARACTERS, cost = ANY_KEYS }: GroupRules = {},
+  { groupCharacters = GROUP_CHARACTERS, cost = ANY_NAMES }: GroupRules = {},
 ): LongReader {
   const byDepth = () => new Int32Array(limits.jsonDepthMax + 2);
   return {
@@ -87,7 +91,7 @@ export function openLong(
     subject,
     groupCharacters,
     cost,
-    keysAtOnce: cost.keysAtOnce(),
+    namesAtOnce: cost.namesAtOnce(),
     hasEscapes: text.includes("\\"),
     root: undefined,
     nodes: 0,
@@ -97,6 +101,8 @@ export function openLong(
     faultyAt: -1,
     groupStart: 0,
     groupKeys: 0,
+    names: 0,
+    parsedNames: 0,
     builders: [],
     openAt: byDepth(),
     openKeys: byDepth(),

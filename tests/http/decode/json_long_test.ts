@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type JsonValue, type KeyCost, slowKeys } from "../../../src/domain/json.ts";
+import { type JsonValue, type NameCost, slowNames } from "../../../src/domain/json.ts";
 import type { Refusal } from "../../../src/domain/refusal.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { stepLong } from "../../../src/http/decode/json_long.ts";
@@ -12,7 +12,7 @@ import { parseJsonObject } from "../../../src/http/decode/json_text.ts";
 type Read = { readonly value: JsonValue } | { readonly refusal: Refusal };
 
 /** With groups of a few characters every container is filled slice by slice. */
-function readAll(text: string, groupCharacters?: number, cost?: KeyCost): Read {
+function readAll(text: string, groupCharacters?: number, cost?: NameCost): Read {
   const reader = openLong(text, "Request body", { groupCharacters, cost });
   for (;;) {
     const more = stepLong(reader);
@@ -156,15 +156,15 @@ Deno.test("a number of 1,024 characters is taken and a longer one refused with i
   }
 });
 
-Deno.test("a text in groups of few keys gives the value that JSON.parse gives", () => {
+Deno.test("a text in groups of few names gives the value that JSON.parse gives", () => {
   fc.assert(
-    fc.property(object, fc.integer({ min: 1, max: 5 }), (sent, keysAtOnce) => {
+    fc.property(object, fc.integer({ min: 1, max: 5 }), (sent, namesAtOnce) => {
       const text = JSON.stringify(sent);
       let most = 0;
-      const cost: KeyCost = {
-        keysAtOnce: () => keysAtOnce,
-        parse: (text, keys) => {
-          most = Math.max(most, keys!);
+      const cost: NameCost = {
+        namesAtOnce: () => namesAtOnce,
+        parse: (text, names) => {
+          most = Math.max(most, names!);
           return JSON.parse(text);
         },
         noteSlow() {},
@@ -173,16 +173,16 @@ Deno.test("a text in groups of few keys gives the value that JSON.parse gives", 
       assert.ok(!("refusal" in read), messageOf(read));
       assert.equal(JSON.stringify(read.value), JSON.stringify(JSON.parse(text)));
       // What is nested is part of one group up to the next comma.
-      assert.ok(most <= keysAtOnce + limits.jsonDepthMax, `${most} keys at once`);
+      assert.ok(most <= namesAtOnce + limits.jsonDepthMax, `${most} names at once`);
     }),
     { numRuns: 500 },
   );
 });
 
-Deno.test("keys that are too slow end the reading", () => {
-  const cost: KeyCost = { keysAtOnce: () => 2, parse: () => undefined, noteSlow() {} };
+Deno.test("names that are too slow end the reading", () => {
+  const cost: NameCost = { namesAtOnce: () => 2, parse: () => undefined, noteSlow() {} };
   const read = readAll('{"a":1,"b":2,"c":3,"d":4}', undefined, cost);
-  assert.equal(messageOf(read), slowKeys("Request body"));
+  assert.equal(messageOf(read), slowNames("Request body"));
 });
 
 Deno.test("white space is refused where it goes on and on, and nowhere else", () => {

@@ -6,6 +6,7 @@ const ROWS = "tests/store/projections/projection_rows_test.ts";
 const QUERIES = "tests/features/projections/sql/query_projections_test.ts";
 const COPIES = "tests/features/projections/sql/projection_copies_test.ts";
 const LATE = "tests/features/base/late_turns_test.ts";
+const OUTLINES = "tests/features/projections/outlines_test.ts";
 const LATE_ROWS = "tests/features/projections/late_rows_test.ts";
 const UNREAD = "tests/features/projections/unread_log_test.ts";
 const LOOKS = "tests/features/base/log_looks_test.ts";
@@ -103,6 +104,50 @@ export const PROJECTION_MUTATIONS: readonly Mutation[] = [
       "done += await turn();",
     ],
   ]),
+  ...changesOf("src/features/projections/outlines.ts", OUTLINES, [
+    [
+      "an environment whose definitions have changed is taken for idle",
+      "if (await readProjectionChanges(tx, tenant) !== changes) return false;",
+      "",
+    ],
+    [
+      "an environment whose spec has changed is taken for idle",
+      "if (hasModules || await readCurrentHash(tx, tenant) !== specHash) return false;",
+      "",
+    ],
+    [
+      "a set from before a deploy tells that nothing is due after it",
+      "if (!await isCurrentFold(tx, tenant, spec)) return;",
+      "",
+    ],
+  ]),
+  ...changesOf(
+    "src/store/projections/ready_projections.ts",
+    "tests/store/projections/ready_projections_test.ts",
+    [[
+      "queries go by definitions from before a change",
+      "const isKnown = () => all.get(tenant)?.changes === changes;",
+      "const isKnown = () => all.has(tenant);",
+    ]],
+  ),
+  ...changesOf(
+    "src/domain/fairness/transaction_pieces.ts",
+    "tests/domain/fairness/transaction_pieces_test.ts",
+    [[
+      "each transaction has a slice of its own in each turn",
+      "} while (slice.waiting > 0 && turns.monotonicMs() < slice.endMs);",
+      "} while (slice.waiting > 0);",
+    ]],
+  ),
+  ...changesOf(
+    "src/store/streams/state_parts.ts",
+    "tests/store/streams/state_parts_test.ts",
+    [[
+      "characters at the end of a part are left out of a snapshot",
+      "at += read;",
+      "at += PART_BYTES;",
+    ]],
+  ),
   ...changesOf(
     "src/features/states/rebuild_snapshots.ts",
     "tests/features/states/rebuild_snapshots_test.ts",

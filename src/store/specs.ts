@@ -126,6 +126,11 @@ export function tellSpecChange(tx: Transaction): void {
   tx.add(keys.specVersion(), 1n);
 }
 
+/** A count, in hex, of the changes of specs of all environments; "" before the first. */
+export async function readSpecChanges(tx: Pick<ReadTransaction, "get">): Promise<string> {
+  return (await tx.get(keys.specVersion()))?.toHex() ?? "";
+}
+
 function decodeVersion(value: Bytes): SpecVersion {
   return JSON.parse(decoder.decode(value)) as SpecVersion;
 }

@@ -25,7 +25,7 @@ import {
   refuseAggregateType,
 } from "../../domain/spec/compiled.ts";
 import type { Host } from "../../host.ts";
-import type { Engine, Transaction } from "../../kv/engine.ts";
+import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { findBlobs } from "../../store/blobs.ts";
 import { keys } from "../../store/keys.ts";
 import { isCurrentSpec, readCurrentHash, readCurrentSpecText } from "../../store/specs.ts";
@@ -277,11 +277,11 @@ function openTurns() {
 }
 
 /**
- * Whether states folded under `spec` are still what reads ask for. The read is guarded: the
- * transaction conflicts if a deploy or a new version of a blob commits meanwhile.
+ * Whether states folded under `spec` are still what reads ask for. In a transaction that writes,
+ * the read is guarded: it conflicts if a deploy or a new version of a blob commits meanwhile.
  */
 export async function isCurrentFold(
-  tx: Transaction,
+  tx: Pick<ReadTransaction, "get" | "getRange">,
   tenant: number,
   spec: CompiledSpec,
 ): Promise<boolean> {

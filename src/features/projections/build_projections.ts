@@ -6,6 +6,7 @@
  */
 
 import { hasRow } from "../../domain/projection/row.ts";
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
@@ -24,6 +25,7 @@ import {
 import {
   type BuildProgress,
   clearRetry,
+  hasDueWork,
   listRefreshes,
   listRetries,
   moveRefresh,
@@ -32,12 +34,13 @@ import {
 } from "../../store/projections/projection_work.ts";
 import { openLateTurns } from "../base/late_turns.ts";
 import type { WorkShare } from "../base/share_work.ts";
+import { type Look, openOutlines, type Outline } from "./outlines.ts";
 import { createVersionSwitch } from "./switch_version.ts";
 import { openRefresh, type Refresh, type RowParts } from "./refresh_rows.ts";
 import { openRounds, ROUND_MS_MAX } from "./rounds.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
-import type { KeyRange, Transaction } from "../../kv/engine.ts";
+import type { KeyRange, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { keyAfter, keys } from "../../store/keys.ts";
 import { clearLargeValue, isInPieces } from "../../store/large_value.ts";
 import {
@@ -59,6 +62,11 @@ interface VersionToBuild {
   readonly endMs: number;
 }
 
+interface WorkLook {
+  readonly isHeld: (name: string) => boolean;
+  readonly pieces: Pieces;
+}
+
 /** Environments whose turns among their projections are remembered. */
 const TURNS_MAX = 10_000;
 /** Ids or rows that one step looks at. */
@@ -69,6 +77,7 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
   const versions = createVersionSwitch(parts);
   const rounds = openRounds(host);
   const late = openLateTurns(host);
+  const outlines = openOutlines(engine, host);
   /** By environment: the projection that its next round begins with. */
   const turns = createRecentMap<number, number>(TURNS_MAX);
 
@@ -84,12 +93,31 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
       return kept.has(Number(tenant)) && isHeld(`${tenant}/${number}`);
     });
     let done = late.collect();
-    for (const tenant of late.inTurn(tenants, Number)) {
+    const look: Look = (tx, outline, pieces) => hasWork(tx, outline, { isHeld, pieces });
+    const due = await outlines.findDue(tenants, look);
+    for (const tenant of late.inTurn(due, Number)) {
       if (isStopping()) return done;
       const turn = () => rounds.guard(String(tenant), () => serve(tenant, isHeld, isStopping));
       done += await late.take(tenant, turn);
     }
     return done;
+  }
+
+  /** Whether a round of the environment has anything to do, without its set. */
+  async function hasWork(
+    tx: ReadTransaction,
+    { tenant, versions }: Outline,
+    { isHeld, pieces }: WorkLook,
+  ): Promise<boolean> {
+    const nowMs = host.nowMs();
+    for (const { place, isReady } of versions) {
+      if (!isHeld(`${tenant}/${place.number}`)) continue;
+      const rest = pieces.rest();
+      if (rest !== undefined) await rest;
+      if (!isReady || await hasDueWork(tx, place, nowMs)) return true;
+      if (await hasChangesBefore(tx, place, trimmedUntil(nowMs))) return true;
+    }
+    return false;
   }
 
   /** One round of an environment. The next one begins behind the last projection served. */
@@ -99,6 +127,7 @@ export function createProjectionBuilder(parts: RowParts, share: WorkShare): Proj
     isStopping: () => boolean,
   ): Promise<number> {
     const set = await sets.current(tenant);
+    await outlines.note(set);
     // Settling is left to the worker that keeps projections up to date.
     if (!set.isSettled) return 0;
     const from = turns.get(tenant) ?? 0;
@@ -284,9 +313,13 @@ async function removeSome(tx: Transaction, place: ProjectionPlace): Promise<numb
   return 0;
 }
 
+function trimmedUntil(nowMs: number): number {
+  return nowMs - limits.rowChangesSeconds * MS_PER_SECOND;
+}
+
 /** Removes changes that every node has seen long ago. Returns how many. */
 async function trimChanges({ engine, host }: RowParts, place: ProjectionPlace): Promise<number> {
-  const untilMs = host.nowMs() - limits.rowChangesSeconds * MS_PER_SECOND;
+  const untilMs = trimmedUntil(host.nowMs());
   const isDue = await engine.snapshot((tx) => hasChangesBefore(tx, place, untilMs));
   if (!isDue) return 0;
   return await engine.transact((tx) => trimRowChanges(tx, place, untilMs, STEP_KEYS));

@@ -10,6 +10,9 @@ import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
+import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
+import { lastLogPlace } from "../../store/feed/commit_log.ts";
+import { openOutlines, type Outline, typesOf } from "./outlines.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
 import {
   type LogPosition,
@@ -44,6 +47,9 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
   const { engine, host, sets } = parts;
   const rounds = openRounds(host);
   const late = openLateTurns(host);
+  const outlines = openOutlines(engine, host);
+  /** Where the log ended when nothing there was to be shown. */
+  const idleAt = new WeakMap<Outline, LogPlace>();
 
   async function drain(limit: number, isStopping = () => false): Promise<number> {
     const leases = await share.held("view");
@@ -54,7 +60,8 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
     const names = new Set(held.map(String));
     rounds.dropOthers((name) => names.has(name));
     let done = late.collect();
-    for (const tenant of late.inTurn(held, Number)) {
+    const due = await outlines.findDue(held, hasChanges);
+    for (const tenant of late.inTurn(due, Number)) {
       if (isStopping()) break;
       const turn = () => rounds.guard(String(tenant), () => keepTenant(tenant, limit));
       done += await late.take(tenant, turn);
@@ -62,11 +69,24 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
     return done;
   }
 
+  /** The same as to find work, but without the set: whether there is any. */
+  async function hasChanges(tx: ReadTransaction, outline: Outline): Promise<boolean> {
+    const { tenant, types } = outline;
+    const end = await lastLogPlace(tx, tenant) ?? FEED_START;
+    if (idleAt.get(outline) === end) return false;
+    const before = await readLogCursor(tx, tenant);
+    const span = await readLogSpan(tx, tenant, before, { types, limit: 1 });
+    if (span.streams.length > 0 || span.records >= SKIPPED_RECORDS_MIN) return true;
+    if (span.end.place >= end) idleAt.set(outline, end);
+    return false;
+  }
+
   async function keepTenant(tenant: number, limit: number): Promise<number> {
     let done = 0;
     const endMs = host.monotonicMs() + ROUND_MS_MAX;
     const state = await rounds.refresh(String(tenant), endMs, async () => {
       const set = await sets.current(tenant);
+      await outlines.note(set);
       if (!set.isSettled) done = await settleProjections(parts, set);
       else if (set.records.length === 0) done = await forgetProjectionTenant(parts, tenant);
       else {
@@ -125,14 +145,6 @@ async function findWork(
     const found = await findRows(tx, set, span.streams, { placesMax, pieces });
     if (found !== undefined) return { span, before, ...found };
   }
-}
-
-/** The aggregate types that any version reads, also one that is no longer kept up to date. */
-function typesOf({ projections, frozen }: ProjectionSet): ReadonlySet<string> {
-  const types = new Set<string>();
-  for (const { projection } of projections) for (const type of projection.types) types.add(type);
-  for (const version of frozen) for (const type of version.types) types.add(type);
-  return types;
 }
 
 /** Refreshes the rows; refused if the definitions have changed meanwhile. */

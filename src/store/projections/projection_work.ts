@@ -181,3 +181,16 @@ export async function countRetries(
   const message = value.length === 0 ? undefined : decodeRecord<RetryRecord>(value).message;
   return { count: pairs.length, message };
 }
+
+/** Whether rows are to be refreshed, or tried again by now. */
+export async function hasDueWork(
+  tx: Reads,
+  place: ProjectionPlace,
+  nowMs: number,
+): Promise<boolean> {
+  const [retries, isRefreshing] = await Promise.all([
+    listRetries(tx, place, 1),
+    hasRefresh(tx, place),
+  ]);
+  return isRefreshing || (retries[0] !== undefined && retries[0].dueMs <= nowMs);
+}

@@ -11,7 +11,13 @@ import { splitStreamKey, type StreamKey } from "../../domain/identifier.ts";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { pack, unpack } from "../../kv/tuple.ts";
 import { logCommit, signalCommits } from "../feed/commit_log.ts";
-import { listProjections, projectionPlaceOf } from "./projections.ts";
+import {
+  decodeProjection,
+  listProjectionValues,
+  projectionPlaceOf,
+  type ProjectionRecord,
+  readProjection,
+} from "./projections.ts";
 import { noteRowChange } from "./row_changes.ts";
 import {
   decodeRowText,
@@ -60,54 +66,98 @@ export async function eraseFromProjections(
   erased: RewrittenStream,
   after: Bytes | undefined,
 ): Promise<Bytes | undefined> {
-  const [number, version, row] = after === undefined
-    ? [0, 0, undefined]
-    : unpack(after) as [number, number, string | undefined];
-  const versions = await versionsOf(tx, erased);
-  const next = versions.find(({ place }) =>
-    place.number > number || (place.number === number && place.version >= version)
-  );
-  if (next === undefined) return undefined;
-  const isSame = next.place.number === number && next.place.version === version;
-  const keys = await rowsOf(tx, next, erased.stream, isSame ? row : undefined);
+  const found = await nextVersion(tx, erased, readProgress(after));
+  if (found === undefined) return undefined;
+  if (!("place" in found)) return pack([found.name, found.version]);
+  const { name, place, row } = found;
+  const keys = await rowsOf(tx, found, erased.stream, row);
   let { last } = keys;
   let bytes = 0;
-  if (keys.own !== undefined) await eraseRow(tx, next, keys.own, erased);
+  if (keys.own !== undefined) await eraseRow(tx, found, keys.own, erased);
   for (const key of keys.shown) {
-    bytes += await eraseRow(tx, next, key, erased);
+    bytes += await eraseRow(tx, found, key, erased);
     if (bytes < PAGE_BYTES) continue;
     last = key;
     break;
   }
-  const { place } = next;
-  return last === undefined
-    ? pack([place.number, place.version + 1])
-    : pack([place.number, place.version, last]);
+  return last === undefined ? pack([name, place.version + 1]) : pack([name, place.version, last]);
+}
+
+/** The projections before the name are done, and of that one the versions before this. */
+interface LookedThrough {
+  readonly name: string;
+  readonly version: number;
+}
+
+interface ErasureProgress extends LookedThrough {
+  /** The last row of the version that is done. */
+  readonly row?: string | undefined;
+}
+
+/** Earlier builds went by the numbers of projections: such an erasure begins again. */
+function readProgress(after: Bytes | undefined): ErasureProgress | undefined {
+  if (after === undefined) return undefined;
+  const [name, version, row] = unpack(after) as [string | number, number, string | undefined];
+  return typeof name === "string" ? { name, version, row } : undefined;
 }
 
 interface ErasedVersion {
+  readonly name: string;
   readonly place: ProjectionPlace;
   readonly isReady: boolean;
   readonly document: JsonObject;
+  /** The last row that is done. */
+  readonly row?: string | undefined;
 }
 
-/** By number, then version. */
-async function versionsOf(
+/** Bytes of definitions that one transaction decodes; it takes a few milliseconds. */
+const LOOK_BYTES = 128 * 1024;
+
+/**
+ * The next version that reads the type of the stream, or how far this transaction has looked for
+ * one. Undefined at the end.
+ */
+async function nextVersion(
   tx: Pick<ReadTransaction, "get" | "getRange">,
-  { tenant }: RewrittenStream,
-): Promise<ErasedVersion[]> {
-  const records = await listProjections(tx, tenant);
-  return records.flatMap((record) =>
-    [record.ready, record.building].flatMap((version) => {
-      if (version === undefined) return [];
-      const { document } = version;
-      return [{
-        place: projectionPlaceOf(tenant, record, version),
-        isReady: version === record.ready,
-        document,
-      }];
-    })
-  ).sort((a, b) => a.place.number - b.place.number || a.place.version - b.place.version);
+  erased: RewrittenStream,
+  from: ErasureProgress | undefined,
+): Promise<ErasedVersion | LookedThrough | undefined> {
+  const { tenant } = erased;
+  if (from !== undefined) {
+    const { name, version, row } = from;
+    const record = await readProjection(tx, tenant, name);
+    const next = versionsOf(record, erased).find(({ place }) => place.version >= version);
+    if (next !== undefined) return next.place.version === version ? { ...next, row } : next;
+  }
+  let after: LookedThrough | undefined = from;
+  for (let bytes = 0; bytes < LOOK_BYTES;) {
+    const page = { bytesMax: LOOK_BYTES - bytes };
+    const values = await listProjectionValues(tx, tenant, after?.name, page);
+    if (values.length === 0) return undefined;
+    for (const value of values) {
+      const record = decodeProjection(value);
+      const [next] = versionsOf(record, erased);
+      if (next !== undefined) return next;
+      after = { name: record.name, version: record.versions + 1 };
+      bytes += value.length;
+    }
+  }
+  return after;
+}
+
+/** Those that read the type of the stream, in order. */
+function versionsOf(
+  record: ProjectionRecord | undefined,
+  { tenant, stream }: RewrittenStream,
+): ErasedVersion[] {
+  if (record === undefined) return [];
+  const { type } = splitStreamKey(stream);
+  const { name, ready, building } = record;
+  return [ready, building].flatMap((version) => {
+    if (version === undefined || !version.types.includes(type)) return [];
+    const place = projectionPlaceOf(tenant, record, version);
+    return [{ name, place, isReady: version === ready, document: version.document }];
+  }).sort((a, b) => a.place.version - b.place.version);
 }
 
 interface RowsToErase {

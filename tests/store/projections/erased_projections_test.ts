@@ -17,8 +17,14 @@ import {
   setProjectionRow,
 } from "../../../src/store/projections/projection_rows.ts";
 import { addRetry, countRetries } from "../../../src/store/projections/projection_work.ts";
+import {
+  type ProjectionRecord,
+  setProjection,
+} from "../../../src/store/projections/projections.ts";
+import { pack } from "../../../src/kv/tuple.ts";
+import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 import { uuid, valueOf, withService } from "../../support/service_fixture.ts";
-import { parsedIn } from "../../support/parsed_json.ts";
+import { charactersParsedIn, parsedIn } from "../../support/parsed_json.ts";
 import { settleProjections } from "../../support/settle_projections.ts";
 import {
   ORDERS_SEEN,
@@ -151,4 +157,49 @@ Deno.test("eraseFromProjections() ends a transaction with the row that reaches 4
     const longest = Math.max(...parsed);
     assert.ok(longest < 10_000, `${longest} characters were parsed together`);
   }, { spec: shopSpec() });
+});
+
+/** A projection that nothing but its own type is in, with a definition of about 30 KB. */
+function definition(number: number, type: string): ProjectionRecord {
+  const document = { for_each: type, note: "a".repeat(30_000) };
+  const ready = { version: 1, document, columns: [], types: [type], basis: "" };
+  const name = `p${`${number}`.padStart(3, "0")}`;
+  const rest = { versions: 1, removing: [], isDeleted: false, deployed_at: "" };
+  return { name, number, ready, ...rest };
+}
+
+Deno.test("eraseFromProjections() decodes a few definitions in a transaction, and goes on with those that read the type", async () => {
+  await withTemporaryEngine(async (engine) => {
+    const [tenant, count] = [1, 40];
+    const key = uuid(1);
+    const stream = streamKey("order", key);
+    // Numbers and names are in different orders.
+    const isOfType = (number: number) => number === 3 || number === 39;
+    const about = { key, position: 1, generation: 0, updatedAt: 5, includes: [], error: undefined };
+    const places = [3, 39].map((number) => ({ tenant, number, version: 1 }));
+    for (let number = 0; number < count; number++) {
+      const record = definition(number, isOfType(number) ? "order" : "note");
+      await engine.transact((tx) => Promise.resolve(setProjection(tx, tenant, record)));
+    }
+    for (const place of places) {
+      const row = encodeRow({ ...about, sources: [[stream, 0, 1]], data: { name: "Ada" } });
+      await engine.transact((tx) => Promise.resolve(setProjectionRow(tx, place, undefined, row)));
+    }
+    const erased = { tenant, stream, generation: 1, erasedMs: 5 };
+    // An erasure that an earlier build has begun goes by numbers: it begins again.
+    let after: Bytes | undefined = pack([20, 1, key]);
+    let steps = 0;
+    for (; after !== undefined; steps++) {
+      const from = after;
+      const characters = await charactersParsedIn(async () => {
+        after = await engine.transact((tx) => eraseFromProjections(tx, erased, from));
+      });
+      assert.ok(characters < 250_000, `${characters} characters in a step`);
+    }
+    assert.ok(steps < count / 2, `${steps} steps`);
+    for (const place of places) {
+      const row = await engine.snapshot((tx) => readProjectionRow(tx, place, key));
+      assert.equal(row?.data, null);
+    }
+  });
 });

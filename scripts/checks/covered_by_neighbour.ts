@@ -236,11 +236,6 @@ export const COVERED_BY_NEIGHBOUR: readonly Neighbour[] = [
     reason: "the rows behind one call",
   },
   {
-    place: "src/store/feed/type_counts.ts",
-    test: "tests/features/feed/type_counts_test.ts",
-    reason: "the records of the counts",
-  },
-  {
     place: "src/store/feed/fill.ts",
     test: "tests/features/feed/fill_feed_test.ts",
     reason: "the records of the filling in",

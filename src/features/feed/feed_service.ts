@@ -17,7 +17,7 @@ import {
 import { limits } from "../../domain/limits.ts";
 import { checkStart } from "../../domain/list_page.ts";
 import type { AggregateName, TypesPage, TypesRequest } from "../../domain/reading.ts";
-import { openPieces } from "../../domain/fairness/pieces.ts";
+import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { typesBehind } from "../../domain/spec/compiled.ts";
@@ -199,7 +199,13 @@ function createTypeCounter({ engine, host, specs }: FeedParts): TypeCounter {
       const stored = await readTypeCounts(tx, tenant, { start, limit: limit + 1 });
       if (isBuilding) return { isBuilding, stored };
       const place = await readCountedPlace(tx, tenant);
-      return { isBuilding, stored, logged: await countLogged(tx, tenant, place, openPieces(host)) };
+      return {
+        isBuilding,
+        stored,
+        logged: await countLogged(tx, tenant, place, {
+          pieces: openTransactionPieces(host, tenant),
+        }),
+      };
     });
     if (logged !== undefined && (!logged.isAtEnd || logged.records > UNCOUNTED_RECORDS_MAX)) {
       asked.add(tenant);
@@ -226,8 +232,8 @@ function createTypeCounter({ engine, host, specs }: FeedParts): TypeCounter {
     let moved = 0;
     for (const tenant of asked) {
       if (isStopping()) break;
-      const pieces = openPieces(host);
-      const move = (tx: Transaction) => moveTypeCounts(tx, tenant, pieces);
+      const move = (tx: Transaction) =>
+        moveTypeCounts(tx, tenant, openTransactionPieces(host, tenant));
       const { records, isAtEnd } = await engine.transact(move, { owner: tenant });
       if (isAtEnd) asked.delete(tenant);
       if (records > 0) moved++;

@@ -61,16 +61,25 @@ const RECORDS_AT_ONCE = 250;
 const BYTES_AT_ONCE = 64 * 1024;
 const LOOKS_MAX = 32;
 
-/** Counts what the log has behind a place; of a long part only the beginning. */
+/** With so many types, a transaction that moves the counts goes no further. */
+const MOVED_TYPES_MAX = 1_000;
+/** Counts of types that are moved between two pauses. */
+const MOVED_AT_ONCE = 50;
+
+/**
+ * Counts what the log has behind a place; of a long part only the beginning, and little more than
+ * `typesMax` types.
+ */
 export async function countLogged(
   tx: Pick<ReadTransaction, "getRange">,
   tenant: number,
   after: LogPlace,
-  pieces: Pieces,
+  { pieces, typesMax = Infinity }: { readonly pieces: Pieces; readonly typesMax?: number },
 ): Promise<LoggedCounts> {
   const added = new Map<string, TypeCount>();
   let [place, records, isAtEnd] = [after, 0, false];
   for (let looks = 0; looks < LOOKS_MAX && records < RECORDS_MAX && !isAtEnd; looks++) {
+    if (added.size >= typesMax) break;
     const page = { after: place, limit: RECORDS_AT_ONCE, bytesMax: BYTES_AT_ONCE };
     const read = await readLog(tx, tenant, page);
     for (const { entries } of read) countEntries(added, entries);
@@ -106,13 +115,20 @@ export async function moveTypeCounts(
 ): Promise<LoggedCounts> {
   // Guarded, and whoever changes a count moves the place.
   const before = await readCountedPlace(tx, tenant);
-  const logged = await countLogged(tx.unguarded, tenant, before, pieces);
+  const request = { pieces, typesMax: MOVED_TYPES_MAX };
+  const logged = await countLogged(tx.unguarded, tenant, before, request);
   if (logged.records === 0) return logged;
-  for (const [type, added] of logged.added) {
-    const key = keys.typeCount(tenant, type);
-    const value = await tx.unguarded.get(key);
-    const stored = value && decodeRecord<TypeCount>(value);
-    tx.set(key, encodeRecord(sumOfCounts(stored, added)));
+  const types = [...logged.added];
+  for (let from = 0; from < types.length; from += MOVED_AT_ONCE) {
+    await pieces.rest();
+    await Promise.all(
+      types.slice(from, from + MOVED_AT_ONCE).map(async ([type, added]) => {
+        const key = keys.typeCount(tenant, type);
+        const value = await tx.unguarded.get(key);
+        const stored = value && decodeRecord<TypeCount>(value);
+        tx.set(key, encodeRecord(sumOfCounts(stored, added)));
+      }),
+    );
   }
   tx.set(keys.countedPlace(tenant), encodeRecord({ place: logged.place }));
   return logged;

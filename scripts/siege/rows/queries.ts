@@ -20,8 +20,10 @@ import {
 const NEEDS = "read key";
 const MiB = 1024 * 1024;
 
+const MERGED = eventType({ merge: { target: "", value: "$.data" } });
+
 function plainSpec(): Json {
-  return specOf({ thing: { was_seen: eventType({ merge: { target: "", value: "$.data" } }) } });
+  return specOf({ thing: { was_seen: MERGED } });
 }
 const PROJECTION = {
   name: "things",
@@ -83,6 +85,21 @@ function* largeDefinitions(): Iterable<Step> {
   for (let n = 0; n < LARGE_ONES; n++) {
     yield { waitFor: query(`select count(*) as n from things${n}`), holds: `"rows":[{"n":1}]` };
   }
+}
+
+const IMPORTED = 20_000;
+
+/** Streams of a type that no projection reads, in one import. */
+function importNotes(turn: number, count: number): HostileRequest {
+  return importEvents(
+    repeat(count, (i) => ["note", idOf(turn * IMPORTED + i), "was_seen", {}] as const),
+  );
+}
+
+/** A projection behind 60,000 streams that it does not show. */
+function* behindNotes(): Iterable<Step> {
+  yield* things(1_000, 20);
+  for (let turn = 0; turn < 3; turn++) yield importNotes(turn, IMPORTED);
 }
 
 /** Ten lists in one aggregate: a row of nearly 1 MiB, which takes 20 times as much once parsed. */
@@ -263,6 +280,24 @@ export const QUERIES: AttackGroup = {
         ),
         clients: 80,
       }],
+    },
+    {
+      name: "sql behind imports that no projection reads",
+      does: "20 queries wait for a projection, behind 60,000 imported streams of another type",
+      needs: "operator of one instance",
+      watch: ["query"],
+      spec: () => specOf({ thing: { was_seen: MERGED }, note: { was_seen: eventType() } }),
+      prepare: behindNotes,
+      waves: [
+        { request: query("select count(*) as n from things"), clients: 20 },
+        { request: read("/_projections/things/export.csv?columns=n"), clients: 4 },
+        {
+          request: (turn) => write("thing", idOf(turn % 900), "was_seen", { n: turn }),
+          clients: 1,
+          pauseMs: 50,
+        },
+        { request: (turn) => importNotes(3 + turn, 500), clients: 1, pauseMs: 200 },
+      ],
     },
     {
       name: "sql endless in two environments",

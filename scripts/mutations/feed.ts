@@ -231,6 +231,20 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "if (length <= sent.length) {",
     ],
   ]),
+  ...changesOf("src/http/feed/long_poll.ts", "tests/http/feed/feed_test.ts", [
+    [
+      "all long polls that a commit wakes go on in one turn",
+      "await gateOf(edge.service, call.host).enter(call.owner);",
+      "",
+    ],
+  ]),
+  ...changesOf("src/http/feed/feed.ts", "tests/http/feed/feed_test.ts", [
+    [
+      "each long poll makes the body of a shared page anew",
+      "if (known !== undefined) return known;",
+      "",
+    ],
+  ]),
   ...changesOf("src/http/data/events.ts", "tests/http/data/live_stream_test.ts", [
     [
       "a long poll of a stream does not wait",

@@ -61,6 +61,7 @@ function shortAnswer(body: Part, status: number): Response {
 }
 
 function joined(parts: readonly Part[]): Part {
+  if (parts.length === 1) return parts[0]!;
   if (parts.every((part) => typeof part === "string")) return parts.join("");
   return Buffer.concat(parts.map((part) => typeof part === "string" ? Buffer.from(part) : part));
 }
@@ -143,10 +144,21 @@ export function compress(response: Response, request: Request): Response {
   return new Response(body, { status, headers });
 }
 
+/** Bodies that many answers share are compressed once. */
+const coded = new WeakMap<Uint8Array, Map<Coding, Uint8Array<ArrayBuffer>>>();
+
 function compressWhole(body: Part, coding: Coding): Uint8Array<ArrayBuffer> {
-  const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  const coded = coding === "br" ? brotliCompressSync(bytes, BROTLI) : gzipSync(bytes, GZIP);
-  return new Uint8Array(coded.buffer as ArrayBuffer, coded.byteOffset, coded.length);
+  if (typeof body === "string") return compressBytes(Buffer.from(body), coding);
+  const codings = coded.get(body) ?? new Map<Coding, Uint8Array<ArrayBuffer>>();
+  coded.set(body, codings);
+  const made = codings.get(coding) ?? compressBytes(body, coding);
+  codings.set(coding, made);
+  return made;
+}
+
+function compressBytes(bytes: Uint8Array, coding: Coding): Uint8Array<ArrayBuffer> {
+  const made = coding === "br" ? brotliCompressSync(bytes, BROTLI) : gzipSync(bytes, GZIP);
+  return new Uint8Array(made.buffer as ArrayBuffer, made.byteOffset, made.length);
 }
 
 /** A longer `Accept-Encoding` is not read: the answer goes as it is, which each client accepts. */

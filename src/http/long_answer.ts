@@ -6,7 +6,13 @@
  */
 
 import { Buffer } from "node:buffer";
-import { openPieces, type Turns } from "../domain/fairness/pieces.ts";
+import {
+  openPieces,
+  runAtOnce,
+  runWithin,
+  type Steps,
+  type Turns,
+} from "../domain/fairness/pieces.ts";
 import { limits } from "../domain/limits.ts";
 import type { Outcome } from "../domain/refusal.ts";
 import { openByteRoom, type Share } from "./byte_room.ts";
@@ -169,7 +175,20 @@ export function pageBody<T>(
   tail: string,
   turns: Turns,
 ): Promise<string[]> {
-  return listBody(entries, textOf, ['{"ok":true,"data":[', `],${tail}}`], turns);
+  return listBody(entries, textOf, endsOfPage(tail), turns);
+}
+
+/** The same body, made at once: for pages that are known to be short. */
+export function shortPageBody<T>(
+  entries: readonly T[],
+  textOf: (entry: T) => string,
+  tail: string,
+): string[] {
+  return runAtOnce(listSteps(entries, textOf, endsOfPage(tail)));
+}
+
+function endsOfPage(tail: string): readonly [head: string, tail: string] {
+  return ['{"ok":true,"data":[', `],${tail}}`];
 }
 
 /**
@@ -179,11 +198,18 @@ export function pageBody<T>(
 export async function listBody<T>(
   entries: readonly T[],
   textOf: (entry: T) => string,
-  [head, tail]: readonly [head: string, tail: string],
+  ends: readonly [head: string, tail: string],
   turns: Turns,
 ): Promise<string[]> {
+  return await runWithin(openPieces(turns), listSteps(entries, textOf, ends));
+}
+
+function* listSteps<T>(
+  entries: readonly T[],
+  textOf: (entry: T) => string,
+  [head, tail]: readonly [head: string, tail: string],
+): Steps<string[]> {
   const parts: string[] = [];
-  const pieces = openPieces(turns);
   let text = head;
   let comma = "";
   for (const entry of entries) {
@@ -192,8 +218,7 @@ export async function listBody<T>(
     if (text.length < PAGE_PART_CHARACTERS) continue;
     parts.push(text);
     text = "";
-    const rest = pieces.rest();
-    if (rest !== undefined) await rest;
+    yield;
   }
   return [...parts, text + tail];
 }

@@ -129,6 +129,20 @@ Deno.test("an answer shorter than 1 KiB is sent as it is, and does not vary", as
   }
 });
 
+Deno.test("a body that answers share is compressed once, to what its text is compressed to", async () => {
+  const shared = new TextEncoder().encode(TEXT);
+  for (const header of ["br", "gzip"]) {
+    const made: Uint8Array[] = [];
+    for (const parts of [[shared], [shared], [TEXT]]) {
+      const response = compress(sendParts("r", parts), asking(header));
+      assert.equal(response.headers.get("content-encoding"), header);
+      made.push(await response.bytes());
+    }
+    assert.deepEqual(made[0], made[2]);
+    assert.deepEqual(made[1], made[2]);
+  }
+});
+
 Deno.test("a refusal is compressed like any answer, with its status", async () => {
   const response = compress(sendText("r", 422, TEXT), asking("gzip"));
   assert.equal(response.status, 422);

@@ -385,6 +385,25 @@ export const QUERIES: AttackGroup = {
       seconds: 6,
     },
     {
+      name: "long polls that large events wake",
+      does: "1,000 connections poll the feed, which gets three events of 40 KB a second",
+      needs: "write key",
+      spec: plainSpec,
+      prepare: () => [write("thing", idOf(1), "was_seen", {})],
+      waves: [
+        ...["raw=true", "format=cloudevents"].map((form) => ({
+          request: read(`/_feed?live=long-poll&from=now&${form}`),
+          clients: 500,
+        })),
+        {
+          request: write("thing", idOf(1), "was_seen", { t: '"'.repeat(20_000) }),
+          clients: 1,
+          pauseMs: 300,
+        },
+      ],
+      seconds: 6,
+    },
+    {
       name: "csv that nobody reads",
       does: "300 connections ask for an export of 20 MB and read nothing",
       needs: NEEDS,

@@ -30,43 +30,44 @@ export async function readySteps(): Promise<void> {
 export function openOwnerGate(turns: BriefTurns): OwnerGate {
   const line = openFairLine<string>();
   let waiting = 0;
-  /** When the slice under way ends; undefined if none is. */
+  /** Whether admitted work is running, or some waits. */
+  let isMoving = false;
+  /** When the slice of this turn ends; undefined if the turn has none yet. */
   let endMs: number | undefined;
   let bytesLeft = TURN_BYTES_MAX;
 
-  function begin(): void {
+  function isOver(): boolean {
+    if (endMs !== undefined) return bytesLeft <= 0 || turns.monotonicMs() >= endMs;
     endMs = turns.monotonicMs() + PIECE_MS_MAX;
     bytesLeft = TURN_BYTES_MAX;
+    void turns.yieldBriefly().then(() => endMs = undefined);
+    return false;
   }
 
-  const isOver = () => bytesLeft <= 0 || turns.monotonicMs() >= endMs!;
-
   function enter(owner: string): Promise<void> | undefined {
-    if (endMs === undefined) {
-      begin();
-      void serve();
-      return undefined;
-    }
-    if (waiting === 0 && !isOver()) return undefined;
-    return new Promise((resolve) => {
+    const mayBegin = !isMoving && !isOver();
+    const turnComes = mayBegin ? undefined : new Promise<void>((resolve) => {
       waiting++;
       line.push(owner, resolve);
     });
+    if (!isMoving) void move();
+    return turnComes;
   }
 
-  /** Goes on in later turns for as long as somebody waits. */
-  async function serve(): Promise<void> {
-    for (;;) {
-      await (waiting > 0 ? turns.yieldTurn() : turns.yieldBriefly());
-      if (waiting === 0) break;
-      begin();
-      do {
-        waiting--;
-        line.take(() => true)!();
-        await readySteps();
-      } while (waiting > 0 && !isOver());
+  /** Lets the next one begin when the one before has run, so that the slice accounts for it. */
+  async function move(): Promise<void> {
+    isMoving = true;
+    await readySteps();
+    while (waiting > 0) {
+      if (isOver()) {
+        await turns.yieldTurn();
+        continue;
+      }
+      waiting--;
+      line.take(() => true)!();
+      await readySteps();
     }
-    endMs = undefined;
+    isMoving = false;
   }
 
   return { enter, spend: (bytes) => void (bytesLeft -= bytes) };

@@ -76,7 +76,7 @@ export function openSharedPages<Page extends Entries>(
 }
 
 /** The characters of the events of a page. */
-export function charactersOf({ entries }: Pick<Entries, "entries">): number {
+function charactersOf({ entries }: Pick<Entries, "entries">): number {
   return entries.reduce((sum, { raw }) => sum + raw.length, 0);
 }
 

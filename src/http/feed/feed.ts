@@ -1,6 +1,7 @@
 /** The feed: every event of an environment in commit order. See docs/reference/feed.md. */
 
 import { cloudEventSource } from "../../domain/cloud_event.ts";
+import { gateOf } from "../../domain/fairness/owner_gate.ts";
 import { limits } from "../../domain/limits.ts";
 import type { FeedPage, FeedRequest } from "../../domain/feed/page.ts";
 import { accept, type Outcome } from "../../domain/refusal.ts";
@@ -20,6 +21,7 @@ import {
   feedPageBody,
   type LiveForm,
   pageFrames,
+  shortFeedPageBody,
   type ShownEvent,
 } from "./frames.ts";
 import {
@@ -113,7 +115,7 @@ async function answerPage(
   const found = await waitForEntries(edge, call, tenant, waited);
   if (!found.ok) return answerRefused(edge, call, found.refusal);
   const { page } = found.value;
-  if (page !== undefined) return send(call, await feedPageBody(page, shown, edge.host));
+  if (page !== undefined) return sendShared(edge, call, bodyOf(page, shown));
   const long = await makeInTurn(found.value.from);
   if (long === undefined) return answerRefused(edge, call, NO_TURN);
   return long.ok ? send(call, long.value.parts) : answerRefused(edge, call, long.refusal);
@@ -129,6 +131,11 @@ function isEmpty({ entries, erased }: FeedPage): boolean {
 
 function send(call: Call, parts: readonly Part[]): Response {
   return sendParts(call.requestId, parts, NOT_KEPT);
+}
+
+function sendShared(edge: Edge, call: Call, body: Uint8Array<ArrayBuffer>): Response {
+  gateOf(edge.service, edge.host).spend(body.length);
+  return send(call, [body]);
 }
 
 interface Found {
@@ -192,19 +199,35 @@ interface LiveRequest extends Pick<FeedRequest, "from" | "types"> {
   readonly form: LiveForm;
 }
 
-/** Frames of pages that several connections send, by their form. */
-const shared = new WeakMap<FeedPage, Map<string, Uint8Array<ArrayBuffer>>>();
+type Encoded = Uint8Array<ArrayBuffer>;
 
-function framesOf(page: FeedPage, { form, shown }: LiveRequest): Uint8Array<ArrayBuffer> {
-  const forms = shared.get(page) ?? new Map<string, Uint8Array<ArrayBuffer>>();
+/** Frames and bodies of pages that several connections send, by their form. */
+const shared = new WeakMap<FeedPage, Map<string, Encoded>>();
+
+function sharedOf(
+  page: FeedPage,
+  form: LiveForm | "body",
+  shown: ShownEvent,
+  make: () => string,
+): Encoded {
+  const forms = shared.get(page) ?? new Map<string, Encoded>();
   shared.set(page, forms);
   const name = `${form} ${typeof shown === "string" ? shown : "cloudevents"}`;
   const known = forms.get(name);
   if (known !== undefined) return known;
-  const caughtUp = page.isUpToDate && !page.isBuilding ? caughtUpFrame(page.next, form) : "";
-  const frames = encoder.encode(pageFrames(page, form, shown) + caughtUp);
-  forms.set(name, frames);
-  return frames;
+  const made = encoder.encode(make());
+  forms.set(name, made);
+  return made;
+}
+
+function framesOf(page: FeedPage, { form, shown }: LiveRequest): Encoded {
+  const caughtUp = () => page.isUpToDate && !page.isBuilding ? caughtUpFrame(page.next, form) : "";
+  return sharedOf(page, form, shown, () => pageFrames(page, form, shown) + caughtUp());
+}
+
+/** The body of a page that is not long. */
+function bodyOf(page: FeedPage, shown: ShownEvent): Encoded {
+  return sharedOf(page, "body", shown, () => shortFeedPageBody(page, shown).join(""));
 }
 
 /** The feed as a live answer. Its places are cursors. */

@@ -9,7 +9,7 @@ import { encodeCloudEvent } from "../../domain/cloud_event.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
 import type { Turns } from "../../domain/fairness/pieces.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
-import { pageBody, type Part } from "../long_answer.ts";
+import { pageBody, type Part, shortPageBody } from "../long_answer.ts";
 
 /** How live answers are written. */
 export type LiveForm = "sse" | "ndjson";
@@ -37,10 +37,24 @@ type StoredEntry = Pick<FeedEntry, "id" | "hash" | "raw">;
 
 /** The body of a page. */
 export function feedPageBody(page: FeedPage, shown: ShownEvent, turns: Turns): Promise<Part[]> {
+  return pageBody(page.entries, textOfShown(shown), tailOf(page), turns);
+}
+
+/** The same body, made at once: for pages that are known to be short. */
+export function shortFeedPageBody(page: FeedPage, shown: ShownEvent): Part[] {
+  return shortPageBody(page.entries, textOfShown(shown), tailOf(page));
+}
+
+function textOfShown(shown: ShownEvent): (entry: FeedEntry) => string {
+  return (entry) => `{${entryFields(entry, shown)}}`;
+}
+
+/** The members behind the entries. */
+function tailOf(page: FeedPage): string {
   let tail = `"next":"${page.next}","up_to_date":${page.isUpToDate}`;
   if (page.isBuilding) tail += ',"building":true';
   if (page.erased.length > 0) tail += `,"erased":${JSON.stringify(page.erased)}`;
-  return pageBody(page.entries, (entry) => `{${entryFields(entry, shown)}}`, tail, turns);
+  return tail;
 }
 
 /** Entries and erasures of a page as frames, in feed order. */

@@ -1,6 +1,7 @@
 /** A long poll: a read that is repeated until it has something. See docs/reference/feed.md. */
 
 import type { AggregateName } from "../../domain/reading.ts";
+import { gateOf } from "../../domain/fairness/owner_gate.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Follower } from "../../features/feed/follow_commits.ts";
@@ -42,7 +43,11 @@ export async function pollLong<T>(
     for (;;) {
       const outcome = await read();
       const todo = outcome.ok ? next(outcome.value) : "answer";
-      if (todo === "answer") return await checked(edge, call, outcome);
+      if (todo === "answer") {
+        // One commit may wake thousands, and those that share what is read have it together.
+        await gateOf(edge.service, call.host).enter(call.owner);
+        return await checked(edge, call, outcome);
+      }
       const leftMs = endMs - call.host.monotonicMs();
       if (leftMs <= 0 || turn.isStopping() || call.request.signal.aborted) return outcome;
       if (todo === "pause") await turn.wait(Math.min(leftMs, BUILDING_PAUSE_MS));

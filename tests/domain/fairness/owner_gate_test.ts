@@ -43,6 +43,7 @@ Deno.test("who is alone does not wait, in any turn", async () => {
 Deno.test("a turn has what fits into a piece, however many come at once", async () => {
   const { begun, work, endTurn } = openTestGate();
   for (let n = 0; n < 10; n++) void work("a", 1.5);
+  await settle();
   const byTurn = [begun.length];
   while (begun.length < 10) {
     const before = begun.length;

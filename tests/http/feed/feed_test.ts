@@ -2,9 +2,17 @@
 
 import assert from "node:assert/strict";
 import { limits } from "../../../src/domain/limits.ts";
+import { createApp } from "../../../src/http/app.ts";
 import { makeInstance, makeKey, makeTenant } from "../../support/access_fixtures.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
-import { orderWrite, uuid, valueOf } from "../../support/service_fixture.ts";
+import {
+  noteWrite,
+  orderWrite,
+  uuid,
+  valueOf,
+  withService,
+} from "../../support/service_fixture.ts";
+import { until } from "../../support/until.ts";
 import { type FeedServer, withFeedServer } from "./feed_server.ts";
 
 // deno-lint-ignore no-explicit-any -- a test says what it expects of the body
@@ -263,6 +271,86 @@ Deno.test("long polls that one commit wakes make their long answers in turns", (
     assert.deepEqual(new Set(pages.map((page) => page.data.length)), new Set([2]));
     assert.equal(reads, 20, "each page is read when its turn has come");
     assert.ok(most <= 4, `${most} at a time`);
+  }));
+
+for (const form of ["", "&raw=true", "&format=cloudevents"]) {
+  Deno.test(`long polls that share a page send one body, that of a plain page (${form})`, () =>
+    withFeedServer(async (world) => {
+      const { service: { feed } } = world;
+      const { next } = await bodyOf(world, "?from=now");
+      const { readShared } = feed;
+      let made = 0;
+      const pages = new WeakMap<object, Awaited<ReturnType<typeof readShared>>>();
+      /** The same, with hashes that are looked at when an entry is made text. */
+      async function counted(...given: Parameters<typeof readShared>) {
+        const outcome = await readShared(...given);
+        if (!outcome.ok || outcome.value.entries.length === 0) return outcome;
+        const known = pages.get(outcome.value);
+        if (known !== undefined) return known;
+        const entries = outcome.value.entries.map((entry) => ({
+          ...entry,
+          get hash() {
+            made++;
+            return entry.hash;
+          },
+        }));
+        const page = { ...outcome, value: { ...outcome.value, entries } };
+        pages.set(outcome.value, page);
+        return page;
+      }
+      Object.assign(feed, { readShared: counted });
+      const query = `?live=long-poll&wait=30&from=${next}${form}`;
+      const polls = Array.from({ length: 20 }, async () => await (await world.get(query)).text());
+      await untilFollowed(world, 20);
+      await world.note("a".repeat(20));
+      const bodies = new Set(await Promise.all(polls));
+      Object.assign(feed, { readShared });
+      const plain = await (await world.get(`?from=${next}${form}`)).text();
+      assert.deepEqual(bodies, new Set([plain]));
+      // What makes a CloudEvent may look at it once more.
+      assert.ok(made <= 2, `${made} times`);
+    }));
+}
+
+Deno.test("of long polls that one commit wakes, as many go on in a turn as fit into a piece", () =>
+  withService(async ({ service, engine, host, tenants: { test } }) => {
+    const { key } = await makeKey(engine, host, test, "read");
+    let [nowMs, turn, isWoken] = [0, 0, false];
+    const begunMs = host.monotonicMs();
+    host.monotonicMs = () => begunMs + nowMs;
+    const { yieldTurn } = host;
+    host.yieldTurn = () => yieldTurn().then(() => void turn++);
+    const byTurn = new Map<number, number>();
+    const authenticateKey: typeof service.access.authenticateKey = (...given) => {
+      if (isWoken) {
+        nowMs += 3;
+        byTurn.set(turn, (byTurn.get(turn) ?? 0) + 1);
+      }
+      return service.access.authenticateKey(...given);
+    };
+    const slow = { ...service, access: { ...service.access, authenticateKey } };
+    const environment = { kind: "listener", environment: "test" } as const;
+    const clientAddress = (peer: string) => peer;
+    const app = createApp(slow, host, { headerPrefix: "SVC", environment, clientAddress });
+    const headers = { authorization: `Bearer ${key}` };
+    const polls = Array.from({ length: 20 }, async () => {
+      const url = "http://127.0.0.1/_feed?live=long-poll&wait=30&from=now";
+      return await (await app.fetch(new Request(url, { headers }), undefined)).json();
+    });
+    await until(() => service.feed.countFollowers() === 20, "twenty polls that wait");
+    for (let look = 0; look < 5; look++) {
+      host.timeMs += 60;
+      for (let n = 0; n < 20; n++) await yieldTurn();
+    }
+    isWoken = true;
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "a")));
+    host.timeMs += 60;
+    const bodies = await Promise.all(polls);
+    assert.deepEqual(bodies.map(({ data }) => data.length), Array(20).fill(1));
+    assert.ok(Math.max(...byTurn.values()) <= 2, `${[...byTurn.values()]}`);
+    // The last look at the log ends.
+    host.timeMs += 60;
+    await yieldTurn();
   }));
 
 Deno.test("a long poll without anything wanted ends after its wait, further on", () =>

@@ -76,8 +76,8 @@ export const PROJECTION_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/features/projections/keep_projections.ts", UNREAD, [
     [
       "the upkeep stands still before much that no projection reads",
-      "const isFew = span.isAtEnd && span.records < SKIPPED_RECORDS_MIN;",
-      "const isFew = span.records < SKIPPED_RECORDS_MIN;",
+      "return streams.length === 0 && isAtEnd && records < SKIPPED_RECORDS_MIN;",
+      "return streams.length === 0 && records < SKIPPED_RECORDS_MIN;",
     ],
   ]),
   ...changesOf("src/features/base/log_looks.ts", LOOKS, [

@@ -12,7 +12,7 @@ import { shardOf } from "../../domain/fairness/work_share.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
 import { lastLogPlace } from "../../store/feed/commit_log.ts";
-import { openOutlines, type Outline, typesOf } from "./outlines.ts";
+import { type Look, openOutlines, type Outline, typesOf } from "./outlines.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
 import {
   type LogPosition,
@@ -60,7 +60,11 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
     const names = new Set(held.map(String));
     rounds.dropOthers((name) => names.has(name));
     let done = late.collect();
-    const due = await outlines.findDue(held, hasChanges);
+    const idle: IdleEnds = new Map();
+    const look: Look = (tx, outline, pieces) => hasChanges(tx, outline, { idle, pieces });
+    const due = await outlines.findDue(held, look);
+    // Only now, because a snapshot that fails may have seen what was never stored.
+    for (const [outline, end] of idle) idleAt.set(outline, end);
     for (const tenant of late.inTurn(due, Number)) {
       if (isStopping()) break;
       const turn = () => rounds.guard(String(tenant), () => keepTenant(tenant, limit));
@@ -70,14 +74,19 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
   }
 
   /** The same as to find work, but without the set: whether there is any. */
-  async function hasChanges(tx: ReadTransaction, outline: Outline): Promise<boolean> {
+  async function hasChanges(
+    tx: ReadTransaction,
+    outline: Outline,
+    { idle, pieces }: ChangesLook,
+  ): Promise<boolean> {
     const { tenant, types } = outline;
+    idle.delete(outline);
     const end = await lastLogPlace(tx, tenant) ?? FEED_START;
     if (idleAt.get(outline) === end) return false;
     const before = await readLogCursor(tx, tenant);
-    const span = await readLogSpan(tx, tenant, before, { types, limit: 1 });
-    if (span.streams.length > 0 || span.records >= SKIPPED_RECORDS_MIN) return true;
-    if (span.end.place >= end) idleAt.set(outline, end);
+    const span = await readLogSpan(tx, tenant, before, { types, limit: 1, pieces });
+    if (!isWaiting(span)) return true;
+    idle.set(outline, end);
     return false;
   }
 
@@ -106,6 +115,14 @@ export function createProjectionKeeper(parts: RowParts, share: WorkShare): Proje
   return { drain, settle: late.settle };
 }
 
+/** Where the logs of environments end, in which nothing is to be shown. */
+type IdleEnds = Map<Outline, LogPlace>;
+
+interface ChangesLook {
+  readonly idle: IdleEnds;
+  readonly pieces: Pieces;
+}
+
 /** The next changes in the log, and the rows that show them. */
 interface KeepingWork extends FoundRows {
   readonly span: LogSpan;
@@ -118,6 +135,11 @@ interface KeepingWork extends FoundRows {
  * records of them. A part of the log that has more behind it is always skipped.
  */
 const SKIPPED_RECORDS_MIN = 200;
+
+/** Whether the cursor stays where it is until there is more. */
+function isWaiting({ streams, records, isAtEnd }: LogSpan): boolean {
+  return streams.length === 0 && isAtEnd && records < SKIPPED_RECORDS_MIN;
+}
 
 /** Rows that are taken on together. A look for the rows of a change costs as much as some rows. */
 const PLACES_MAX = 5_000;
@@ -138,8 +160,7 @@ async function findWork(
   const types = typesOf(set);
   for (let some = limit;; some = Math.ceil(some / 4)) {
     const span = await readLogSpan(tx, set.tenant, before, { types, limit: some, pieces });
-    const isFew = span.isAtEnd && span.records < SKIPPED_RECORDS_MIN;
-    if (span.streams.length === 0 && isFew) return undefined;
+    if (isWaiting(span)) return undefined;
     // Fewer changes if these are shown by too many rows. One change has few enough.
     const placesMax = some === 1 ? Infinity : PLACES_MAX;
     const found = await findRows(tx, set, span.streams, { placesMax, pieces });

@@ -27,7 +27,7 @@ interface TortureOptions {
 const names = WAYS.map(({ name }) => name).join(", ");
 const { minutes, seed: first, only, scale } = readOptions<TortureOptions>(
   taskCommand("torture", "Every way of breaking the product in turn, with new seeds.")
-    .option("--minutes <number>", "no run begins later", positiveNumber, 10)
+    .option("--minutes <number>", "no run but the first begins later", positiveNumber, 10)
     .option("--only <names>", `some of: ${names}`, nameList)
     .option("--scale <number>", "so many times the cases of each run", positiveNumber, 1)
     .addOption(seedOption()),
@@ -38,7 +38,7 @@ const ways = chooseWays(only).map((way) => (
 const runs: Run[] = [];
 const endsMs = performance.now() + minutes * 60_000;
 console.log(`${minutes} minutes, seed ${first}: ${ways.map(({ name }) => name).join(", ")}\n`);
-for (let number = 0; performance.now() < endsMs; number++) {
+for (let number = 0; number === 0 || performance.now() < endsMs; number++) {
   const way = ways[number % ways.length]!;
   // Far apart, because some suites go through a range of seeds.
   const seed = 1 + (first + number * 1_000_003) % WHOLE_NUMBER_MAX;

@@ -4,6 +4,7 @@
  * Callers wait up to 2 s. See docs/reference/projections.md.
  */
 
+import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
 import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
@@ -61,7 +62,7 @@ export async function waitForProjections(
     return await engine.snapshot(async (tx) => {
       const pieces = openTransactionPieces(host, tenant);
       const asked = await listReadyProjections(engine, tx, tenant, { names: wanted, pieces });
-      return !await isRefreshing(tx, asked);
+      return !await isRefreshing(tx, asked, pieces);
     });
   }
 
@@ -85,9 +86,14 @@ export function placeToReach(view: LogView): LogPlace | undefined {
 async function isRefreshing(
   tx: ReadTransaction,
   projections: readonly ReadyProjection[],
+  pieces: Pieces,
 ): Promise<boolean> {
   // A broken projection is never refreshed.
   const asked = projections.filter(({ broken }) => broken === undefined);
-  const found = await Promise.all(asked.map((projection) => hasRefresh(tx, projection)));
+  const found = await Promise.all(asked.map(async (projection) => {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
+    return await hasRefresh(tx, projection);
+  }));
   return found.includes(true);
 }

@@ -40,8 +40,8 @@ import {
 
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
-/** Only part of a group that is parsed at once can be white space. */
-const SPACES_MAX = 64 * 1024;
+/** Of more white space in a row one character is parsed. */
+const SPACES_KEPT = 4 * 1024;
 
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -111,7 +111,7 @@ function scan(reader: LongReader, stop: number): void {
         return;
       }
     } else if (isSpace(code)) {
-      at = endOfSpaces(reader, at);
+      at = endOfSpaces(reader, at, stop);
     }
   }
   reader.at = at;
@@ -161,16 +161,29 @@ function endOfExponent(text: string, mark: number, last: number): number {
   return at;
 }
 
-function endOfSpaces(reader: LongReader, start: number): number {
+/** The end of the white space, up to the end of the step. */
+function endOfSpaces(reader: LongReader, start: number, stop: number): number {
   let at = start;
-  while (isSpace(reader.text.charCodeAt(at + 1))) {
-    if (++at - start < SPACES_MAX) continue;
-    const message =
-      `${reader.subject} has more than ${SPACES_MAX} characters of white space in a ` +
-      `row, at position ${start}`;
-    refuseTooLarge(message, { limit: SPACES_MAX });
-  }
+  while (at + 1 < stop && isSpace(reader.text.charCodeAt(at + 1))) at++;
+  if (at - start >= SPACES_KEPT) reader.spaces.push({ from: start + 1, to: at + 1 });
   return at;
+}
+
+/** The text of the group up to `end`, with little white space. */
+function groupUpTo(reader: LongReader, end: number): string {
+  const { text, spaces } = reader;
+  let group = "";
+  let start = reader.groupStart;
+  // Bounded: by the length of the text, of which each has taken some kilobytes.
+  for (const { from, to } of spaces.splice(0)) {
+    if (to <= start) continue;
+    if (from >= end) spaces.push({ from, to });
+    else {
+      group += text.slice(start, Math.max(start, from));
+      start = to;
+    }
+  }
+  return group + text.slice(start, end);
 }
 
 function enter(reader: LongReader, at: number): void {
@@ -210,7 +223,7 @@ function flushUpTo(reader: LongReader, at: number): void {
 function openBuilder(reader: LongReader, open: number): void {
   const parent = reader.builders.at(-1)!;
   if (!passComma(reader, open)) refuseAfterContainer(reader, open);
-  const before = reader.text.slice(reader.groupStart, open);
+  const before = groupUpTo(reader, open);
   const isArray = reader.text.charCodeAt(open) === OPEN_BRACKET;
   const name = parent.array === undefined
     ? readKey(reader, before)
@@ -271,24 +284,25 @@ function flush(reader: LongReader, end: number, keys: number, isLast = false): v
   const builder = reader.builders.at(-1)!;
   const { array } = builder;
   if (!passComma(reader, end)) return;
-  const group = reader.text.slice(reader.groupStart, end);
+  const group = groupUpTo(reader, end);
   if (isBlank(group)) {
     if (isLast && builder.after === "start") return;
     const wanted = array === undefined ? "a key in double quotes" : "a value";
     refuse(`Malformed JSON at position ${end}: ${wanted} expected`);
   }
-  const whole = array === undefined ? `{${group}}` : `[${group}]`;
   let parsed: JsonValue | undefined;
   try {
+    const whole = array === undefined ? `{${group}}` : `[${group}]`;
     parsed = reader.cost.parse(whole, reader.names - reader.parsedNames);
   } catch {
-    refuseGroup(reader, group, whole);
+    refuseFault(reader, end);
+    refuse(`${reader.subject} is not valid JSON`);
   }
   if (parsed === undefined) refuse(slowNames(reader.subject));
   reader.parsedNames = reader.names;
   const value = parsed as JsonObject | JsonValue[];
   const hasFaulty = reader.faultyAt >= reader.groupStart && reader.faultyAt < end;
-  if (hasFaulty || keys - reader.groupKeys !== countKeys(value)) refuseFault(reader, whole);
+  if (hasFaulty || keys - reader.groupKeys !== countKeys(value)) refuseFault(reader, end);
   if (array !== undefined) { for (const element of value as JsonValue[]) array.push(element); }
   else for (const key of Object.keys(value)) put(reader, builder, key, (value as JsonObject)[key]!);
 }

@@ -55,6 +55,8 @@ export interface LongReader {
   /** The position of the first number not yet parsed that a double cannot hold. */
   faultyAt: number;
   groupStart: number;
+  /** Long white space that has not been parsed yet, from its second character on. */
+  readonly spaces: { readonly from: number; readonly to: number }[];
   /** The number of keys seen before the group. */
   groupKeys: number;
   /** Keys, and texts as short as names, so far; short keys count twice. */
@@ -100,6 +102,7 @@ export function openLong(
     depth: 0,
     faultyAt: -1,
     groupStart: 0,
+    spaces: [],
     groupKeys: 0,
     names: 0,
     parsedNames: 0,
@@ -115,8 +118,14 @@ export function pathOf(reader: LongReader): string[] {
   return reader.builders.slice(1).map(({ name }) => name);
 }
 
-/** `whole` is the group in the brackets of its container. */
-export function refuseFault(reader: LongReader, whole: string): void {
+/** Refuses the group that ends before `end`, with its fault if there is one. */
+export function refuseFault(reader: LongReader, end: number): void {
+  const isArray = reader.builders.at(-1)!.array !== undefined;
+  const group = reader.text.slice(reader.groupStart, end);
+  refuseText(reader, isArray ? `[${group}]` : `{${group}}`);
+}
+
+function refuseText(reader: LongReader, whole: string): void {
   const offset = reader.groupStart - 1;
   if (whole.length > SEARCHED_CHARACTERS_MAX) {
     const place = `between positions ${reader.groupStart} and ${offset + whole.length}`;
@@ -127,10 +136,10 @@ export function refuseFault(reader: LongReader, whole: string): void {
   if (fault !== undefined) refuse(fault.message, fault.path);
 }
 
-/** For a group that is not JSON; if it was cut off, the fault says so. */
-export function refuseGroup(reader: LongReader, group: string, whole?: string): never {
+/** For a group that is cut off; the fault says so. */
+export function refuseGroup(reader: LongReader, group: string): never {
   const isArray = reader.builders.at(-1)!.array !== undefined;
-  refuseFault(reader, whole ?? (isArray ? "[" : "{") + group);
+  refuseText(reader, (isArray ? "[" : "{") + group);
   refuse(`${reader.subject} is not valid JSON`);
 }
 

@@ -185,15 +185,51 @@ Deno.test("names that are too slow end the reading", () => {
   assert.equal(messageOf(read), slowNames("Request body"));
 });
 
-Deno.test("white space is refused where it goes on and on, and nowhere else", () => {
-  const spaces = " ".repeat(60_000);
-  const text = `{${spaces}"a"${spaces}:${spaces}[1${spaces},${spaces}2]${spaces}}${spaces}`;
-  assert.deepEqual(readAll(text), { value: { a: [1, 2] } });
-  const read = readAll(`{"a":[1,${"\n".repeat(70_000)}2]}`);
-  assert.match(
-    messageOf(read)!,
-    /^Request body has more than 65536 characters of white space .* 8$/,
-  );
+Deno.test("of long white space one character is parsed, wherever it stands", () => {
+  const spaces = " \n\t\r".repeat(25_000);
+  const parts = [
+    "",
+    "{",
+    '"a"',
+    ":",
+    "[",
+    "1",
+    ",",
+    "2",
+    ",",
+    '"b c"',
+    "]",
+    ",",
+    '"d"',
+    ":",
+    "{",
+    "}",
+  ];
+  const text = [...parts, "}", ""].join(spaces);
+  let [most, sum] = [0, 0];
+  const cost: NameCost = {
+    namesAtOnce: () => 128,
+    parse: (text) => {
+      [most, sum] = [Math.max(most, text.length), sum + text.length];
+      return JSON.parse(text);
+    },
+    noteSlow() {},
+  };
+  assert.deepEqual(readAll(text, undefined, cost), { value: { a: [1, 2, "b c"], d: {} } });
+  assert.ok(most < 50_000 && sum < 100_000, `${most} of ${sum} characters`);
+  assert.ok("refusal" in readAll(`{"a":[1${spaces}2]}`), "numbers are not joined");
+  assert.ok("refusal" in readAll(`{"a":1${spaces}"b":2}`), "members are not joined");
+});
+
+Deno.test("a fault beside long white space is named by the positions of what was sent", () => {
+  const spaces = " ".repeat(50_000);
+  const repeated = readAll(`{"a":1,${spaces}"a":2}`);
+  assert.deepEqual([messageOf(repeated), pathOf(repeated)], [
+    "Duplicate key in JSON object: a",
+    "a",
+  ]);
+  const malformed = readAll(`{"a":1,${spaces}"b":tru}`);
+  assert.match(messageOf(malformed)!, / at position 5001\d/);
 });
 
 Deno.test("of exact numbers beside long texts nothing is searched; a fault beside one is named by its positions", () => {

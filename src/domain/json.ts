@@ -110,17 +110,23 @@ function trimZeros(text: string): { digits: string; trailingZeros: number } {
 
 /** Longer texts are no names unless they are keys. */
 export const NAME_CHARACTERS_MAX = 10;
-/** Names that are parsed at once; in the minute after some were too slow, fewer. */
-const NAMES_AT_ONCE = 128;
-export const NAMES_AT_ONCE_WARY = 16;
+/**
+ * Names that are parsed at once. In the minute after some were too slow, which are still in the
+ * table, very few.
+ */
+const NAMES_AT_ONCE = 64;
+const NAMES_AT_ONCE_WARY = 4;
+/** A text with so few is parsed at once at any time. */
+export const FEW_NAMES = 16;
 const WARY_MS = 60_000;
 /** How long a parse may take: many times longer than usual. Milliseconds. */
 export const MS_PER_PARSE = 0.5;
+const MS_PER_PARSE_WARY = 0.1;
 const MS_PER_NAME = 0.01;
 const MS_PER_CHARACTER = 0.000_05;
 /** A parse may also be slow because of other work on the machine, so it is tried again. */
-const TRIES = 4;
-const TRIES_WARY = 2;
+const TRIES = 5;
+const TRIES_WARY = 4;
 
 export interface NameCost {
   /** How many names may be parsed at once. */
@@ -161,7 +167,8 @@ function openNameCost({ monotonicMs }: Pick<Turns, "monotonicMs">): NameCost {
 
   function parseOnce(text: string, names?: number): { value: JsonValue; isSlow: boolean } {
     const startedMs = monotonicMs();
-    const textMs = MS_PER_PARSE + MS_PER_CHARACTER * text.length;
+    const parseMs = startedMs < waryUntilMs ? MS_PER_PARSE_WARY : MS_PER_PARSE;
+    const textMs = parseMs + MS_PER_CHARACTER * text.length;
     let value: JsonValue;
     try {
       value = JSON.parse(text);

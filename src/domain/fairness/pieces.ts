@@ -325,6 +325,11 @@ const QUICK_MS_MAX = 2;
 /** What does not wait for the outside world ends within so many steps of promises. */
 const STEPS_MAX = 24;
 
+/** Lets work that is ready run as far as it goes without the outside world. */
+export async function readySteps(count: number = STEPS_MAX): Promise<void> {
+  for (let steps = 0; steps < count; steps++) await undefined;
+}
+
 export function openAdmission(clock: TurnClock): Admission {
   const line = openFairLine<string>();
   let waiting = 0;
@@ -352,7 +357,7 @@ export function openAdmission(clock: TurnClock): Admission {
     isMoving = true;
     let sinceMs = clock.nowMs();
     while (waiting > 0) {
-      for (let steps = 0; steps < STEPS_MAX; steps++) await undefined;
+      await readySteps();
       const isQuick = clock.nowMs() - sinceMs < QUICK_MS_MAX;
       atOnce = isQuick ? Math.min(2 * atOnce, AT_ONCE_MAX) : 1;
       if (endMs !== undefined && clock.nowMs() >= endMs) await turn;

@@ -7,7 +7,7 @@
  */
 
 import { type FairLine, openFairLine } from "./fair_line.ts";
-import { PIECE_MS_MAX, type Pieces, type Turns } from "./pieces.ts";
+import { PIECE_MS_MAX, type Pieces, readySteps, type Turns } from "./pieces.ts";
 
 /** The slice that all transactions share, and who waits for the next one. */
 interface SharedSlice {
@@ -16,9 +16,6 @@ interface SharedSlice {
   isMoving: boolean;
   endMs: number;
 }
-
-/** Whoever goes on runs up to its next pause within so many steps of promises. */
-const STEPS_MAX = 24;
 
 const slices = new WeakMap<Turns, SharedSlice>();
 
@@ -59,7 +56,8 @@ async function move(turns: Turns, slice: SharedSlice): Promise<void> {
     do {
       slice.waiting--;
       slice.line.take(() => true)!();
-      for (let step = 0; step < STEPS_MAX; step++) await undefined;
+      // Whoever goes on runs up to its next pause.
+      await readySteps();
     } while (slice.waiting > 0 && turns.monotonicMs() < slice.endMs);
   }
   slice.isMoving = false;

@@ -4,8 +4,8 @@
  */
 
 import { openFairLine } from "../../domain/fairness/fair_line.ts";
-import { readySteps } from "../../domain/fairness/owner_gate.ts";
-import { openPieces, PIECE_MS_MAX, type Turns } from "../../domain/fairness/pieces.ts";
+import { READ_STEPS_MAX } from "../../domain/fairness/owner_gate.ts";
+import { openPieces, PIECE_MS_MAX, readySteps, type Turns } from "../../domain/fairness/pieces.ts";
 import { FEED_START, type LogPlace } from "../../domain/feed/place.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
@@ -172,7 +172,7 @@ function openWakes(turns: Turns): (tenant: number, goOn: () => void) => void {
       while (left > 0 && (next = line.take(() => true)) !== undefined) {
         left--;
         next();
-        await readySteps();
+        await readySteps(READ_STEPS_MAX);
         if (turns.monotonicMs() >= endMs) left = 0;
       }
       isServing = false;

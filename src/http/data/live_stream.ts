@@ -10,6 +10,7 @@ import type { Heard } from "../../features/feed/shared_tails.ts";
 import type { Call, Edge } from "../call.ts";
 import { sendRefusal } from "../reply.ts";
 import {
+  encodedOnce,
   type LiveForm,
   streamCaughtUpFrame,
   streamErasedFrame,
@@ -22,8 +23,6 @@ import {
   type LiveSource,
   refusalOfPlace,
 } from "../feed/live_answer.ts";
-
-const encoder = new TextEncoder();
 
 /** What is behind an event that is not there any more would be passed over without a word. */
 export const BEYOND: Refusal = {
@@ -82,23 +81,14 @@ interface Tail {
   readonly form: LiveForm;
 }
 
-/** Frames of pages that several connections send, by their form. */
-const shared = new WeakMap<TailPage, Map<string, Uint8Array<ArrayBuffer>>>();
-
 function framesOf(
   page: TailPage,
   last: string | undefined,
   { raw, form }: Pick<Tail, "raw" | "form">,
 ): Uint8Array<ArrayBuffer> {
-  const forms = shared.get(page) ?? new Map<string, Uint8Array<ArrayBuffer>>();
-  shared.set(page, forms);
-  const name = `${form} ${raw}`;
-  const known = forms.get(name);
-  if (known !== undefined) return known;
-  const caughtUp = page.isUpToDate ? streamCaughtUpFrame(last, form) : "";
-  const frames = encoder.encode(streamFrames(page.entries, form, raw) + caughtUp);
-  forms.set(name, frames);
-  return frames;
+  const caughtUp = () => page.isUpToDate ? streamCaughtUpFrame(last, form) : "";
+  const make = () => streamFrames(page.entries, form, raw) + caughtUp();
+  return encodedOnce(page, `${form} ${raw}`, make);
 }
 
 /** Its places are a generation and the id of the last event. */

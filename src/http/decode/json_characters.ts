@@ -72,7 +72,7 @@ export function* namesIn(text: string): Generator<FieldName, void, void> {
   }
 }
 
-/** Parsed as a value: the runtime keeps names in a table, but not values. */
+/** Parsed as a value: of those, the runtime keeps none that is written with escapes. */
 function unescaped(literal: string): string {
   if (!literal.includes("\\")) return literal.slice(1, -1);
   try {

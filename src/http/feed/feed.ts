@@ -18,6 +18,7 @@ import { badQuery, flag, LIVE_QUERY, oneOf, text, within } from "../parameter.ts
 import { sendOutcome, sendRefusal } from "../reply.ts";
 import {
   caughtUpFrame,
+  encodedOnce,
   feedPageBody,
   type LiveForm,
   pageFrames,
@@ -32,8 +33,6 @@ import {
   refusalOfPlace,
 } from "./live_answer.ts";
 import { pollLong } from "./long_poll.ts";
-
-const encoder = new TextEncoder();
 
 export const readFeed = read({
   id: "readFeed",
@@ -201,23 +200,13 @@ interface LiveRequest extends Pick<FeedRequest, "from" | "types"> {
 
 type Encoded = Uint8Array<ArrayBuffer>;
 
-/** Frames and bodies of pages that several connections send, by their form. */
-const shared = new WeakMap<FeedPage, Map<string, Encoded>>();
-
 function sharedOf(
   page: FeedPage,
   form: LiveForm | "body",
   shown: ShownEvent,
   make: () => string,
 ): Encoded {
-  const forms = shared.get(page) ?? new Map<string, Encoded>();
-  shared.set(page, forms);
-  const name = `${form} ${typeof shown === "string" ? shown : "cloudevents"}`;
-  const known = forms.get(name);
-  if (known !== undefined) return known;
-  const made = encoder.encode(make());
-  forms.set(name, made);
-  return made;
+  return encodedOnce(page, `${form} ${typeof shown === "string" ? shown : "cloudevents"}`, make);
 }
 
 function framesOf(page: FeedPage, { form, shown }: LiveRequest): Encoded {

@@ -17,6 +17,25 @@ export type LiveForm = "sse" | "ndjson";
 /** How an event is shown: as it is, as the text that was stored, or as a CloudEvent of a source. */
 export type ShownEvent = "event" | "raw" | { readonly source: string };
 
+const encoder = new TextEncoder();
+/** By page, and by the name of a form. */
+const encoded = new WeakMap<object, Map<string, Uint8Array<ArrayBuffer>>>();
+
+/** The text of a page in a form, in bytes: made once for all connections that share the page. */
+export function encodedOnce(
+  page: object,
+  form: string,
+  make: () => string,
+): Uint8Array<ArrayBuffer> {
+  const forms = encoded.get(page) ?? new Map<string, Uint8Array<ArrayBuffer>>();
+  encoded.set(page, forms);
+  const known = forms.get(form);
+  if (known !== undefined) return known;
+  const made = encoder.encode(make());
+  forms.set(form, made);
+  return made;
+}
+
 /** The fields of an entry, without braces. */
 function entryFields(entry: FeedEntry, shown: ShownEvent): string {
   return `"cursor":"${entry.cursor}",${eventFields(entry, shown)}`;

@@ -238,7 +238,7 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
       "",
     ],
   ]),
-  ...changesOf("src/http/feed/feed.ts", "tests/http/feed/feed_test.ts", [
+  ...changesOf("src/http/feed/frames.ts", "tests/http/feed/feed_test.ts", [
     [
       "each long poll makes the body of a shared page anew",
       "if (known !== undefined) return known;",

@@ -272,6 +272,13 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/domain/limits/rate_test.ts",
   },
   {
+    name: "keys that are slow to look up are parsed all the same",
+    path: "src/domain/json_text/name_cost.ts",
+    find: "return hasSlow(keys) ? undefined : JSON.parse(unkept);",
+    put: "return JSON.parse(unkept);",
+    suite: "tests/domain/json_text/name_cost_test.ts",
+  },
+  {
     name: "numbers that a double does not hold are taken",
     path: "src/domain/json.ts",
     find: `if (isSame(sent, kept) || isSmallFraction(sent)) return undefined;`,

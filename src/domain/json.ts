@@ -1,9 +1,8 @@
 /**
  * JSON as TypeScript types: what requests carry, handlers fold and the store keeps. Numbers that no
- * double holds, and names that cost too much, are found here.
+ * double holds are found here.
  */
 
-import type { Turns } from "./fairness/pieces.ts";
 import { limits } from "./limits.ts";
 
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
@@ -98,107 +97,4 @@ function trimZeros(text: string): { digits: string; trailingZeros: number } {
   let end = text.length;
   while (end > start && text.charCodeAt(end - 1) === ZERO) end--;
   return { digits: text.slice(start, end), trailingZeros: text.length - end };
-}
-
-/*
- * The cost of names. The runtime keeps all keys, and all other texts of up to ten characters, in
- * one hash table. Its hash function has the same seed in every process, so a client can send names
- * that all have one hash, and each of them then takes as long to find as there are others. Only the
- * clock shows it. Few names are parsed at a time, and those that are slow again and again are
- * refused. See docs/reference/basics.md.
- */
-
-/** Longer texts are no names unless they are keys. */
-export const NAME_CHARACTERS_MAX = 10;
-/**
- * Names that are parsed at once. In the minute after some were too slow, which are still in the
- * table, very few.
- */
-const NAMES_AT_ONCE = 64;
-const NAMES_AT_ONCE_WARY = 4;
-/** A text with so few is parsed at once at any time. */
-export const FEW_NAMES = 16;
-const WARY_MS = 60_000;
-/** How long a parse may take: many times longer than usual. Milliseconds. */
-export const MS_PER_PARSE = 0.5;
-const MS_PER_PARSE_WARY = 0.1;
-const MS_PER_NAME = 0.01;
-const MS_PER_CHARACTER = 0.000_05;
-/** A parse may also be slow because of other work on the machine, so it is tried again. */
-const TRIES = 5;
-const TRIES_WARY = 4;
-
-export interface NameCost {
-  /** How many names may be parsed at once. */
-  namesAtOnce(): number;
-  /**
-   * The value of the text. Undefined: its names take too long to look up.
-   * @param names how many it has; its keys are counted if this is absent.
-   * @throws SyntaxError
-   */
-  parse(text: string, names?: number): JsonValue | undefined;
-  /** Called for text that was slow and malformed: its names are in the table as well. */
-  noteSlow(): void;
-}
-
-/** For callers that answer for their input: any names, at once. */
-export const ANY_NAMES: NameCost = {
-  namesAtOnce: () => Infinity,
-  parse: (text) => JSON.parse(text),
-  noteSlow: () => {},
-};
-
-/** One for each clock; a process has one clock, and one table of names. */
-const costs = new WeakMap<Pick<Turns, "monotonicMs">, NameCost>();
-
-export function nameCostOf(clock: Pick<Turns, "monotonicMs">): NameCost {
-  const known = costs.get(clock);
-  if (known !== undefined) return known;
-  const opened = openNameCost(clock);
-  costs.set(clock, opened);
-  return opened;
-}
-
-function openNameCost({ monotonicMs }: Pick<Turns, "monotonicMs">): NameCost {
-  let waryUntilMs = -Infinity;
-
-  const isWary = () => monotonicMs() < waryUntilMs;
-  const noteSlow = () => void (waryUntilMs = monotonicMs() + WARY_MS);
-
-  function parseOnce(text: string, names?: number): { value: JsonValue; isSlow: boolean } {
-    const startedMs = monotonicMs();
-    const parseMs = startedMs < waryUntilMs ? MS_PER_PARSE_WARY : MS_PER_PARSE;
-    const textMs = parseMs + MS_PER_CHARACTER * text.length;
-    let value: JsonValue;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      if (monotonicMs() - startedMs > textMs + MS_PER_NAME * (names ?? 0)) noteSlow();
-      throw error;
-    }
-    const tookMs = monotonicMs() - startedMs;
-    const isSlow = tookMs > textMs && tookMs > textMs + MS_PER_NAME * (names ?? countKeys(value));
-    return { value, isSlow };
-  }
-
-  return {
-    noteSlow,
-    namesAtOnce: () => isWary() ? NAMES_AT_ONCE_WARY : NAMES_AT_ONCE,
-    parse(text, names) {
-      const first = parseOnce(text, names);
-      if (!first.isSlow || names === 0) return first.value;
-      for (let left = isWary() ? TRIES_WARY : TRIES; left > 1; left--) {
-        const again = parseOnce(text, names);
-        if (!again.isSlow) return again.value;
-      }
-      noteSlow();
-      return undefined;
-    },
-  };
-}
-
-/** The text of a refusal for names that cost too much. */
-export function slowNames(subject: string): string {
-  return `${subject} has keys or short texts that collide in the table of all names, so that each ` +
-    "takes as long to find as there are others: send others";
 }

@@ -6,7 +6,7 @@ import { didYouMean } from "../domain/nearest_name.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../domain/refusal.ts";
 import { findUnknownKey, readJsonBody, readOptionalJsonBody } from "./decode/body.ts";
 import type { Sender } from "./decode/body_bytes.ts";
-import { namesIn } from "./decode/json_characters.ts";
+import { fieldNamesIn } from "../domain/json_text/json_characters.ts";
 import type { FieldSchemas, Schema } from "./openapi/schema.ts";
 
 /** Only these types are checked here; what else a schema says is judged by the feature. */
@@ -50,7 +50,7 @@ export async function readFields<F extends FieldSchemas>(
 function checkNames(text: string, fields: FieldSchemas, hint?: string): Outcome<void> {
   const types = new Map(Object.keys(fields).map((name) => [bareName(name), typeOf(fields[name]!)]));
   let own = "";
-  for (const { name, depth } of namesIn(text)) {
+  for (const { name, depth } of fieldNamesIn(text)) {
     if (depth > 1 && own === "") {
       return refuse({ kind: "bad_request", message: "Request body must be a JSON object" });
     }

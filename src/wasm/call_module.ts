@@ -15,7 +15,7 @@
 
 import type { CallPhase, WasmFailure, WasmFailureKind } from "../domain/wasm/failure.ts";
 import type { HandlerError } from "../domain/wasm/handler_error.ts";
-import { nameCostOf } from "../domain/json.ts";
+import { nameCostOf } from "../domain/json_text/name_cost.ts";
 import { type OutputKind, readOutput } from "../domain/wasm/call_output.ts";
 import { isWithinMemory, type MemoryRange, unpackRange } from "../domain/wasm/memory_range.ts";
 import { MEMORY_IMPORT } from "../domain/wasm/rewrite_module.ts";

@@ -1,20 +1,11 @@
 /**
- * What counts as a JSON object, the names of the kinds of values, which numbers survive a double
- * unchanged (the oracle: fractions of BigInts), and names that take too long to look up.
+ * What counts as a JSON object, the names of the kinds of values, and which numbers survive a
+ * double unchanged (the oracle: fractions of BigInts).
  */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import {
-  ANY_NAMES,
-  describeKind,
-  findNumberFault,
-  isJsonObject,
-  nameCostOf,
-  slowNames,
-} from "../../src/domain/json.ts";
-import { parseJsonText } from "../../src/http/decode/json_text.ts";
-import { collidingLiterals, IS_KNOWN_BUILD, objectOf } from "../support/colliding_names.ts";
+import { describeKind, findNumberFault, isJsonObject } from "../../src/domain/json.ts";
 
 Deno.test("isJsonObject() is true for objects, false for null, arrays and scalars", () => {
   for (const object of [{}, { a: 1 }, Object.create(null)]) {
@@ -130,103 +121,3 @@ function ratioOf(literal: string): Ratio {
   const scale = 10n ** BigInt(Math.abs(exponent));
   return exponent < 0 ? [top, scale] : [top * scale, 1n];
 }
-
-/** Each parse takes the next of these times, the last one again and again. */
-function whileParsing<T>(stepsMs: number[], body: (clock: FakeClock) => T): T {
-  const clock = { nowMs: 0, monotonicMs: () => clock.nowMs };
-  const parse = JSON.parse;
-  JSON.parse = (text: string) => {
-    clock.nowMs += stepsMs.length > 1 ? stepsMs.shift()! : stepsMs[0]!;
-    return parse(text);
-  };
-  try {
-    return body(clock);
-  } finally {
-    JSON.parse = parse;
-  }
-}
-
-interface FakeClock {
-  nowMs: number;
-  readonly monotonicMs: () => number;
-}
-
-function parsedIn(stepsMs: number[], text: string, keys: number) {
-  return whileParsing(stepsMs, (clock) => nameCostOf(clock).parse(text, keys));
-}
-
-const KEYED = '{"a":1,"b":{"c":2}}';
-
-Deno.test("a text that is parsed in the time of its names gives its value", () => {
-  assert.deepEqual(parsedIn([0.1], KEYED, 3), { a: 1, b: { c: 2 } });
-  assert.throws(() => parsedIn([0.1], '{"a":', 1), SyntaxError);
-});
-
-Deno.test("a text that was slow once, because the machine had other work, gives its value", () => {
-  assert.deepEqual(parsedIn([50, 0.1], KEYED, 3), { a: 1, b: { c: 2 } });
-  assert.deepEqual(parsedIn([50, 50, 50, 0.1], KEYED, 3), { a: 1, b: { c: 2 } });
-});
-
-Deno.test("a text that is slow each time is refused, and fewer names are parsed at once for a minute", () => {
-  whileParsing([5], (clock) => {
-    const cost = nameCostOf(clock);
-    const usual = cost.namesAtOnce();
-    assert.equal(cost.parse(KEYED, 3), undefined);
-    assert.ok(cost.namesAtOnce() <= usual / 4);
-    clock.nowMs += 61_000;
-    assert.equal(cost.namesAtOnce(), usual);
-  });
-});
-
-Deno.test("malformed text that is slow is not tried again, but the next texts are parsed in smaller parts", () => {
-  whileParsing([5], (clock) => {
-    const cost = nameCostOf(clock);
-    const usual = cost.namesAtOnce();
-    assert.throws(() => cost.parse('{"a":', 1), SyntaxError);
-    assert.equal(clock.nowMs, 5);
-    assert.ok(cost.namesAtOnce() < usual);
-  });
-});
-
-Deno.test("a text without names may take any time, and a longer one may take longer", () => {
-  assert.deepEqual(parsedIn([1_000], "[1]", 0), [1]);
-  const long = JSON.stringify({ a: "x".repeat(1_000_000) });
-  assert.notEqual(parsedIn([40], long, 1), undefined);
-});
-
-Deno.test("all who share a clock share what is known of slow names; no others do", () => {
-  const clock = { monotonicMs: () => 0 };
-  assert.equal(nameCostOf(clock), nameCostOf(clock));
-  assert.notEqual(nameCostOf(clock), nameCostOf({ monotonicMs: () => 0 }));
-  assert.equal(ANY_NAMES.namesAtOnce(), Infinity);
-});
-
-Deno.test({
-  name: "names with one hash are refused long before they are many, however large the body is",
-  ignore: !IS_KNOWN_BUILD,
-  async fn() {
-    const monotonicMs = performance.now.bind(performance);
-    const yieldTurn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
-    const turns = { monotonicMs, yieldTurn };
-    let characters = 0;
-    const parse = JSON.parse;
-    JSON.parse = (text: string) => {
-      characters += text.length;
-      return parse(text);
-    };
-    try {
-      for (const from of [0, 20_000]) {
-        const text = `{"data":${objectOf(collidingLiterals(16_000, from))}}`;
-        characters = 0;
-        const outcome = await parseJsonText(text, { turns });
-        assert.ok(!outcome.ok && outcome.refusal.kind === "bad_request");
-        assert.equal(outcome.refusal.message, slowNames("Request body"));
-        assert.ok(characters < text.length / 2, `${characters} of ${text.length}`);
-      }
-    } finally {
-      JSON.parse = parse;
-    }
-    const names = Array.from({ length: 16_000 }, (_, index) => `"ordinary-${index}"`);
-    assert.ok((await parseJsonText(objectOf(names), { turns })).ok);
-  },
-});

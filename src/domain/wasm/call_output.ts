@@ -5,14 +5,8 @@
  * docs/reference/modules.md.
  */
 
-import {
-  ANY_NAMES,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type NameCost,
-  slowNames,
-} from "../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { ANY_NAMES, type NameCost, slowNames } from "../json_text/name_cost.ts";
 import { limits } from "../limits.ts";
 import { readActions } from "./action_output.ts";
 import { type HandlerError, readHandlerError } from "./handler_error.ts";

@@ -6,14 +6,8 @@
  * and the values in a text are counted before memory is spent on them.
  */
 
-import {
-  countKeys,
-  findNumberFault,
-  type JsonObject,
-  type JsonValue,
-  NAME_CHARACTERS_MAX,
-  slowNames,
-} from "../../domain/json.ts";
+import { countKeys, findNumberFault, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { NAME_CHARACTERS_MAX, slowNames } from "../../domain/json_text/name_cost.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import {
@@ -25,7 +19,7 @@ import {
   isSpace,
   nextQuote,
   QUOTE,
-} from "./json_characters.ts";
+} from "../../domain/json_text/json_characters.ts";
 import {
   type Builder,
   Fault,
@@ -55,7 +49,6 @@ const MINUS = 0x2d;
 /** Reads on. True: there is more; false: the text has been read; otherwise the fault. */
 export function stepLong(reader: LongReader): boolean | Refusal {
   const stop = Math.min(reader.at + reader.groupCharacters, reader.text.length);
-  reader.namesAtOnce = reader.cost.namesAtOnce();
   try {
     if (reader.root === undefined) openRoot(reader, stop);
     if (reader.builders.length > 0) scan(reader, stop);
@@ -201,7 +194,7 @@ function enter(reader: LongReader, at: number): void {
 /** Whether the group, which goes up to `at`, has as much as may be parsed at once. */
 function isFull(reader: LongReader, at: number): boolean {
   return at - reader.groupStart >= reader.groupCharacters ||
-    reader.names - reader.parsedNames >= reader.namesAtOnce;
+    reader.names - reader.parsedNames >= reader.cost.namesAtOnce;
 }
 
 /** Parses what is complete before `at`, and opens containers that have become too long. */

@@ -7,20 +7,17 @@
  */
 
 import {
-  countKeys,
-  FEW_NAMES,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  MS_PER_PARSE,
+  ANY_NAMES,
   NAME_CHARACTERS_MAX,
+  type NameCost,
   nameCostOf,
   slowNames,
-} from "../../domain/json.ts";
+} from "../../domain/json_text/name_cost.ts";
+import { countKeys, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { closingQuote, isDigit, QUOTE } from "../../domain/json_text/json_characters.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
-import { closingQuote, isDigit, QUOTE } from "./json_characters.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { openLong } from "./long_reader.ts";
 import { stepLong } from "./json_long.ts";
@@ -54,12 +51,10 @@ export function parseJsonText(
   subject = "Request body",
 ): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
   if (text.length > SHORT_CHARACTERS_MAX) return parseLong(text, parsing, subject);
-  const { turns } = parsing;
   const survey = surveyText(text);
-  if (survey.names > FEW_NAMES && survey.names > nameCostOf(turns).namesAtOnce()) {
-    return parseLong(text, parsing, subject);
-  }
-  return parseSurveyed(text, survey, subject, turns);
+  const cost = nameCostOf(parsing.turns);
+  if (survey.names > cost.namesAtOnce) return parseLong(text, parsing, subject);
+  return parseSurveyed(text, survey, subject, cost);
 }
 
 async function parseLong(
@@ -92,31 +87,22 @@ export function parseJsonObject(text: string, subject = "Request body"): Outcome
   return parseSurveyed(text, surveyText(text), subject);
 }
 
-/** With a clock, names that take too long to look up are refused. */
 function parseSurveyed(
   text: string,
   survey: TextSurvey,
   subject: string,
-  clock?: Turns,
+  cost: NameCost = ANY_NAMES,
 ): Outcome<JsonObject> {
   if (text.length === 0) return badRequest(`${subject} is empty`);
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
   // Checked before parsing, so that nothing below recurses deeper than this.
   if (survey.depth > limits.jsonDepthMax) return refuseFault(text, subject);
-  const startedMs = clock?.monotonicMs() ?? 0;
   let value: JsonValue | undefined;
-  let isMalformed = false;
   try {
-    value = JSON.parse(text);
+    value = cost.parse(text, survey.names);
   } catch {
-    isMalformed = true;
+    return refuseFault(text, subject);
   }
-  if (clock !== undefined && clock.monotonicMs() - startedMs > MS_PER_PARSE) {
-    const cost = nameCostOf(clock);
-    if (isMalformed) cost.noteSlow();
-    else value = cost.parse(text, survey.names);
-  }
-  if (isMalformed) return refuseFault(text, subject);
   if (value === undefined) return badRequest(slowNames(subject));
   if (!isJsonObject(value)) return badRequest(`${subject} must be a JSON object`);
   if (survey.doubtfulNumber || survey.keys !== countKeys(value)) {

@@ -3,11 +3,12 @@
  * fault with its place.
  */
 
-import { ANY_NAMES, type JsonObject, type JsonValue, type NameCost } from "../../domain/json.ts";
+import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { ANY_NAMES, type NameCost } from "../../domain/json_text/name_cost.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
-import { isSpace } from "./json_characters.ts";
+import { isSpace } from "../../domain/json_text/json_characters.ts";
 
 /**
  * The size of a group that is parsed at once; also how far the scan goes between checks of the
@@ -42,8 +43,6 @@ export interface LongReader {
   readonly subject: string;
   readonly groupCharacters: number;
   readonly cost: NameCost;
-  /** The number of names that are parsed at once. */
-  namesAtOnce: number;
   readonly hasEscapes: boolean;
   /** The value; complete once the whole text has been read. */
   root: JsonObject | undefined;
@@ -93,7 +92,6 @@ export function openLong(
     subject,
     groupCharacters,
     cost,
-    namesAtOnce: cost.namesAtOnce(),
     hasEscapes: text.includes("\\"),
     root: undefined,
     nodes: 0,

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { type OutputKind, readOutput } from "../../../src/domain/wasm/call_output.ts";
-import type { NameCost } from "../../../src/domain/json.ts";
+import type { NameCost } from "../../../src/domain/json_text/name_cost.ts";
 import { isWithinMemory, unpackRange } from "../../../src/domain/wasm/memory_range.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
@@ -195,7 +195,7 @@ Deno.test("isWithinMemory() holds to the last byte, and for nothing at its end",
 });
 
 Deno.test("readOutput() refuses keys that take too long to look up", () => {
-  const cost: NameCost = { namesAtOnce: () => Infinity, parse: () => undefined, noteSlow() {} };
+  const cost: NameCost = { namesAtOnce: Infinity, parse: () => undefined };
   const reading = readOutput(new TextEncoder().encode('{"state":{"a":1}}'), "state", cost);
   assert(reading.kind === "invalid" && reading.message.includes("collide"));
 });

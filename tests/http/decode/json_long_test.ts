@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type JsonValue, type NameCost, slowNames } from "../../../src/domain/json.ts";
+import type { JsonValue } from "../../../src/domain/json.ts";
+import { type NameCost, slowNames } from "../../../src/domain/json_text/name_cost.ts";
 import type { Refusal } from "../../../src/domain/refusal.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { stepLong } from "../../../src/http/decode/json_long.ts";
@@ -162,12 +163,11 @@ Deno.test("a text in groups of few names gives the value that JSON.parse gives",
       const text = JSON.stringify(sent);
       let most = 0;
       const cost: NameCost = {
-        namesAtOnce: () => namesAtOnce,
+        namesAtOnce,
         parse: (text, names) => {
           most = Math.max(most, names!);
           return JSON.parse(text);
         },
-        noteSlow() {},
       };
       const read = readAll(text, undefined, cost);
       assert.ok(!("refusal" in read), messageOf(read));
@@ -180,7 +180,7 @@ Deno.test("a text in groups of few names gives the value that JSON.parse gives",
 });
 
 Deno.test("names that are too slow end the reading", () => {
-  const cost: NameCost = { namesAtOnce: () => 2, parse: () => undefined, noteSlow() {} };
+  const cost: NameCost = { namesAtOnce: 2, parse: () => undefined };
   const read = readAll('{"a":1,"b":2,"c":3,"d":4}', undefined, cost);
   assert.equal(messageOf(read), slowNames("Request body"));
 });
@@ -208,12 +208,11 @@ Deno.test("of long white space one character is parsed, wherever it stands", () 
   const text = [...parts, "}", ""].join(spaces);
   let [most, sum] = [0, 0];
   const cost: NameCost = {
-    namesAtOnce: () => 128,
+    namesAtOnce: 128,
     parse: (text) => {
       [most, sum] = [Math.max(most, text.length), sum + text.length];
       return JSON.parse(text);
     },
-    noteSlow() {},
   };
   assert.deepEqual(readAll(text, undefined, cost), { value: { a: [1, 2, "b c"], d: {} } });
   assert.ok(most < 50_000 && sum < 100_000, `${most} of ${sum} characters`);

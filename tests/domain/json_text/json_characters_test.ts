@@ -5,11 +5,11 @@ import fc from "fast-check";
 import type { JsonValue } from "../../../src/domain/json.ts";
 import {
   closingQuote,
+  fieldNamesIn,
   isDigit,
   isNumberCharacter,
-  namesIn,
   nextQuote,
-} from "../../../src/http/decode/json_characters.ts";
+} from "../../../src/domain/json_text/json_characters.ts";
 
 Deno.test("closingQuote() finds the end of any string, whatever follows, and the end where it has none", () => {
   const any = fc.string({ unit: fc.constantFrom('"', "\\", "a", "\n", "\u00e9") });
@@ -50,10 +50,10 @@ function namesOf(value: JsonValue, depth = 1): Named[] {
 }
 
 function read(text: string): Named[] {
-  return [...namesIn(text)].map(({ name, depth }) => [name, depth]);
+  return [...fieldNamesIn(text)].map(({ name, depth }) => [name, depth]);
 }
 
-Deno.test("namesIn() finds each name of any JSON text, in order and with its depth", () => {
+Deno.test("fieldNamesIn() finds each name of any JSON text, in order and with its depth", () => {
   fc.assert(
     fc.property(fc.object({ maxDepth: 4 }), fc.boolean(), (sent, isSpaced) => {
       const text = JSON.stringify(sent, undefined, isSpaced ? 2 : undefined);
@@ -63,12 +63,12 @@ Deno.test("namesIn() finds each name of any JSON text, in order and with its dep
   );
 });
 
-Deno.test("namesIn() reads names that are written with escapes, and no text that is a value", () => {
+Deno.test("fieldNamesIn() reads names that are written with escapes, and no text that is a value", () => {
   assert.deepEqual(read('{"em\\u0061il":"a\\":1","b\\"" : 2}'), [["email", 1], ['b"', 1]]);
   assert.deepEqual(read('["a:", {"b": ":"}]'), [["b", 2]]);
 });
 
-Deno.test("namesIn() ends on texts that are not JSON, and finds what stands before the fault", () => {
+Deno.test("fieldNamesIn() ends on texts that are not JSON, and finds what stands before the fault", () => {
   assert.deepEqual(read('{"a":1,"b'), [["a", 1]]);
   assert.deepEqual(read('{"\\x":1}'), [["\\x", 1]]);
   assert.deepEqual(read('}{"a":"'), [["a", 0]]);

@@ -57,7 +57,7 @@ export interface FieldName {
  * The names in a text that has not been parsed, in order. Of a text that is not JSON, at least
  * those up to its first fault.
  */
-export function* namesIn(text: string): Generator<FieldName, void, void> {
+export function* fieldNamesIn(text: string): Generator<FieldName, void, void> {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -1,0 +1,204 @@
+/**
+ * Parses JSON whose keys may have been chosen to be slow.
+ *
+ * The runtime keeps all keys, and all other texts of up to ten characters, in one hash table. Its
+ * hash function has the same seed in every process, so a client can send keys that all have one
+ * hash, and each of them then takes as long to find as there are others. Only the clock shows it.
+ *
+ * So few names are parsed at a time, and the clock is looked at. After some were slow, and until
+ * they have probably left the table, nothing enters it unseen: keys are looked up in a way that
+ * does not add them, and refused if that is slow; short texts are written so that the runtime does
+ * not keep them. See docs/reference/basics.md.
+ */
+
+import { countKeys, type JsonValue } from "../json.ts";
+import { closingQuote, isSpace } from "./json_characters.ts";
+
+/** Longer texts are not kept unless they are keys. */
+export const NAME_CHARACTERS_MAX = 10;
+/** Names that are parsed at once. */
+const NAMES_AT_ONCE = 64;
+const WARY_MS = 60_000;
+/** How long a parse, or the look-up of some keys, may take: ten times longer than usual. */
+const MS_PER_PARSE = 0.02;
+const MS_PER_NAME = 0.003;
+const MS_PER_CHARACTER = 0.000_05;
+/** It may also be slow because of other work on the machine, so it is tried again. */
+const TRIES = 6;
+
+/** Behind this, a text is too long to be kept. */
+const LONG = "more than ten";
+const NOTHING = {};
+
+const SPACE = 0x20;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const CLOSE_BRACKET = 0x5d;
+const CLOSE_BRACE = 0x7d;
+
+interface Clock {
+  monotonicMs(): number;
+}
+
+export interface NameCost {
+  /** How many names may be parsed at once. */
+  readonly namesAtOnce: number;
+  /**
+   * The value of the text. Undefined: its keys take too long to look up.
+   * @param names how many it has; its keys are counted if this is absent.
+   * @throws SyntaxError
+   */
+  parse(text: string, names?: number): JsonValue | undefined;
+}
+
+/** For callers that answer for their input: any names, at once. */
+export const ANY_NAMES: NameCost = {
+  namesAtOnce: Infinity,
+  parse: (text) => JSON.parse(text),
+};
+
+/** One for each clock; a process has one clock, and one table of names. */
+const costs = new WeakMap<Clock, NameCost>();
+
+export function nameCostOf(clock: Clock): NameCost {
+  const known = costs.get(clock);
+  if (known !== undefined) return known;
+  const opened = openNameCost(clock);
+  costs.set(clock, opened);
+  return opened;
+}
+
+function openNameCost({ monotonicMs }: Clock): NameCost {
+  let waryUntilMs = -Infinity;
+  const beWary = () => void (waryUntilMs = monotonicMs() + WARY_MS);
+
+  /** How much longer than it may take a text has been parsed for, whatever its names. */
+  function overdueMs(startedMs: number, text: string): number {
+    return monotonicMs() - startedMs - MS_PER_PARSE - MS_PER_CHARACTER * text.length;
+  }
+
+  /** Whether the text, which has been parsed before, is slow each time. */
+  function staysSlow(text: string, allowedMs: number): boolean {
+    for (let left = TRIES; left > 0; left--) {
+      const startedMs = monotonicMs();
+      JSON.parse(text);
+      if (overdueMs(startedMs, text) <= allowedMs) return false;
+    }
+    return true;
+  }
+
+  function areSlow(keys: readonly string[]): boolean {
+    const allowedMs = MS_PER_PARSE + MS_PER_NAME * keys.length;
+    for (let left = TRIES; left > 0; left--) {
+      const startedMs = monotonicMs();
+      lookUp(keys);
+      if (monotonicMs() - startedMs <= allowedMs) return false;
+    }
+    return true;
+  }
+
+  /** If there are some, the texts of the next minute are read with care. */
+  function hasSlow(keys: readonly string[]): boolean {
+    for (let at = 0; at < keys.length; at += NAMES_AT_ONCE) {
+      if (!areSlow(keys.slice(at, at + NAMES_AT_ONCE))) continue;
+      beWary();
+      return true;
+    }
+    return false;
+  }
+
+  function parseWarily(text: string): JsonValue | undefined {
+    const { keys, unkept } = readNames(text);
+    return hasSlow(keys) ? undefined : JSON.parse(unkept);
+  }
+
+  /** The value of a text that was slow, undefined if its keys are. */
+  function judge(text: string, value: JsonValue, overMs: number, names: number) {
+    const allowedMs = MS_PER_NAME * names;
+    if (names === 0 || overMs <= allowedMs || !staysSlow(text, allowedMs)) return value;
+    beWary();
+    return hasSlow(readNames(text).keys) ? undefined : value;
+  }
+
+  return {
+    namesAtOnce: NAMES_AT_ONCE,
+    parse(text, names) {
+      const startedMs = monotonicMs();
+      if (startedMs < waryUntilMs) return parseWarily(text);
+      let value: JsonValue;
+      try {
+        value = JSON.parse(text);
+      } catch (error) {
+        // Even so, its names are in the table.
+        if (overdueMs(startedMs, text) > MS_PER_NAME * (names ?? 0)) beWary();
+        throw error;
+      }
+      const overMs = overdueMs(startedMs, text);
+      return overMs <= 0 ? value : judge(text, value, overMs, names ?? countKeys(value));
+    },
+  };
+}
+
+/** The text of a refusal for names that cost too much. */
+export function slowNames(subject: string): string {
+  return `${subject} has keys that collide in the table of all keys, so that each takes as long ` +
+    "to find as there are others: use other keys";
+}
+
+/** Unlike reading a property, this adds no key to the table. */
+function lookUp(keys: readonly string[]): number {
+  let found = 0;
+  for (const key of keys) if (Object.hasOwn(NOTHING, key)) found++;
+  return found;
+}
+
+interface NamedText {
+  /** In order. */
+  readonly keys: string[];
+  /** The same JSON with short texts written so that the runtime does not keep them. */
+  readonly unkept: string;
+}
+
+/** Of a text that is not JSON, what stands before its first fault. */
+function readNames(text: string): NamedText {
+  const keys: string[] = [];
+  let unkept = "";
+  let copied = 0;
+  for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
+    const open = at;
+    at = closingQuote(text, open);
+    if (!isValue(text, at + 1)) keys.push(keyOf(text.slice(open, at + 1)));
+    else if (at - open > 1 && at - open <= NAME_CHARACTERS_MAX + 1) {
+      const first = text.charCodeAt(open + 1);
+      // A text with any escape is not kept. A control character is malformed, and must remain so.
+      if (first === BACKSLASH || first < SPACE) continue;
+      unkept += `${text.slice(copied, open + 1)}\\u${first.toString(16).padStart(4, "0")}`;
+      copied = open + 2;
+    }
+  }
+  return { keys, unkept: unkept + text.slice(copied) };
+}
+
+/** Whether the string that ends before `at` is surely no key. */
+function isValue(text: string, at: number): boolean {
+  while (isSpace(text.charCodeAt(at))) at++;
+  const code = text.charCodeAt(at);
+  return code === COMMA || code === CLOSE_BRACKET || code === CLOSE_BRACE;
+}
+
+/** The key that is written like this, cut out in a way that does not add it to the table. */
+function keyOf(literal: string): string {
+  if (!literal.includes("\\")) return cut(literal, 1, literal.length - 1);
+  try {
+    const long: string = JSON.parse(`"${LONG}${literal.slice(1)}`);
+    return cut(long, LONG.length, long.length);
+  } catch {
+    return "";
+  }
+}
+
+/** As `slice`, of whose results the runtime keeps those of two characters. */
+function cut(text: string, from: number, to: number): string {
+  if (to - from !== 2) return text.slice(from, to);
+  return String.fromCharCode(text.charCodeAt(from), text.charCodeAt(from + 1));
+}

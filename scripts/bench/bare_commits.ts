@@ -3,29 +3,45 @@
  * the package alone.
  */
 
-const API_VERSION = 720;
-const WARM_UP = 100;
+import { untilTime } from "./open_loop.ts";
 
-/** The time of each of `count` transactions, one after the other, in milliseconds. */
-export async function measureCommits(clusterFile: string, count: number): Promise<number[]> {
+const API_VERSION = 720;
+const KEY = "bench/bare";
+
+export interface BareCommits {
+  /** One transaction. */
+  run(): Promise<void>;
+  close(): void;
+}
+
+export async function openBareCommits(clusterFile: string): Promise<BareCommits> {
   // The package needs its native library as soon as it is loaded.
   const { default: fdb } = await import("foundationdb");
   fdb.setAPIVersion(API_VERSION);
   const database = fdb.open(clusterFile);
-  const key = "bench/bare";
-  const times: number[] = [];
-  try {
-    for (let number = 0; number < WARM_UP + count; number++) {
-      const startedMs = performance.now();
-      await database.doTransaction(async (tx) => {
-        const before = await tx.get(key);
+  return {
+    run: () =>
+      database.doTransaction(async (tx) => {
+        const before = await tx.get(KEY);
         const next = before === undefined ? 1 : Number(before.toString()) + 1;
-        tx.set(key, String(next));
-      });
-      if (number >= WARM_UP) times.push(performance.now() - startedMs);
-    }
-  } finally {
-    database.close();
+        tx.set(KEY, String(next));
+      }),
+    close: () => database.close(),
+  };
+}
+
+/** The time of each of `count` transactions, with a pause after each; in milliseconds. */
+export async function measureCommits(
+  { run }: BareCommits,
+  { count, pauseMs }: { readonly count: number; readonly pauseMs: number },
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let number = 0; number < count; number++) {
+    const startedMs = performance.now();
+    await run();
+    const endedMs = performance.now();
+    times.push(endedMs - startedMs);
+    if (pauseMs > 0) await untilTime(endedMs + pauseMs);
   }
   return times;
 }

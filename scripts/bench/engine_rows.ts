@@ -9,9 +9,9 @@
 import { startCluster } from "../../tests/support/cluster_process.ts";
 import { type ServerProcess, startServer } from "../../tests/support/server_process.ts";
 import { limits } from "../../src/domain/limits.ts";
+import { measureAlone } from "./alone_rows.ts";
 import type { Bench } from "./bench.ts";
-import { measureCommits } from "./bare_commits.ts";
-import { type LoadResult, percentiles, runLoad, runWork } from "./load.ts";
+import { type LoadResult, runLoad, runWork } from "./load.ts";
 import { runOpenLoop } from "./open_loop.ts";
 import { batchBody, streamId } from "./requests.ts";
 import {
@@ -34,7 +34,6 @@ const WRITES_PER_SECOND = 1_000;
 const BATCHES_EACH = 6;
 /** Streams of batches: one of its own for each round. */
 const FIRST_BATCH_STREAM = 700_000;
-const BARE_COMMITS = 1_000;
 
 /** What one load has found. */
 type Found = Pick<LoadResult, "unitsPerSecond"> & { readonly latency?: LoadResult };
@@ -60,7 +59,7 @@ export async function measureEngines(bench: Bench): Promise<void> {
       await writes(targets[name], WRITE_WARMUP_SECONDS);
     }
     await compareAll(bench, targets);
-    await compareAlone(bench, targets.FoundationDB, cluster.clusterFile);
+    await measureAlone(bench, targets.FoundationDB, cluster.clusterFile);
   } finally {
     for (const server of servers) await server.kill();
     await cluster.stop();
@@ -86,32 +85,6 @@ async function compareAll(bench: Bench, targets: Pair<Target>): Promise<void> {
     target: { below: 3 },
   });
   await compare("cached GET, 64, beside 1,000 writes/s", readsBesideWrites, { atLeast: 0.4 });
-}
-
-/** One connection is compared with the least that a transaction on the cluster may cost. */
-async function compareAlone(bench: Bench, target: Target, clusterFile: string): Promise<void> {
-  const bare = percentiles(await measureCommits(clusterFile, BARE_COMMITS));
-  const { latency: alone } = await load(target, {
-    connections: 1,
-    seconds: bench.isQuick ? 3 : 6,
-    expectedStatus: 201,
-    next: (number) => target.requests.single(streamId(number % STREAMS), number),
-  });
-  bench.add({
-    name: "bare read-modify-write, 1",
-    value: bare.p50,
-    unit: "ms",
-    latency: bare,
-    note: "through the package, without a server",
-  });
-  bench.add({
-    name: "single POST, 1 connection, on the cluster",
-    value: alone.p50 / bare.p50,
-    unit: "x",
-    target: { below: 1.3 },
-    latency: alone,
-    note: "of a bare read-modify-write",
-  });
 }
 
 function comparison(bench: Bench, targets: Pair<Target>) {

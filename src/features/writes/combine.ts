@@ -32,6 +32,8 @@ import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_wri
 
 /** Groups of what the service itself writes that are under way at once, if others go before. */
 const LATER_GROUPS_MAX = 2;
+/** A cluster takes a large transaction in one piece, and those who read wait for it. */
+const LATER_LIMITS = { groupsMax: 1, writesMax: 100 };
 /** Streams tried at a time where one has to wait for states, which take memory. */
 const ALONE_MAX = 8;
 /** Implied events go to the outbox for this long after a rerun: another process may write there. */
@@ -212,7 +214,7 @@ export function createCombiner(
   function startLater(): void {
     for (const [tenant, queue] of queues) {
       if (laterRunning === LATER_GROUPS_MAX) return;
-      const { groups: [group], staying } = takeGroups(queue.later, queue.busy, 1);
+      const { groups: [group], staying } = takeGroups(queue.later, queue.busy, LATER_LIMITS);
       if (group === undefined) continue;
       queue.later = staying;
       // Tenants take turns.

@@ -168,9 +168,16 @@ interface Taken {
   isFull: boolean;
 }
 
-function hasRoom({ waiting, bytes, isFull }: Taken, write: PreparedWrite): boolean {
-  if (isFull || waiting.length === GROUP_WRITES_MAX) return false;
+function hasRoom({ waiting, bytes, isFull }: Taken, write: PreparedWrite, max: number): boolean {
+  if (isFull || waiting.length >= max) return false;
   return bytes === 0 || bytes + write.bytes <= GROUP_BYTES_MAX;
+}
+
+/** How much is taken at once. */
+export interface GroupLimits {
+  readonly groupsMax?: number;
+  /** In each group. Default: 500. */
+  readonly writesMax?: number;
 }
 
 /**
@@ -180,7 +187,7 @@ function hasRoom({ waiting, bytes, isFull }: Taken, write: PreparedWrite): boole
 export function takeGroups(
   waiting: readonly WaitingWrite[],
   busy: ReadonlySet<StreamKey>,
-  groupsMax = Infinity,
+  { groupsMax = Infinity, writesMax = GROUP_WRITES_MAX }: GroupLimits = {},
 ): { readonly groups: readonly WriteGroup[]; readonly staying: WaitingWrite[] } {
   const byStream = new Map<StreamKey, Taken>();
   const staying: WaitingWrite[] = [];
@@ -191,7 +198,7 @@ export function takeGroups(
       staying.push(one);
     } else if (taken === undefined) {
       byStream.set(stream, { stream, waiting: [one], bytes: write.bytes, isFull: false });
-    } else if (hasRoom(taken, write)) {
+    } else if (hasRoom(taken, write, writesMax)) {
       taken.waiting.push(one);
       taken.bytes += write.bytes;
     } else {
@@ -200,7 +207,7 @@ export function takeGroups(
       staying.push(one);
     }
   }
-  const groups = joinStreams(byStream.values());
+  const groups = joinStreams(byStream.values(), writesMax);
   if (groups.length <= groupsMax) return { groups, staying };
   const first = groups.slice(0, groupsMax);
   const started = new Set(first.flatMap(({ writes }) => writes));
@@ -208,13 +215,13 @@ export function takeGroups(
 }
 
 /** Joins the writes of several streams while they fit into one group. */
-function joinStreams(streams: Iterable<Taken>): WriteGroup[] {
+function joinStreams(streams: Iterable<Taken>, writesMax: number): WriteGroup[] {
   const groups: WriteGroup[] = [];
   let room = { streams: 0, writes: 0, bytes: 0 };
   for (const { stream, waiting, bytes } of streams) {
     const fits = room.streams > 0 && room.writes >= waiting.length && room.bytes >= bytes;
     if (!fits) {
-      room = { streams: GROUP_STREAMS_MAX, writes: GROUP_WRITES_MAX, bytes: GROUP_BYTES_MAX };
+      room = { streams: GROUP_STREAMS_MAX, writes: writesMax, bytes: GROUP_BYTES_MAX };
       groups.push({ writes: [], streams: [] });
     }
     const group = groups.at(-1)!;

@@ -16,7 +16,7 @@ import {
 import { countKeys, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { closingQuote, isDigit, QUOTE } from "../../domain/json_text/json_characters.ts";
 import { limits } from "../../domain/limits.ts";
-import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
+import { openPieces, type Turns, waitForTurn } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { openLong } from "./long_reader.ts";
@@ -36,6 +36,9 @@ export interface LongParsing {
   /** Requests memory for more values. False: there is none. */
   hold?(nodes: number): boolean | Promise<boolean>;
 }
+
+/** Joining the blocks of a longer text is a time slice of its own. */
+const JOINED_CHARACTERS_MAX = 1024 * 1024;
 
 /** Memory is requested for this many values at a time. */
 const NODES_AT_ONCE = 50_000;
@@ -62,6 +65,8 @@ async function parseLong(
   { turns, hold }: LongParsing,
   subject: string,
 ): Promise<Outcome<JsonObject>> {
+  // Its blocks are joined as soon as one of its characters is read.
+  if (text.length > JOINED_CHARACTERS_MAX) await waitForTurn(turns);
   if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
   const reader = openLong(text, subject, { cost: nameCostOf(turns) });
   const pieces = openPieces(turns);

@@ -17,6 +17,8 @@ export const PIECE_UNITS = 1 << 20;
 
 export interface Budget {
   left: number;
+  /** See {@link newPieceBudget}. */
+  readonly isLate?: () => boolean;
 }
 
 /** Thrown when a budget is used up. The code that created the budget catches it. */
@@ -30,6 +32,32 @@ export class BudgetSpent extends Error {
 
 export function newBudget(units: number): Budget {
   return { left: units };
+}
+
+/** Several times as long as {@link PIECE_UNITS} usually take. Milliseconds. */
+const PIECE_LATE_MS = 20;
+
+/**
+ * For one time slice of work that is done again elsewhere if it does not end in time, so that its
+ * result does not depend on the clock. Units do not tell of keys that are slow to find
+ * (`json_text/name_cost.ts`).
+ */
+export function newPieceBudget(
+  { monotonicMs }: { monotonicMs(): number },
+  units: number = PIECE_UNITS,
+): Required<Budget> {
+  const endMs = monotonicMs() + PIECE_LATE_MS;
+  return { left: units, isLate: () => monotonicMs() > endMs };
+}
+
+/**
+ * Called between parts of the work.
+ * @throws {BudgetSpent} when time is up; no units are left then.
+ */
+export function checkTime(budget: Budget): void {
+  if (budget.isLate?.() !== true) return;
+  budget.left = -1;
+  throw new BudgetSpent();
 }
 
 /**

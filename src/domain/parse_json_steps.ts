@@ -12,6 +12,9 @@ import type { JsonObject, JsonValue } from "./json.ts";
 /** The size of a group that is parsed at once; also how far the scan goes in one step. */
 const GROUP_CHARACTERS = 32 * 1024;
 
+/** The same between looks at the clock: not many keys, each of which may take a while. */
+const IN_TIME_CHARACTERS = 8 * 1024;
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_BRACKET = 0x5b;
@@ -59,6 +62,16 @@ export function* parseJsonSteps(
     at = passToken(reader, at);
   }
   return root;
+}
+
+/** The same, or undefined if it takes too long: its keys may be slow to find. */
+export function parseJsonInTime(text: string, isLate: () => boolean): JsonObject | undefined {
+  const steps = parseJsonSteps(text, IN_TIME_CHARACTERS);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+    if (isLate()) return undefined;
+  }
 }
 
 /** The last character of the token at `at`; brackets and commas are noted. */

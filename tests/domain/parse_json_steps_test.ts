@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { runAtOnce } from "../../src/domain/fairness/pieces.ts";
-import { parseJsonSteps } from "../../src/domain/parse_json_steps.ts";
+import { parseJsonInTime, parseJsonSteps } from "../../src/domain/parse_json_steps.ts";
 
 function repeat<T>(count: number, make: (index: number) => T): T[] {
   return Array.from({ length: count }, (_, index) => make(index));
@@ -58,4 +58,13 @@ Deno.test("a text that was cut off is an error", () => {
   for (let end = 50; end < text.length; end++) {
     assert.throws(() => runAtOnce(parseJsonSteps(text.slice(0, end), 40)));
   }
+});
+
+Deno.test("a text is read in time, or left once time is up", () => {
+  const text = JSON.stringify(Object.fromEntries(repeat(20_000, (index) => [`n${index}`, index])));
+  assert.equal(JSON.stringify(parseJsonInTime(text, () => false)), text);
+  let looks = 0;
+  assert.equal(parseJsonInTime(text, () => ++looks === 3), undefined);
+  assert.equal(looks, 3);
+  assert.deepEqual(parseJsonInTime('{"a":1}', () => true), { a: 1 }, "short: read at once");
 });

@@ -14,6 +14,7 @@ import {
   write,
   writeMany,
 } from "../documents.ts";
+import { collidingLiterals } from "../../../tests/support/colliding_names.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
 const ID = idOf(1);
@@ -93,6 +94,17 @@ const FLATTEN = [
 export const FOLDS: AttackGroup = {
   title: "folds",
   attacks: [
+    fold({
+      name: "fold by keys with one hash",
+      does: "30,000 texts with one hash become keys of a map, a hundred in each event",
+      grow: repeat(100, (i) => ({ set_at: { target: "map", key: `$.data.k${i}`, value: 1 } })),
+      grown: () =>
+        repeat(300, (event) => {
+          const texts = collidingLiterals(100, 5_000_000 + 100 * event);
+          return Object.fromEntries(texts.map((text, i) => [`k${i}`, JSON.parse(text)]));
+        }),
+      handler: () => ({ set: { target: "a", value: 1 } }),
+    }),
     fold({
       name: "fold eq of a large object",
       does: "1,500 conditions compare 320,000 keys with an object of one",

@@ -5,7 +5,7 @@
  * it to have outgrown `limits.stateBytesMax`.
  */
 
-import { type Budget, BudgetSpent, spend } from "../budget.ts";
+import { type Budget, BudgetSpent, checkTime, spend } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
@@ -47,6 +47,7 @@ export function fold(
     for (const event of events) {
       const handler = handlers.get(event.type);
       if (handler === undefined) continue;
+      checkTime(budget);
       next = handler(next, event, windows.current());
       if (windows.spent() > MEASURE_AFTER_UNITS) {
         windows.close();

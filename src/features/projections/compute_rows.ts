@@ -6,16 +6,18 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import { BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { BudgetSpent, newPieceBudget } from "../../domain/budget.ts";
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { StateTooLarge } from "../../domain/handler/handler.ts";
 import { limits } from "../../domain/limits.ts";
 import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
 import { advanceRow, refuseRow, type RowStep } from "../../domain/projection/row.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import { accept, type Outcome, type Refusal } from "../../domain/refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../../domain/identifier.ts";
+import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
@@ -66,7 +68,10 @@ export interface RowBatchOptions {
   readonly synchronous: boolean;
   /** A row with many sources takes milliseconds. */
   readonly pieces: Pieces;
+  readonly host: Clock;
 }
+
+type Clock = Pick<Host, "monotonicMs">;
 
 interface SourceState {
   readonly head: StreamHead;
@@ -97,7 +102,7 @@ export function openRowBatch(
   reader: AggregateReader,
   options: RowBatchOptions,
 ): RowBatch {
-  const { tenant, spec, synchronous, pieces } = options;
+  const { tenant, spec, synchronous, pieces, host } = options;
   let shared = 0;
   const reads = once(async (stream): Promise<() => Outcome<SourceState>> => {
     const type = typeOf(spec, stream);
@@ -114,7 +119,7 @@ export function openRowBatch(
   return {
     async compute(projection, key) {
       const advance: Advance = async (found) =>
-        advanceHere(projection, key, found) ??
+        advanceHere(host, projection, key, found) ??
           await advanceElsewhere(reader.compute, { tenant, projection, key, found });
       const asked = { projection, key, pieces, together: SOURCES_TOGETHER };
       const row = await computeRow(asked, reads.read, advance);
@@ -133,7 +138,7 @@ export interface SmallRowBatchOptions extends Omit<RowBatchOptions, "synchronous
 export function openSmallRowBatch(
   reader: AggregateReader,
   tx: ReadTransaction,
-  { tenant, spec, remembersOwn, pieces }: SmallRowBatchOptions,
+  { tenant, spec, remembersOwn, pieces, host }: SmallRowBatchOptions,
 ): SmallRowBatch {
   let characters = 0;
   const reads = once(async (stream, isOwn) => {
@@ -152,7 +157,7 @@ export function openSmallRowBatch(
   });
   return {
     compute(projection, key) {
-      const advance: Advance = (found) => advanceHere(projection, key, found);
+      const advance: Advance = (found) => advanceHere(host, projection, key, found);
       const asked = { projection, key, pieces, together: SMALL_SOURCES_TOGETHER };
       return computeRow(asked, reads.read, advance);
     },
@@ -192,19 +197,21 @@ type Advance = (found: Found) => Awaitable<Outcome<RowStep> | undefined>;
 type Awaitable<T> = T | Promise<T>;
 
 function advanceHere(
+  clock: Clock,
   projection: CompiledProjection,
   key: string,
   found: Found,
 ): Outcome<RowStep> | undefined {
   if (charactersOf(found) > ROW_CHARACTERS_HERE_MAX) return undefined;
   const states = new Map<StreamKey, JsonValue>();
+  const budget = newPieceBudget(clock);
   for (const [stream, { state, text }] of found) {
-    states.set(stream, text === undefined ? state ?? null : JSON.parse(text));
+    const known = text === undefined ? state ?? null : parseJsonInTime(text, budget.isLate);
+    if (known === undefined) return undefined;
+    states.set(stream, known);
   }
   try {
-    return accept(
-      advanceRow(projection, key, (stream) => states.get(stream), newBudget(PIECE_UNITS)),
-    );
+    return accept(advanceRow(projection, key, (stream) => states.get(stream), budget));
   } catch (error) {
     if (error instanceof StateTooLarge) return { ok: false, refusal: refuseRow(error.message) };
     if (error instanceof BudgetSpent) return undefined;

@@ -114,7 +114,8 @@ async function computeRow(
     return found.ok ? refuse({ kind: "projection_broken", name, reason }) : found;
   }
   if (!hasRow(kept.projection, key)) return refuseRow();
-  const batch = openRowBatch(reader, { tenant, spec, synchronous: true, pieces: openPieces(host) });
+  const pieces = openPieces(host);
+  const batch = openRowBatch(reader, { tenant, spec, synchronous: true, pieces, host });
   const computed = await batch.compute(kept.projection, key);
   if ("failure" in computed) return refuse(computed.failure);
   const { encoded } = computed;

@@ -105,6 +105,7 @@ async function computeSome(
     spec,
     synchronous: false,
     pieces: openPieces(parts.host),
+    host: parts.host,
   });
   const works: RowWork[] = [];
   let bytes = 0;
@@ -149,7 +150,8 @@ async function computeQuickly(
 ): Promise<(RowOutcome | undefined)[]> {
   return await engine.snapshot(async (tx) => {
     const pieces = openTransactionPieces(host, tenant);
-    const batch = openSmallRowBatch(reader, tx, { tenant, spec, remembersOwn: !isBuild, pieces });
+    const options = { tenant, spec, remembersOwn: !isBuild, pieces, host };
+    const batch = openSmallRowBatch(reader, tx, options);
     const computed: (RowOutcome | undefined)[] = [];
     const endMs = host.monotonicMs() + MOMENT_MS;
     let long = 0;

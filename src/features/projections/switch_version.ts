@@ -218,6 +218,7 @@ async function hashRow(
       spec,
       synchronous: true,
       pieces: openPieces(host),
+      host,
     });
     const now = await batch.compute(projection, key);
     if ("failure" in now || now.encoded === undefined) return false;

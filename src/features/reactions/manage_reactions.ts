@@ -43,6 +43,7 @@ import type { PageRequest } from "../../domain/reading.ts";
 import type { Timer } from "../../store/timers.ts";
 import { Buffer } from "node:buffer";
 import { isJsonObject } from "../../domain/json.ts";
+import { nameCostOf } from "../../domain/json_text/name_cost.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 
 /** The state of an environment, and a page of its pending reactions. */
@@ -65,7 +66,7 @@ export async function readPendingReactions(
   { number }: Tenant,
   { start, limit }: PageRequest,
 ): Promise<Outcome<PendingReactions>> {
-  const from = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(start);
+  const from = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(host, start);
   if (from === undefined) {
     return refuse({
       kind: "bad_request",
@@ -183,7 +184,7 @@ export async function discardReactions(
 ): Promise<Outcome<Discarded>> {
   const { engine, host } = parts;
   const discarded = { implied: 0, scheduled: 0, saga: 0 };
-  const first = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(start);
+  const first = start === undefined ? PENDING_SOURCES[0] : openPendingPlace(host, start);
   if (first === undefined) {
     return refuse({
       kind: "bad_request",
@@ -322,11 +323,11 @@ function sealPendingPlace(place: PendingPlace): string {
 }
 
 /** Undefined if no list has returned this text. */
-function openPendingPlace(text: string): PendingPlace | undefined {
+function openPendingPlace(host: Host, text: string): PendingPlace | undefined {
   if (text.length > START_CHARACTERS_MAX) return undefined;
   let place: unknown;
   try {
-    place = JSON.parse(Buffer.from(text, "base64url").toString());
+    place = nameCostOf(host).parse(Buffer.from(text, "base64url").toString());
   } catch {
     return undefined;
   }

@@ -9,11 +9,12 @@
  */
 
 import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
-import { newBudget } from "../../domain/budget.ts";
+import { newBudget, newPieceBudget } from "../../domain/budget.ts";
 import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
 import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { type DataFault, type Outcome, refuse } from "../../domain/refusal.ts";
+import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
 import { bindBlobs } from "../../domain/spec/bind_blobs.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
 import {
@@ -173,7 +174,7 @@ async function checkStream(
   const isVoid = left === undefined || right === undefined ||
     await wasRewritten(engine, tenant, stream, head);
   if (isVoid) return draft.leaveOut();
-  compare(draft, stream, left, right);
+  compare(checking, stream, left, right);
 }
 
 /** Tries all events of a stream. The events themselves, if they are few; otherwise undefined. */
@@ -258,7 +259,7 @@ async function foldUnder(
   const rest = pieces.rest();
   if (rest !== undefined) await rest;
   if (events !== undefined && type.wasmHandlers.size === 0) {
-    const folded = foldAtOnce(type, undefined, events);
+    const folded = foldAtOnce(tools.host, type, undefined, events);
     if (folded.ok) return { ok: true, value: folded.value.stateJson };
   }
   checking.bytes += head.bytes;
@@ -279,22 +280,28 @@ function isOfTheMoment({ refusal }: Extract<Folded, { ok: false }>): boolean {
     (refusal.kind === "fold_budget_exceeded" && refusal.isOfTheMoment === true);
 }
 
-function compare(draft: DataCheckDraft, key: StreamKey, left: Folded, right: Folded): void {
+function compare(
+  { draft, tools: { host } }: Checking,
+  key: StreamKey,
+  left: Folded,
+  right: Folded,
+): void {
   if (left.ok && right.ok) {
     const isSame = isSameState(left.value, right.value);
     if (isSame === undefined) return draft.leaveOut();
     if (isSame) return draft.addSame();
   } else if (!left.ok && !right.ok) return draft.addSame();
   const error = left.ok ? right.ok ? undefined : textOf(right) : textOf(left);
-  draft.addChanged({ key, before: stateOf(left), after: stateOf(right), error });
+  draft.addChanged({ key, before: stateOf(host, left), after: stateOf(host, right), error });
 }
 
-/** The state of an example; of a long one only its length. */
-function stateOf(folded: Folded): JsonValue {
+/** The state of an example; of one that takes long to read only its length. */
+function stateOf(clock: Parameters<typeof newPieceBudget>[0], folded: Folded): JsonValue {
   if (!folded.ok) return null;
   const { value: text } = folded;
-  if (text.length <= limits.dataCheckStateCharactersMax) return JSON.parse(text);
-  return `... a state of ${text.length} characters`;
+  const isShort = text.length <= limits.dataCheckStateCharactersMax;
+  const state = isShort ? parseJsonInTime(text, newPieceBudget(clock).isLate) : undefined;
+  return state ?? `... a state of ${text.length} characters`;
 }
 
 function textOf({ refusal }: Extract<Folded, { ok: false }>): string {

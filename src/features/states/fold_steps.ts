@@ -6,11 +6,12 @@
  */
 
 import { Buffer } from "node:buffer";
-import { newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { BudgetSpent, newPieceBudget, PIECE_UNITS } from "../../domain/budget.ts";
 import type { StoredEvent } from "../../domain/event.ts";
-import { fold } from "../../domain/handler/fold.ts";
+import { fold, refuseFold } from "../../domain/handler/fold.ts";
 import { encodeState } from "../../domain/handler/state_text.ts";
 import type { JsonObject } from "../../domain/json.ts";
+import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
@@ -59,20 +60,31 @@ export interface QuickFold {
 
 /** `base`: at most {@link STATE_CHARACTERS_HERE_MAX} characters; undefined: the empty state. */
 export function openQuickFold(
+  clock: Clock,
   { handlers }: CompiledAggregateType,
   base: string | undefined,
 ): QuickFold {
-  const budget = newBudget(PIECE_UNITS);
-  let state: JsonObject = base === undefined ? {} : JSON.parse(base);
+  let left = PIECE_UNITS;
+  let state = parseBase(clock, base);
   return {
     take(events) {
+      if (state === undefined) return undefined;
+      const budget = newPieceBudget(clock, left);
       const folded = fold(handlers, state, events, budget);
+      left = budget.left;
       if (folded.ok) state = folded.value;
-      else if (budget.left < 0) return undefined;
+      else if (left < 0) return undefined;
       return folded;
     },
-    stateJson: () => encodeState(state),
+    stateJson: () => encodeState(state!),
   };
+}
+
+type Clock = Pick<Host, "monotonicMs">;
+
+/** The state to begin with; undefined if reading it takes more than a time slice. */
+function parseBase(clock: Clock, base: string | undefined): JsonObject | undefined {
+  return base === undefined ? {} : parseJsonInTime(base, newPieceBudget(clock).isLate);
 }
 
 export interface FoldStart {
@@ -88,14 +100,14 @@ export interface FoldStart {
  * one.
  */
 export function beginFold(
-  { modules, compute }: HandlerRunners,
+  { host, modules, compute }: HandlerRunners & { readonly host: Clock },
   { tenant, stream, type, base, purpose }: FoldStart,
 ): Folding {
   const { wasmHandlers, handlers, blobs } = type;
   let text = base ?? "{}";
 
   async function takeHere(events: readonly StoredEvent[], texts: readonly string[]) {
-    const folded = foldQuickly(type, text, events) ??
+    const folded = foldQuickly(host, type, text, events) ??
       await compute.fold(tenant, {
         stream,
         type,
@@ -141,24 +153,27 @@ export function beginFold(
 
 /** Undefined if it takes more than one time slice. */
 function foldQuickly(
+  clock: Clock,
   type: CompiledAggregateType,
   base: string,
   events: readonly StoredEvent[],
 ): Outcome<string> | undefined {
   if (base.length > STATE_CHARACTERS_HERE_MAX) return undefined;
-  const quick = openQuickFold(type, base);
+  const quick = openQuickFold(clock, type, base);
   const folded = quick.take(events);
   return folded?.ok ? quick.stateJson() : folded;
 }
 
 /** Folds events of a type without modules at once; refused if it takes more than one time slice. */
 export function foldAtOnce(
+  clock: Clock,
   { handlers }: CompiledAggregateType,
   base: string | undefined,
   events: readonly StoredEvent[],
 ): Outcome<{ readonly state: JsonObject; readonly stateJson: string }> {
-  const before: JsonObject = base === undefined ? {} : JSON.parse(base);
-  const folded = fold(handlers, before, events, newBudget(PIECE_UNITS));
+  const before = parseBase(clock, base);
+  if (before === undefined) return refuseFold(new BudgetSpent(), 0);
+  const folded = fold(handlers, before, events, newPieceBudget(clock));
   if (!folded.ok) return folded;
   const state = folded.value;
   const text = encodeState(state);

@@ -139,7 +139,7 @@ async function foldHere(
   const instanceId = isShort ? undefined : await compute.instanceOf(tenant);
   // Before the first read, too: what has been read and waits takes memory.
   if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
-  const { take, stateJson } = openQuickFold(type, textOfBase(base));
+  const { take, stateJson } = openQuickFold(host, type, textOfBase(base));
   const reached = openCount(base);
   for await (const stored of storedChunks(engine, host, work, CHUNK_BYTES)) {
     if (instanceId !== undefined) await waitForTurn(host, false, instanceId);

@@ -366,7 +366,7 @@ export function createAggregateReader(
     });
   }
 
-  const small = openSmallReader(cache, counters);
+  const small = openSmallReader(cache, counters, host);
   const { compute } = runners;
   return { compute, readAggregate, readState, readFolded, ...small, keepState };
 }

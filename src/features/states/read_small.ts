@@ -6,11 +6,14 @@
  * `read_aggregate.ts`, which yields to other work.
  */
 
+import { newPieceBudget } from "../../domain/budget.ts";
+import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
 import { decodeEvent } from "../../domain/event.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
+import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
@@ -67,7 +70,11 @@ export interface SmallReaders {
   readonly readSmallAt: SmallHeadReader;
 }
 
-export function openSmallReader(cache: StateCache, counters: Counters): SmallReaders {
+export function openSmallReader(
+  cache: StateCache,
+  counters: Counters,
+  clock: Pick<Host, "monotonicMs">,
+): SmallReaders {
   function readSmallAt(
     tx: Parameters<SmallHeadReader>[0],
     tenant: number,
@@ -81,7 +88,10 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     if (base?.length !== head.length) return readRest(tx, tenant, request, { head, base });
     count(counters.stateReads, "memory");
     const { stateJson } = base;
-    return () => ({ state: JSON.parse(stateJson), characters: stateJson.length, known: base });
+    return () => {
+      const state = parseJsonInTime(stateJson, newPieceBudget(clock).isLate);
+      return state && { state, characters: stateJson.length, known: base };
+    };
   }
 
   /** Reads the events behind `base`. */
@@ -97,7 +107,8 @@ export function openSmallReader(cache: StateCache, counters: Counters): SmallRea
     const stored = await readEvents(tx, tenant, stream, window);
     if (stored.length < to - from) return undefined;
     return () => {
-      const folded = foldAtOnce(type, base?.stateJson, stored.map(({ raw }) => decodeEvent(raw)));
+      const events = stored.map(({ raw }) => decodeEvent(raw));
+      const folded = foldAtOnce(clock, type, base?.stateJson, events);
       if (!folded.ok) return undefined;
       count(counters.stateReads, base === undefined ? "events" : "memory");
       const { state, stateJson } = folded.value;

@@ -210,13 +210,13 @@ function refuseTogether() {
 
 /** The stream after the events of `target`, or why its handlers refuse them. */
 export async function foldTarget(
-  { host, ...runners }: Pick<SceneParts, "host" | "modules" | "compute">,
+  tools: Pick<SceneParts, "host" | "modules" | "compute">,
   tenant: number,
   { key, events, judgedAs }: PreparedTarget,
   before: StreamState,
   { endMs, place, states }: FoldTerms,
 ): Promise<Outcome<StreamState>> {
-  const folding = beginFold(runners, {
+  const folding = beginFold(tools, {
     tenant,
     stream: key,
     type: judgedAs!,
@@ -225,7 +225,7 @@ export async function foldTarget(
   });
   const step = states === undefined ? SLICE_EVENTS : 1;
   for (let at = 0; at < events.length; at += step) {
-    if (host.monotonicMs() > endMs) return refuseSlowModules(before.bytes);
+    if (tools.host.monotonicMs() > endMs) return refuseSlowModules(before.bytes);
     const stored = events.slice(at, at + step);
     const slice = { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
     const folded = await folding.take(slice);

@@ -8,7 +8,7 @@
  * A write is judged on these, moved on with its own earlier events.
  */
 
-import { type Budget, newBudget, PIECE_UNITS, spend } from "../../domain/budget.ts";
+import { type Budget, newPieceBudget, PIECE_UNITS, spend } from "../../domain/budget.ts";
 import { decodeEvent, type EncodedEvent, type StoredEvent } from "../../domain/event.ts";
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { fold } from "../../domain/handler/fold.ts";
@@ -84,7 +84,7 @@ export interface LiveStates {
 }
 
 export function openLiveStates(
-  { tools: { reader }, tenant, outside, remembers }: SceneStart,
+  { tools: { reader, host }, tenant, outside, remembers }: SceneStart,
   tx: Transaction,
   appenders: readonly StreamAppender[],
 ): LiveStates {
@@ -124,7 +124,7 @@ export function openLiveStates(
     // Another write of the transaction was checked against a spec with other handlers.
     if (found.value.type.foldHash !== foldHash) return "later";
     if (!make(found.value)) throw new StatesNeeded([found.value]);
-    return forward(found.value, takeDecoded) ? found : "later";
+    return forward(found.value, takeDecoded, newPieceBudget(host)) ? found : "later";
   }
 
   function make(live: Live): boolean {
@@ -205,7 +205,7 @@ export function openLiveStates(
   }
 
   function keep(): void {
-    const budget = newBudget(KEPT_UNITS_MAX);
+    const budget = newPieceBudget(host, KEPT_UNITS_MAX);
     for (const live of known) {
       const { key, type, head, appender } = live;
       if (!type.cached || live.fold !== undefined || appender?.added === undefined) continue;
@@ -231,7 +231,7 @@ function foldNothing() {
 function forward(
   live: Live,
   decode: (key: StreamKey, raw: string) => StoredEvent,
-  budget = newBudget(PIECE_UNITS),
+  budget: Budget,
 ): boolean {
   const { type, head, appender } = live;
   const added = appender?.added;

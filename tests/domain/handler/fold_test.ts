@@ -3,6 +3,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { StoredEvent } from "../../../src/domain/event.ts";
 import { FOLD_UNITS, newFoldBudget } from "../../../src/domain/handler/budget.ts";
+import { newPieceBudget } from "../../../src/domain/budget.ts";
 import { compileHandler } from "../../../src/domain/handler/compile_handler.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
 import { measureState } from "../../../src/domain/handler/measure.ts";
@@ -177,4 +178,20 @@ Deno.test("fold() takes its charges from the budget, so that several folds can s
   ok(fold(handlers, {}, [eventOf({ text: "x".repeat(1_000) })], budget).ok);
   ok(budget.left <= FOLD_UNITS - 1_000);
   ok(isRefused(fold(handlers, {}, [eventOf({ text: "x" })], { left: 10 })));
+});
+
+Deno.test("a fold whose time is up is refused before its next event", () => {
+  const clock = { nowMs: 0, monotonicMs: () => clock.nowMs };
+  let folded = 0;
+  const handler = (state: JsonObject) => {
+    folded++;
+    clock.nowMs += 50;
+    return state;
+  };
+  const events = [{ type: "a" }, { type: "b" }, { type: "a" }] as unknown as StoredEvent[];
+  const budget = newPieceBudget(clock);
+  const outcome = fold(new Map([["a", handler]]), {}, events, budget);
+  strictEqual(outcome.ok, false);
+  strictEqual(folded, 1);
+  ok(budget.left < 0);
 });

@@ -61,6 +61,7 @@ async function withParts(body: (computing: Computing) => Promise<void>): Promise
       spec,
       synchronous: false,
       pieces: openPieces(host),
+      host,
     };
     const projection = valueOfCompiled(compileProjection(COUNTED, spec));
     await body({ ...fixture, options, projection });

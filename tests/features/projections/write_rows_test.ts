@@ -83,7 +83,7 @@ async function withSlowProcess(body: (slow: Slow) => Promise<void>): Promise<voi
         writeShop(service, test, { streams, stream: [type, id], event, nowMs: host.timeMs }),
       compute() {
         const pieces = openPieces(host);
-        const options = { tenant: test.number, spec, synchronous: false, pieces };
+        const options = { tenant: test.number, spec, synchronous: false, pieces, host };
         return openRowBatch(reader, options).compute(kept!.projection, ORDER);
       },
       async put(row) {

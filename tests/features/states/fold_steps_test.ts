@@ -4,9 +4,12 @@
  */
 
 import assert from "node:assert/strict";
+import type { StoredEvent } from "../../../src/domain/event.ts";
+import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { StreamKey } from "../../../src/domain/identifier.ts";
 import type { FoldedState } from "../../../src/features/states/folded_state.ts";
+import { foldAtOnce, openQuickFold } from "../../../src/features/states/fold_steps.ts";
 import { foldStream, type FoldWork } from "../../../src/features/states/fold_stream.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import type { ModuleRunner } from "../../../src/features/modules/run_modules.ts";
@@ -97,5 +100,43 @@ Deno.test("a read says that modules took too long, and reading on comes to the e
     host.monotonicMs = monotonicMs;
     assert.equal(work.head.length, EVENTS);
     assert.deepEqual(Object.keys(await world.stateOf("a", true) as object), ["digest"]);
+  });
+});
+
+Deno.test("a fold that takes much longer than its units should is left to a process", async () => {
+  await withStream(({ type }) => {
+    const events = [{ type: "was_added" }, { type: "was_added" }] as unknown as StoredEvent[];
+    let stepMs = 0;
+    const clock = { nowMs: 0, monotonicMs: () => clock.nowMs };
+    const add = (state: JsonObject) => {
+      clock.nowMs += stepMs;
+      return { n: (state.n as number ?? 0) + 1 };
+    };
+    const slow = { ...type, handlers: new Map([["was_added", add]]) };
+    const quick = openQuickFold(clock, slow, '{"n":1}');
+    assert.ok(quick.take(events)?.ok);
+    // Between its parts it may wait as long as it likes.
+    clock.nowMs += 1_000;
+    assert.ok(quick.take(events)?.ok);
+    assert.deepEqual(quick.stateJson(), { ok: true, value: '{"n":5}' });
+    assert.equal(valueOf(foldAtOnce(clock, slow, undefined, events)).stateJson, '{"n":2}');
+    stepMs = 50;
+    assert.equal(quick.take(events), undefined);
+    assert.equal(foldAtOnce(clock, slow, undefined, events).ok, false);
+    return Promise.resolve();
+  });
+});
+
+Deno.test("a base state whose keys are slow to find is left to a process", async () => {
+  await withStream(({ type }) => {
+    let nowMs = 0;
+    const slow = { monotonicMs: () => nowMs += 50 };
+    const keys = Array.from({ length: 5_000 }, (_, index) => [`key ${index}`, index]);
+    const base = JSON.stringify(Object.fromEntries(keys));
+    assert.equal(openQuickFold(slow, type, base).take([]), undefined);
+    assert.equal(foldAtOnce(slow, type, base, []).ok, false);
+    const quick = { monotonicMs: () => 0 };
+    assert.equal(valueOf(foldAtOnce(quick, type, base, [])).stateJson, base);
+    return Promise.resolve();
   });
 });

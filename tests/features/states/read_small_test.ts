@@ -12,6 +12,7 @@ import {
 } from "../../../src/features/states/read_aggregate.ts";
 import { readHead } from "../../../src/store/streams/streams.ts";
 import type { StreamHead } from "../../../src/store/streams/stream_head.ts";
+import { openSmallReader } from "../../../src/features/states/read_small.ts";
 import { openStateCache } from "../../../src/features/states/state_cache.ts";
 import { erase } from "../../support/erasure_fixtures.ts";
 import { noRunners } from "../../support/no_modules.ts";
@@ -139,6 +140,26 @@ Deno.test("readSmallAt() leaves what takes long to others, and goes on from what
     assert.ok(await small() !== undefined, "a state of 40,000 characters");
     await add("d");
     assert.equal(await small(), undefined, "a state of 80,000 characters");
+  });
+});
+
+Deno.test("readSmallAt() gives nothing if folding takes much longer than its work should", async () => {
+  await withReader(async ({ place, add, engine, type, tenants: { test } }) => {
+    await place(["a"]);
+    await add("b");
+    let stepMs = 0;
+    let nowMs = 0;
+    const clock = { monotonicMs: () => nowMs += stepMs };
+    const { readSmallAt } = openSmallReader(openStateCache(), newCounters(), clock);
+    const made = () =>
+      engine.snapshot(async (tx) => {
+        const head = await readHead(tx, test.number, ORDER);
+        const request = { stream: ORDER, type, remembers: false };
+        return (await readSmallAt(tx, test.number, request, { head }))?.();
+      });
+    assert.deepEqual((await made())?.state, { lines: ["a", "b"] });
+    stepMs = 50;
+    assert.equal(await made(), undefined);
   });
 });
 

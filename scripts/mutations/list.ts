@@ -274,8 +274,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "keys that are slow to look up are parsed all the same",
     path: "src/domain/json_text/name_cost.ts",
-    find: "return hasSlow(keys) ? undefined : JSON.parse(unkept);",
-    put: "return JSON.parse(unkept);",
+    find: "if (!hasSlow(names) && !shareBucket(numbers)) return JSON.parse(unkept);",
+    put: "if (!shareBucket(numbers)) return JSON.parse(unkept);",
     suite: "tests/domain/json_text/name_cost_test.ts",
   },
   {

@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import type { GeoStamp } from "./geo/point.ts";
 import type { JsonObject } from "./json.ts";
+import { parseStored } from "./json_text/name_cost.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "./refusal.ts";
 
 export interface PartyReference {
@@ -171,7 +172,7 @@ function orderOrigin(origin: Origin): Origin {
 
 /** Parses the event in `raw`. */
 export function decodeEvent(raw: string): StoredEvent {
-  return JSON.parse(raw) as StoredEvent;
+  return parseStored(raw) as unknown as StoredEvent;
 }
 
 /** The opaque id of an event, and the `stream_id` of its write: the index as 12 decimal digits. */

@@ -6,9 +6,9 @@
  * hash, and each of them then takes as long to find as there are others. Only the clock shows it.
  *
  * So few names are parsed at a time, and the clock is looked at. After some were slow, and until
- * they have probably left the table, nothing enters it unseen: keys are looked up in a way that
+ * they have probably left the table, nothing enters it unseen: names are looked up in a way that
  * does not add them, and refused if that is slow; short texts are written so that the runtime does
- * not keep them. See docs/reference/basics.md.
+ * not keep them, also those of stored events. See docs/reference/basics.md.
  */
 
 import { countKeys, type JsonValue } from "../json.ts";
@@ -29,6 +29,12 @@ const TRIES = 6;
 /** Behind this, a text is too long to be kept. */
 const LONG = "more than ten";
 const NOTHING = {};
+const LOOKED_UP_AT_ONCE = 16;
+/** The table has at least so many. */
+const BUCKETS = 32_768;
+/** As many as the powers of two that are short texts, and some more. */
+const IN_BUCKET_MAX = 20;
+const NUMBER = /^(?:0|[1-9][0-9]*)$/;
 
 const SPACE = 0x20;
 const BACKSLASH = 0x5c;
@@ -44,18 +50,29 @@ export interface NameCost {
   /** How many names may be parsed at once. */
   readonly namesAtOnce: number;
   /**
-   * The value of the text. Undefined: its keys take too long to look up.
+   * The value of the text. Undefined: its names take too long to look up.
    * @param names how many it has; its keys are counted if this is absent.
    * @throws SyntaxError
    */
   parse(text: string, names?: number): JsonValue | undefined;
+  /** Something was slow, and names may be the reason. */
+  beWary(): void;
 }
 
 /** For callers that answer for their input: any names, at once. */
 export const ANY_NAMES: NameCost = {
   namesAtOnce: Infinity,
   parse: (text) => JSON.parse(text),
+  beWary: () => {},
 };
+
+/** Whether stored texts are read with care. There is one table in a process. */
+let isWary = false;
+
+/** The value of a text that was accepted before. */
+export function parseStored(text: string): JsonValue {
+  return JSON.parse(isWary ? readNames(text).unkept : text);
+}
 
 /** One for each clock; a process has one clock, and one table of names. */
 const costs = new WeakMap<Clock, NameCost>();
@@ -70,7 +87,11 @@ export function nameCostOf(clock: Clock): NameCost {
 
 function openNameCost({ monotonicMs }: Clock): NameCost {
   let waryUntilMs = -Infinity;
-  const beWary = () => void (waryUntilMs = monotonicMs() + WARY_MS);
+
+  function beWary(): void {
+    isWary = true;
+    waryUntilMs = monotonicMs() + WARY_MS;
+  }
 
   /** How much longer than it may take a text has been parsed for, whatever its names. */
   function overdueMs(startedMs: number, text: string): number {
@@ -87,37 +108,36 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
     return true;
   }
 
-  function areSlow(keys: readonly string[]): boolean {
-    const allowedMs = MS_PER_PARSE + MS_PER_NAME * keys.length;
+  function areSlow(names: readonly string[]): boolean {
+    const allowedMs = MS_PER_PARSE + MS_PER_NAME * names.length;
     for (let left = TRIES; left > 0; left--) {
       const startedMs = monotonicMs();
-      lookUp(keys);
+      lookUp(names);
       if (monotonicMs() - startedMs <= allowedMs) return false;
     }
     return true;
   }
 
-  /** If there are some, the texts of the next minute are read with care. */
-  function hasSlow(keys: readonly string[]): boolean {
-    for (let at = 0; at < keys.length; at += NAMES_AT_ONCE) {
-      if (!areSlow(keys.slice(at, at + NAMES_AT_ONCE))) continue;
-      beWary();
-      return true;
+  function hasSlow(names: readonly string[]): boolean {
+    for (let at = 0; at < names.length; at += LOOKED_UP_AT_ONCE) {
+      if (areSlow(names.slice(at, at + LOOKED_UP_AT_ONCE))) return true;
     }
     return false;
   }
 
   function parseWarily(text: string): JsonValue | undefined {
-    const { keys, unkept } = readNames(text);
-    return hasSlow(keys) ? undefined : JSON.parse(unkept);
+    const { names, numbers, unkept } = readNames(text);
+    if (!hasSlow(names) && !shareBucket(numbers)) return JSON.parse(unkept);
+    beWary();
+    return undefined;
   }
 
-  /** The value of a text that was slow, undefined if its keys are. */
+  /** The value of a text that was slow, undefined if its names are. */
   function judge(text: string, value: JsonValue, overMs: number, names: number) {
     const allowedMs = MS_PER_NAME * names;
     if (names === 0 || overMs <= allowedMs || !staysSlow(text, allowedMs)) return value;
     beWary();
-    return hasSlow(readNames(text).keys) ? undefined : value;
+    return undefined;
   }
 
   return {
@@ -125,6 +145,7 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
     parse(text, names) {
       const startedMs = monotonicMs();
       if (startedMs < waryUntilMs) return parseWarily(text);
+      isWary = false;
       let value: JsonValue;
       try {
         value = JSON.parse(text);
@@ -136,47 +157,68 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
       const overMs = overdueMs(startedMs, text);
       return overMs <= 0 ? value : judge(text, value, overMs, names ?? countKeys(value));
     },
+    beWary,
   };
 }
 
 /** The text of a refusal for names that cost too much. */
 export function slowNames(subject: string): string {
-  return `${subject} has keys that collide in the table of all keys, so that each takes as long ` +
-    "to find as there are others: use other keys";
+  return `${subject} has keys or short texts that collide in the table of all names, so that each ` +
+    "takes as long to find as there are others: send others";
 }
 
-/** Unlike reading a property, this adds no key to the table. */
-function lookUp(keys: readonly string[]): number {
+/** Unlike reading a property, this adds no name to the table. */
+function lookUp(names: readonly string[]): number {
   let found = 0;
-  for (const key of keys) if (Object.hasOwn(NOTHING, key)) found++;
+  for (const name of names) if (Object.hasOwn(NOTHING, name)) found++;
   return found;
 }
 
+/**
+ * Whether many numbers, written as texts, are in one bucket of the table: it has a power of two of
+ * them. Such texts cannot be looked up without adding them, but their hash is known.
+ */
+function shareBucket(numbers: readonly number[]): boolean {
+  const counts = new Map<number, number>();
+  for (const number of numbers) {
+    const count = (counts.get(number % BUCKETS) ?? 0) + 1;
+    if (count > IN_BUCKET_MAX + numbers.length / 64) return true;
+    counts.set(number % BUCKETS, count);
+  }
+  return false;
+}
+
 interface NamedText {
-  /** In order. */
-  readonly keys: string[];
+  /** Keys, and short texts that are not numbers, in order. */
+  readonly names: string[];
+  /** Those that are. */
+  readonly numbers: number[];
   /** The same JSON with short texts written so that the runtime does not keep them. */
   readonly unkept: string;
 }
 
 /** Of a text that is not JSON, what stands before its first fault. */
 function readNames(text: string): NamedText {
-  const keys: string[] = [];
+  const names: string[] = [];
+  const numbers: number[] = [];
   let unkept = "";
   let copied = 0;
   for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) {
     const open = at;
     at = closingQuote(text, open);
-    if (!isValue(text, at + 1)) keys.push(keyOf(text.slice(open, at + 1)));
+    if (!isValue(text, at + 1)) names.push(nameOf(text.slice(open, at + 1)));
     else if (at - open > 1 && at - open <= NAME_CHARACTERS_MAX + 1) {
       const first = text.charCodeAt(open + 1);
       // A text with any escape is not kept. A control character is malformed, and must remain so.
       if (first === BACKSLASH || first < SPACE) continue;
+      const short = cut(text, open + 1, at);
+      if (NUMBER.test(short)) numbers.push(Number(short));
+      else names.push(short);
       unkept += `${text.slice(copied, open + 1)}\\u${first.toString(16).padStart(4, "0")}`;
       copied = open + 2;
     }
   }
-  return { keys, unkept: unkept + text.slice(copied) };
+  return { names, numbers, unkept: unkept + text.slice(copied) };
 }
 
 /** Whether the string that ends before `at` is surely no key. */
@@ -186,8 +228,8 @@ function isValue(text: string, at: number): boolean {
   return code === COMMA || code === CLOSE_BRACKET || code === CLOSE_BRACE;
 }
 
-/** The key that is written like this, cut out in a way that does not add it to the table. */
-function keyOf(literal: string): string {
+/** The name that is written like this, cut out in a way that does not add it to the table. */
+function nameOf(literal: string): string {
   if (!literal.includes("\\")) return cut(literal, 1, literal.length - 1);
   try {
     const long: string = JSON.parse(`"${LONG}${literal.slice(1)}`);

@@ -7,7 +7,7 @@
 
 import { Buffer } from "node:buffer";
 import { BudgetSpent, newPieceBudget, PIECE_UNITS } from "../../domain/budget.ts";
-import type { StoredEvent } from "../../domain/event.ts";
+import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import { fold, refuseFold } from "../../domain/handler/fold.ts";
 import { encodeState } from "../../domain/handler/state_text.ts";
 import type { JsonObject } from "../../domain/json.ts";
@@ -85,6 +85,20 @@ type Clock = Pick<Host, "monotonicMs">;
 /** The state to begin with; undefined if reading it takes more than a time slice. */
 function parseBase(clock: Clock, base: string | undefined): JsonObject | undefined {
   return base === undefined ? {} : parseJsonInTime(base, newPieceBudget(clock).isLate);
+}
+
+/** The events; undefined if decoding them takes more than a time slice. */
+export function decodeInTime(
+  clock: Clock,
+  stored: FoldEvents["stored"],
+): StoredEvent[] | undefined {
+  const { isLate } = newPieceBudget(clock);
+  const events: StoredEvent[] = [];
+  for (const { raw } of stored) {
+    if (isLate()) return undefined;
+    events.push(decodeEvent(raw));
+  }
+  return events;
 }
 
 export interface FoldStart {

@@ -6,6 +6,7 @@
  */
 
 import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
+import { nameCostOf } from "../../domain/json_text/name_cost.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, waitForTurn } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
@@ -19,6 +20,7 @@ import { type IndexedEvent, readEvents } from "../../store/streams/stream_events
 import { readHead } from "../../store/streams/streams.ts";
 import {
   beginFold,
+  decodeInTime,
   EVENT_BYTES_HERE_MAX,
   type HandlerRunners,
   openQuickFold,
@@ -143,7 +145,10 @@ async function foldHere(
   const reached = openCount(base);
   for await (const stored of storedChunks(engine, host, work, CHUNK_BYTES)) {
     if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
-    const folded = take(decodeChunk(stored).events.filter(isWanted));
+    const events = decodeInTime(host, stored);
+    const folded = events && take(events.filter(isWanted));
+    // Names may be the reason: see `name_cost.ts`.
+    if (folded === undefined) nameCostOf(host).beWary();
     if (!folded?.ok) return folded;
     reached.add(stored);
   }
@@ -174,17 +179,18 @@ async function* foldElsewhere(
 function openFoldJob(
   { engine, host }: FoldTools,
   work: FoldWork,
-  { filter = keepAll, stepBytes = Infinity }: FoldOptions,
+  { filter, stepBytes = Infinity }: FoldOptions,
 ) {
   const { stream, type, base } = work;
   let count = openCount(base);
 
   async function* events(): AsyncGenerator<string[]> {
-    const isWanted = filter();
+    const isWanted = filter?.();
     // The events may be read more than once.
     count = openCount(base);
-    for await (const { stored, events } of eventChunks(engine, host, work, JOB_CHUNK_BYTES)) {
-      yield stored.filter((_, index) => isWanted(events[index]!)).map(({ raw }) => raw);
+    for await (const stored of storedChunks(engine, host, work, JOB_CHUNK_BYTES)) {
+      const texts = stored.map(({ raw }) => raw);
+      yield isWanted ? texts.filter((raw) => isWanted(decodeEvent(raw))) : texts;
       count.add(stored);
       if (count.now().bytes - (base?.bytes ?? 0) >= stepBytes) return;
     }

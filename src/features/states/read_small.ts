@@ -9,7 +9,6 @@
 import { newPieceBudget } from "../../domain/budget.ts";
 import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
-import { decodeEvent } from "../../domain/event.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -17,7 +16,7 @@ import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
-import { foldAtOnce } from "./fold_steps.ts";
+import { decodeInTime, foldAtOnce } from "./fold_steps.ts";
 import type { FoldedState } from "./folded_state.ts";
 import { isUsable, type StateCache } from "./state_cache.ts";
 
@@ -107,7 +106,8 @@ export function openSmallReader(
     const stored = await readEvents(tx, tenant, stream, window);
     if (stored.length < to - from) return undefined;
     return () => {
-      const events = stored.map(({ raw }) => decodeEvent(raw));
+      const events = decodeInTime(clock, stored);
+      if (events === undefined) return undefined;
       const folded = foldAtOnce(clock, type, base?.stateJson, events);
       if (!folded.ok) return undefined;
       count(counters.stateReads, base === undefined ? "events" : "memory");

@@ -6,7 +6,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { JsonValue } from "../../../src/domain/json.ts";
-import { ANY_NAMES, nameCostOf, slowNames } from "../../../src/domain/json_text/name_cost.ts";
+import {
+  ANY_NAMES,
+  nameCostOf,
+  parseStored,
+  slowNames,
+} from "../../../src/domain/json_text/name_cost.ts";
 import { parseJsonText } from "../../../src/http/decode/json_text.ts";
 import { collidingLiterals, IS_KNOWN_BUILD, objectOf } from "../../support/colliding_names.ts";
 
@@ -105,15 +110,49 @@ Deno.test("a text of many keys, one of them slow, is refused wherever that key i
   });
 });
 
-Deno.test("if only short texts are slow the value is given, and the next texts are not kept by the runtime", () => {
+Deno.test("in the minute after slow names, no short text is kept by the runtime", () => {
   watched({ parseMs: [5, 5, 5, 5, 5, 5, 5, 0] }, (clock) => {
     const cost = nameCostOf(clock);
-    assert.deepEqual(cost.parse('["65536"]', 1), ["65536"]);
+    assert.equal(cost.parse('["65536"]', 1), undefined);
     assert.deepEqual(cost.parse('["131072"]', 1), ["131072"]);
     assert.equal(clock.parsed.at(-1), String.raw`["\u003131072"]`);
+    assert.deepEqual(parseStored('{"a":"b"}'), { a: "b" });
+    assert.equal(clock.parsed.at(-1), String.raw`{"a":"\u0062"}`);
     clock.nowMs += 61_000;
     assert.deepEqual(cost.parse('["196608"]', 1), ["196608"]);
     assert.equal(clock.parsed.at(-1), '["196608"]');
+    parseStored('{"a":"b"}');
+    assert.equal(clock.parsed.at(-1), '{"a":"b"}');
+  });
+});
+
+Deno.test("in that minute, short texts that are slow to find are refused, and numbers of one bucket", () => {
+  wary((parse) => {
+    const list = (make: (index: number) => number | string) =>
+      JSON.stringify(Array.from({ length: 40 }, (_, index) => `${make(index)}`));
+    assert.equal(parse('["a","slow"]'), undefined);
+    assert.equal(parse(list((index) => index * 65_536)), undefined);
+    assert.equal(parse(list((index) => 5 + index * 32_768)), undefined);
+    for (
+      const fair of [
+        list((i) => i),
+        list((i) => 2 ** (i % 34)),
+        list((i) => i * 86_400),
+      ]
+    ) {
+      assert.deepEqual(parse(fair), JSON.parse(fair));
+    }
+  });
+});
+
+Deno.test("whoever meets something slow may ask for care", () => {
+  watched({ parseMs: [0] }, (clock) => {
+    const cost = nameCostOf(clock);
+    cost.parse('["a"]');
+    assert.equal(clock.parsed.at(-1), '["a"]');
+    cost.beWary();
+    cost.parse('["a"]');
+    assert.equal(clock.parsed.at(-1), String.raw`["\u0061"]`);
   });
 });
 

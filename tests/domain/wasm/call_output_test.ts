@@ -195,7 +195,7 @@ Deno.test("isWithinMemory() holds to the last byte, and for nothing at its end",
 });
 
 Deno.test("readOutput() refuses keys that take too long to look up", () => {
-  const cost: NameCost = { namesAtOnce: Infinity, parse: () => undefined };
+  const cost: NameCost = { namesAtOnce: Infinity, parse: () => undefined, beWary() {} };
   const reading = readOutput(new TextEncoder().encode('{"state":{"a":1}}'), "state", cost);
   assert(reading.kind === "invalid" && reading.message.includes("collide"));
 });

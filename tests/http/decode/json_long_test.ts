@@ -168,6 +168,7 @@ Deno.test("a text in groups of few names gives the value that JSON.parse gives",
           most = Math.max(most, names!);
           return JSON.parse(text);
         },
+        beWary() {},
       };
       const read = readAll(text, undefined, cost);
       assert.ok(!("refusal" in read), messageOf(read));
@@ -180,7 +181,7 @@ Deno.test("a text in groups of few names gives the value that JSON.parse gives",
 });
 
 Deno.test("names that are too slow end the reading", () => {
-  const cost: NameCost = { namesAtOnce: 2, parse: () => undefined };
+  const cost: NameCost = { namesAtOnce: 2, parse: () => undefined, beWary() {} };
   const read = readAll('{"a":1,"b":2,"c":3,"d":4}', undefined, cost);
   assert.equal(messageOf(read), slowNames("Request body"));
 });
@@ -213,6 +214,7 @@ Deno.test("of long white space one character is parsed, wherever it stands", () 
       [most, sum] = [Math.max(most, text.length), sum + text.length];
       return JSON.parse(text);
     },
+    beWary() {},
   };
   assert.deepEqual(readAll(text, undefined, cost), { value: { a: [1, 2, "b c"], d: {} } });
   assert.ok(most < 50_000 && sum < 100_000, `${most} of ${sum} characters`);

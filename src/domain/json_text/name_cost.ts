@@ -175,12 +175,12 @@ function lookUp(names: readonly string[]): number {
 }
 
 /**
- * Whether many numbers, written as texts, are in one bucket of the table: it has a power of two of
- * them. Such texts cannot be looked up without adding them, but their hash is known.
+ * Whether many different numbers, written as texts, are in one bucket of the table: it has a power
+ * of two of them. Such texts cannot be looked up without adding them, but their hash is known.
  */
 function shareBucket(numbers: readonly number[]): boolean {
   const counts = new Map<number, number>();
-  for (const number of numbers) {
+  for (const number of new Set(numbers)) {
     const count = (counts.get(number % BUCKETS) ?? 0) + 1;
     if (count > IN_BUCKET_MAX + numbers.length / 64) return true;
     counts.set(number % BUCKETS, count);

@@ -146,9 +146,12 @@ async function foldHere(
   for await (const stored of storedChunks(engine, host, work, CHUNK_BYTES)) {
     if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
     const events = decodeInTime(host, stored);
-    const folded = events && take(events.filter(isWanted));
-    // Names may be the reason: see `name_cost.ts`.
-    if (folded === undefined) nameCostOf(host).beWary();
+    if (events === undefined) {
+      // Names may be the reason: see `name_cost.ts`.
+      nameCostOf(host).beWary();
+      return undefined;
+    }
+    const folded = take(events.filter(isWanted));
     if (!folded?.ok) return folded;
     reached.add(stored);
   }

@@ -136,6 +136,7 @@ Deno.test("in that minute, short texts that are slow to find are refused, and nu
     for (
       const fair of [
         list((i) => i),
+        list(() => 7),
         list((i) => 2 ** (i % 34)),
         list((i) => i * 86_400),
       ]

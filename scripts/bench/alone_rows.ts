@@ -7,8 +7,8 @@
 
 import type { Bench } from "./bench.ts";
 import { type BareCommits, measureCommits, openBareCommits } from "./bare_commits.ts";
-import { freePort, untilOpen } from "./free_port.ts";
 import { openConnection } from "./http_connection.ts";
+import { startListening } from "./listening_script.ts";
 import { percentiles } from "./load.ts";
 import { untilTime } from "./open_loop.ts";
 import { streamId } from "./requests.ts";
@@ -40,7 +40,8 @@ export async function measureAlone(
   clusterFile: string,
 ): Promise<void> {
   const bare = await openBareCommits(clusterFile);
-  const served = await startServing(bench, clusterFile);
+  const how = { wrapper: bench.wrapper, args: [clusterFile] };
+  const served = await startListening("bare_server.ts", how);
   try {
     const count = bench.isQuick ? 100 : 200;
     await measureRound(bare, served.port, target, { count: WARM_UP, pauseMs: 0 });
@@ -56,22 +57,6 @@ export async function measureAlone(
     bare.close();
     await served.stop();
   }
-}
-
-async function startServing({ wrapper }: Bench, clusterFile: string) {
-  const port = freePort();
-  const script = new URL("bare_server.ts", import.meta.url).pathname;
-  const command = [...wrapper, Deno.execPath(), "run", "-A", script, String(port), clusterFile];
-  const child = new Deno.Command(command[0]!, { args: command.slice(1) }).spawn();
-  const stop = async () => {
-    child.kill("SIGKILL");
-    await child.status;
-  };
-  await untilOpen(port).catch(async (error) => {
-    await stop();
-    throw error;
-  });
-  return { port, stop };
 }
 
 async function measureRound(

@@ -1,7 +1,7 @@
 /** The rows about deliveries to listeners: how many, how soon, and beside failing endpoints. */
 
 import type { ServerProcess } from "../../tests/support/server_process.ts";
-import { freePort, untilOpen } from "./free_port.ts";
+import { startListening } from "./listening_script.ts";
 import { percentiles, runWork } from "./load.ts";
 import { processorMicros } from "./machine.ts";
 import { runOpenLoop } from "./open_loop.ts";
@@ -64,18 +64,11 @@ export async function measureDeliveries(bench: DeliveryBench): Promise<void> {
 
 /** The sink is part of the load, so it runs where the load generator runs. */
 async function startSink(): Promise<Sink> {
-  const port = freePort();
-  const path = new URL("delivery_sink.ts", import.meta.url).pathname;
-  const child = new Deno.Command(Deno.execPath(), { args: ["run", "-A", path, String(port)] })
-    .spawn();
-  await untilOpen(port);
+  const { port, stop } = await startListening("delivery_sink.ts");
   return {
     port,
     report: async () => await (await fetch(`http://127.0.0.1:${port}/report`)).json() as Report,
-    async close() {
-      child.kill("SIGKILL");
-      await child.status;
-    },
+    close: stop,
   };
 }
 

@@ -4,7 +4,7 @@ import { type ServerProcess, startServer } from "../../tests/support/server_proc
 import { measureOffline } from "./audit_measures.ts";
 import type { Bench } from "./bench.ts";
 import { measureFold } from "./fold_measure.ts";
-import { freePort, untilOpen } from "./free_port.ts";
+import { startListening } from "./listening_script.ts";
 import { type LoadResult, percentiles } from "./load.ts";
 import { measureSync, residentMemory } from "./machine.ts";
 import * as measures from "./server_measures.ts";
@@ -17,19 +17,14 @@ interface NoopRates {
 }
 
 async function measureNoop(bench: Bench): Promise<NoopRates> {
-  const port = freePort();
-  const noopServer = new URL("noop_server.ts", import.meta.url).pathname;
-  const command = [...bench.wrapper, Deno.execPath(), "run", "-A", noopServer, String(port)];
-  const child = new Deno.Command(command[0]!, { args: command.slice(1) }).spawn();
+  const { port, pid, stop } = await startListening("noop_server.ts", bench);
   try {
-    await untilOpen(port);
-    const { get, post } = await measures.measureNoop(port, child.pid, bench.isQuick ? 2 : 3);
+    const { get, post } = await measures.measureNoop(port, pid, bench.isQuick ? 2 : 3);
     addRate(bench, "no-op GET, 64", get, { note: "Hono alone" });
     addRate(bench, "no-op POST, 64", post, { note: "Hono alone" });
     return { get: get.requestsPerSecond, post: post.requestsPerSecond };
   } finally {
-    child.kill("SIGKILL");
-    await child.status;
+    await stop();
   }
 }
 

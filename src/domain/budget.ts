@@ -34,6 +34,11 @@ export function newBudget(units: number): Budget {
   return { left: units };
 }
 
+/** A monotonic clock, in milliseconds. */
+export interface Clock {
+  monotonicMs(): number;
+}
+
 /** Several times as long as {@link PIECE_UNITS} usually take. Milliseconds. */
 const PIECE_LATE_MS = 20;
 
@@ -43,7 +48,7 @@ const PIECE_LATE_MS = 20;
  * (`json_text/name_cost.ts`).
  */
 export function newPieceBudget(
-  { monotonicMs }: { monotonicMs(): number },
+  { monotonicMs }: Clock,
   units: number = PIECE_UNITS,
 ): Required<Budget> {
   const endMs = monotonicMs() + PIECE_LATE_MS;

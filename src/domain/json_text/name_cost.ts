@@ -11,6 +11,7 @@
  * not keep them, also those of stored events. See docs/reference/basics.md.
  */
 
+import type { Clock } from "../budget.ts";
 import { countKeys, type JsonValue } from "../json.ts";
 import { closingQuote, isSpace } from "./json_characters.ts";
 
@@ -19,7 +20,7 @@ export const NAME_CHARACTERS_MAX = 10;
 /** Names that are parsed at once. */
 const NAMES_AT_ONCE = 64;
 const WARY_MS = 60_000;
-/** How long a parse, or the look-up of some keys, may take: ten times longer than usual. */
+/** How many milliseconds a parse, or the look-up of some names, may take: ten times the usual. */
 const MS_PER_PARSE = 0.02;
 const MS_PER_NAME = 0.003;
 const MS_PER_CHARACTER = 0.000_05;
@@ -41,10 +42,6 @@ const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const CLOSE_BRACKET = 0x5d;
 const CLOSE_BRACE = 0x7d;
-
-interface Clock {
-  monotonicMs(): number;
-}
 
 export interface NameCost {
   /** How many names may be parsed at once. */

@@ -6,7 +6,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import { BudgetSpent, newPieceBudget } from "../../domain/budget.ts";
+import { BudgetSpent, type Clock, newPieceBudget } from "../../domain/budget.ts";
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { StateTooLarge } from "../../domain/handler/handler.ts";
 import { limits } from "../../domain/limits.ts";
@@ -17,7 +17,6 @@ import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import { accept, type Outcome, type Refusal } from "../../domain/refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
 import { splitStreamKey, type StreamKey, streamKey } from "../../domain/identifier.ts";
-import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
@@ -70,8 +69,6 @@ export interface RowBatchOptions {
   readonly pieces: Pieces;
   readonly host: Clock;
 }
-
-type Clock = Pick<Host, "monotonicMs">;
 
 interface SourceState {
   readonly head: StreamHead;

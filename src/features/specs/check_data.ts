@@ -9,7 +9,7 @@
  */
 
 import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
-import { newBudget, newPieceBudget } from "../../domain/budget.ts";
+import { type Clock, newBudget, newPieceBudget } from "../../domain/budget.ts";
 import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
 import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
@@ -296,7 +296,7 @@ function compare(
 }
 
 /** The state of an example; of one that takes long to read only its length. */
-function stateOf(clock: Parameters<typeof newPieceBudget>[0], folded: Folded): JsonValue {
+function stateOf(clock: Clock, folded: Folded): JsonValue {
   if (!folded.ok) return null;
   const { value: text } = folded;
   const isShort = text.length <= limits.dataCheckStateCharactersMax;

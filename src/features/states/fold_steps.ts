@@ -6,7 +6,7 @@
  */
 
 import { Buffer } from "node:buffer";
-import { BudgetSpent, newPieceBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import { BudgetSpent, type Clock, newPieceBudget, PIECE_UNITS } from "../../domain/budget.ts";
 import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import { fold, refuseFold } from "../../domain/handler/fold.ts";
 import { encodeState } from "../../domain/handler/state_text.ts";
@@ -79,8 +79,6 @@ export function openQuickFold(
     stateJson: () => encodeState(state!),
   };
 }
-
-type Clock = Pick<Host, "monotonicMs">;
 
 /** The state to begin with; undefined if reading it takes more than a time slice. */
 function parseBase(clock: Clock, base: string | undefined): JsonObject | undefined {

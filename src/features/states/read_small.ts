@@ -6,13 +6,12 @@
  * `read_aggregate.ts`, which yields to other work.
  */
 
-import { newPieceBudget } from "../../domain/budget.ts";
+import { type Clock, newPieceBudget } from "../../domain/budget.ts";
 import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
 import { count, type Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
-import type { Host } from "../../host.ts";
 import type { ReadTransaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
@@ -72,7 +71,7 @@ export interface SmallReaders {
 export function openSmallReader(
   cache: StateCache,
   counters: Counters,
-  clock: Pick<Host, "monotonicMs">,
+  clock: Clock,
 ): SmallReaders {
   function readSmallAt(
     tx: Parameters<SmallHeadReader>[0],

@@ -22,6 +22,7 @@ const RULES: readonly rules.Rule[] = [
   rules.functionLength,
   rules.pathNames,
   rules.refusedCalls,
+  rules.refusedParsing,
   rules.headerComment,
   rules.lineLength,
   rules.unfinishedWork,

@@ -4,6 +4,8 @@
  * sends them.
  */
 
+import { parseJson } from "./domain/json_text/parse_json.ts";
+
 /** Describes the files; beside it, `<name>.br` has the bytes of each with brotli. */
 export const BUILT_MANIFEST = "manifest.json";
 
@@ -38,7 +40,7 @@ export function builtReader(folder: string): ReadBuilt {
 async function readFiles(folder: string): Promise<ReadonlyMap<string, BuiltFile> | undefined> {
   try {
     const manifest = await Deno.readTextFile(`${folder}/${BUILT_MANIFEST}`);
-    const { files } = JSON.parse(manifest) as BuiltManifest;
+    const { files } = parseJson(manifest) as BuiltManifest;
     const read = new Map<string, BuiltFile>();
     for (const [name, { type, hash }] of Object.entries(files)) {
       read.set(name, { type, hash, brotli: await Deno.readFile(`${folder}/${name}.br`) });

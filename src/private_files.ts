@@ -7,6 +7,7 @@ import type { Credentials, CredentialsPlace } from "./features/access/bootstrap.
 import type { PrivateFile } from "./features/backup/write_backup.ts";
 import { syncNamesIn, writeAll } from "./files.ts";
 import type { Host } from "./host.ts";
+import { parseJson } from "./domain/json_text/parse_json.ts";
 
 const CREDENTIALS = "credentials.json";
 const JWT_SECRET = "jwt_secret";
@@ -103,7 +104,7 @@ export async function writePrivateFiles(
 
 function parseCredentials(text: string | undefined): Credentials | undefined {
   try {
-    return text === undefined ? undefined : JSON.parse(text) as Credentials;
+    return text === undefined ? undefined : parseJson(text) as Credentials;
   } catch {
     // Our files are written whole, so this one is not ours.
     return undefined;

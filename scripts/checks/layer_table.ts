@@ -45,7 +45,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     imports: ["src/domain", "src/kv/tuple.ts", "src/kv/slab.ts", "src/kv/engine.ts"],
     packages: { "node:crypto": ["src/store"], "node:buffer": ["src/store"] },
   },
-  "src/runners": { imports: [] },
+  "src/runners": { imports: ["src/domain/json_text"] },
   "src/wasm": {
     imports: ["src/domain", "src/runners"],
     packages: { "node:vm": ["src/wasm/call_module.ts"] },
@@ -108,7 +108,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       "node:buffer": ["src/features"],
     },
   },
-  "src/private_files.ts": { imports: ["src/files.ts"], types: ["src/features", "src/host.ts"] },
+  "src/private_files.ts": {
+    imports: ["src/files.ts", "src/domain/json_text"],
+    types: ["src/features", "src/host.ts"],
+  },
   "src/workers": { imports: ["src/domain"], types: ["src/features/service.ts", "src/host.ts"] },
   "src/http": {
     imports: ["src/domain"],
@@ -153,7 +156,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   // The console, in a browser. It knows the server by the client, and folds as the server does.
-  "src/built_files.ts": { imports: [] },
+  "src/built_files.ts": { imports: ["src/domain/json_text"] },
   "console/src/parts": {
     imports: [
       "console/src/shell/loaded.ts",

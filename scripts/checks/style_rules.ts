@@ -12,6 +12,7 @@ import {
   LINE_COLUMNS_MAX,
   LONG_TEXT_COLUMNS,
   PARAMETERS_MAX,
+  PARSING_FOLDER,
   REFUSED_CALLS,
   REFUSED_NAMES,
   REFUSED_PROPERTIES,
@@ -99,6 +100,15 @@ export function refusedCalls(source: Source): Fault[] {
     return name === undefined
       ? undefined
       : ["refused_call", `${name} belongs to src/host.ts or src/config.ts`];
+  });
+}
+
+/** `JSON.parse` confuses keys that are written with escapes. */
+export function refusedParsing(source: Source): Fault[] {
+  if (!isProduct(source) || within(source.path, PARSING_FOLDER)) return [];
+  return collect(source, (node) => {
+    if (!ts.isPropertyAccessExpression(node) || node.getText() !== "JSON.parse") return undefined;
+    return ["json_parse", `JSON.parse confuses keys: parseJson of ${PARSING_FOLDER} does not`];
   });
 }
 

@@ -85,6 +85,9 @@ export const REFUSED_PROPERTIES: ReadonlySet<string> = new Set([
 ]);
 export const REFUSED_CALLS: ReadonlySet<string> = new Set(["fetch", "randomUUID", "Date"]);
 
+/** Where `JSON.parse` may be called. */
+export const PARSING_FOLDER = "src/domain/json_text";
+
 /** Folders in which a class may be something other than an error: it holds an open resource. */
 export const CLASS_FOLDERS: readonly string[] = ["src/kv", "src/runners", "tests", "scripts"];
 

@@ -274,9 +274,23 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "keys that are slow to look up are parsed all the same",
     path: "src/domain/json_text/name_cost.ts",
-    find: "if (!hasSlow(names) && !shareBucket(numbers)) return JSON.parse(unkept);",
-    put: "if (!shareBucket(numbers)) return JSON.parse(unkept);",
+    find: "if (!hasSlow(names) && !shareBucket(numbers)) return parseJson(unkept);",
+    put: "if (!shareBucket(numbers)) return parseJson(unkept);",
     suite: "tests/domain/json_text/name_cost_test.ts",
+  },
+  {
+    name: "keys with escapes are left to the runtime, which confuses them",
+    path: "src/domain/json_text/parse_json.ts",
+    find: "if (isKey(text, close)) return true;",
+    put: "if (isKey(text, close)) return false;",
+    suite: "tests/domain/json_text/parse_json_test.ts",
+  },
+  {
+    name: "containers that were open before the window moved are looked for where they were",
+    path: "src/http/decode/long_window.ts",
+    find: "window.openAt[depth] = move(window.openAt[depth]!);",
+    put: "window.openAt[depth] = window.openAt[depth]!;",
+    suite: "tests/http/decode",
   },
   {
     name: "numbers that a double does not hold are taken",

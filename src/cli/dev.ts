@@ -19,6 +19,7 @@ import { LIMITER_PATH } from "../runners/memory_limit.ts";
 import { denoProgram } from "./spec/spec_file.ts";
 import { type WatchedFile, watchFiles } from "./spec/watch_files.ts";
 import { actorTypes } from "./data/write.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 export interface DevOptions extends Pick<CommonOptions, "env"> {
   /** A file of events to begin with. */
@@ -237,7 +238,7 @@ async function tellLog(
 
 function parsed(line: string): JsonObject {
   try {
-    return JSON.parse(line);
+    return parseJson(line);
   } catch {
     return {};
   }

@@ -5,6 +5,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../domain/json.ts";
 import { reasonOf } from "./terminal/settings.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 export type ReadSeed =
   | { readonly ok: true; readonly events: readonly JsonObject[] }
@@ -47,7 +48,7 @@ export function parseSeed(path: string, text: string, defaults: SeedDefaults): R
 /** The values, or a sentence on why there are none. */
 function parseList(path: string, text: string): JsonValue[] | string {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     return `${path}: ${reasonOf(error)}`;
   }
@@ -58,7 +59,7 @@ function parseLines(path: string, text: string): JsonValue[] | string {
   for (const [index, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
     try {
-      values.push(JSON.parse(line));
+      values.push(parseJson(line));
     } catch (error) {
       return `${path}:${index + 1}: ${reasonOf(error)}`;
     }

@@ -21,6 +21,7 @@ import { LINE_BYTES_MAX } from "../domain/transfer/record.ts";
 import { createLineSplitter } from "../domain/transfer/split_lines.ts";
 import { print } from "./terminal/print.ts";
 import { EXIT_FAILED, EXIT_MISUSED, exitWith, reasonOf } from "./terminal/settings.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 export interface VerifyOptions {
   readonly key?: string;
@@ -85,7 +86,7 @@ async function findingOf(path: string, options: VerifyOptions): Promise<Finding>
   let document: unknown;
   try {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    document = JSON.parse(decoder.decode(await Deno.readFile(path)));
+    document = parseJson(decoder.decode(await Deno.readFile(path)));
   } catch (error) {
     if (!(error instanceof SyntaxError || error instanceof TypeError)) throw error;
     return { ok: false, message: "the file is not JSON in UTF-8" };

@@ -11,6 +11,7 @@ import { createRecentMap } from "../domain/recent_map.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { FoldHead } from "./messages.ts";
 import type { Work } from "./job.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 type Handlers = ReadonlyMap<string, Handler>;
 
@@ -28,7 +29,7 @@ export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold">
   let refusal: Refusal | undefined;
 
   function begin(): void {
-    if (base !== undefined && baseBytes > 0) state = JSON.parse(decoder.decode(base));
+    if (base !== undefined && baseBytes > 0) state = parseJson(decoder.decode(base));
     // Drop the bytes: the text and the value may both be large.
     base = undefined;
   }
@@ -65,7 +66,7 @@ export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold">
 function handlersOf(foldHash: string, definitions: Uint8Array): Handlers {
   const known = kept.get(foldHash);
   if (known !== undefined) return known;
-  const entries = Object.entries<JsonValue>(JSON.parse(decoder.decode(definitions)));
+  const entries = Object.entries<JsonValue>(parseJson(decoder.decode(definitions)));
   const compiled = new Map(entries.map(([type, definition]) => {
     const { ok, ...result } = compileHandler(definition, type);
     assert(ok && "handler" in result, "handlers of a deployed spec compile");

@@ -11,6 +11,7 @@ import { advanceRow, refuseRow, type RowStep } from "../domain/projection/row.ts
 import type { StreamKey } from "../domain/identifier.ts";
 import type { RowHead } from "./messages.ts";
 import type { Work, WorkEnd } from "./job.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 interface Definition {
   readonly document: JsonObject;
@@ -31,7 +32,7 @@ export function rowWork({ key, states }: RowHead): Work<"row"> {
     let at = 0;
     for (const [stream, size] of states) {
       const text = decoder.decode(bytes.subarray(at, at + size));
-      found.set(stream, size === 0 ? null : JSON.parse(text));
+      found.set(stream, size === 0 ? null : parseJson(text));
       at += size;
     }
     return found;
@@ -39,7 +40,7 @@ export function rowWork({ key, states }: RowHead): Work<"row"> {
 
   return {
     take(name, piece) {
-      if (name === "definition") projection = compile(JSON.parse(decoder.decode(piece)));
+      if (name === "definition") projection = compile(parseJson(decoder.decode(piece)));
       else {
         bytes.set(piece, end);
         end += piece.length;

@@ -23,6 +23,15 @@ export function describeKind(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** Adds a member as JSON means it, whatever its key. */
+export function putMember(object: JsonObject, key: string, value: JsonValue): void {
+  if (key !== "__proto__") object[key] = value;
+  else {
+    const property = { value, writable: true, enumerable: true, configurable: true };
+    Object.defineProperty(object, key, property);
+  }
+}
+
 /** Counts all keys of all objects in `value`, which nests at most `limits.jsonDepthMax` deep. */
 export function countKeys(value: JsonValue): number {
   if (typeof value !== "object" || value === null) return 0;

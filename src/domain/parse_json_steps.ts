@@ -7,7 +7,8 @@
 
 import { assert } from "./assert.ts";
 import type { Steps } from "./fairness/pieces.ts";
-import type { JsonObject, JsonValue } from "./json.ts";
+import { type JsonObject, type JsonValue, putMember } from "./json.ts";
+import { parseJson } from "./json_text/parse_json.ts";
 
 /** The size of a group that is parsed at once; also how far the scan goes in one step. */
 const GROUP_CHARACTERS = 32 * 1024;
@@ -40,7 +41,7 @@ export function* parseJsonSteps(
   text: string,
   groupCharacters: number = GROUP_CHARACTERS,
 ): Steps<JsonObject> {
-  if (text.length <= groupCharacters) return JSON.parse(text);
+  if (text.length <= groupCharacters) return parseJson(text);
   const root: JsonObject = {};
   const begin = text.indexOf("{") + 1;
   const reader: Reader = {
@@ -123,10 +124,10 @@ function flush(reader: Reader, end: number): void {
   const container = reader.filling.at(-1)!;
   // Bounded: the members of one group.
   if (Array.isArray(container)) {
-    for (const element of JSON.parse(`[${group}]`)) container.push(element);
+    for (const element of parseJson<JsonValue[]>(`[${group}]`)) container.push(element);
   } else {
-    const members: JsonObject = JSON.parse(`{${group}}`);
-    for (const name of Object.keys(members)) put(container, name, members[name]!);
+    const members: JsonObject = parseJson(`{${group}}`);
+    for (const name of Object.keys(members)) putMember(container, name, members[name]!);
   }
 }
 
@@ -142,15 +143,7 @@ function fillApart(reader: Reader, open: number): void {
   const parent = reader.filling.at(-1)!;
   const before = groupBefore(reader, open);
   if (Array.isArray(parent)) parent.push(child);
-  else put(parent, Object.keys(JSON.parse(`{${before}0}`))[0]!, child);
+  else putMember(parent, Object.keys(parseJson(`{${before}0}`))[0]!, child);
   reader.filling.push(child);
   reader.start = open + 1;
-}
-
-function put(object: JsonObject, name: string, value: JsonValue): void {
-  if (name !== "__proto__") object[name] = value;
-  else {
-    const property = { value, writable: true, enumerable: true, configurable: true };
-    Object.defineProperty(object, name, property);
-  }
 }

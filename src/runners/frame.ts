@@ -3,6 +3,8 @@
  * 32 bits, little endian), a message as JSON, and a body of bytes.
  */
 
+import { parseJson } from "../domain/json_text/parse_json.ts";
+
 export interface Frame<T> {
   readonly message: T;
   readonly body: Uint8Array<ArrayBuffer>;
@@ -79,7 +81,7 @@ export function frameReader<T>(): FrameReader<T> {
 
   function endFrame(message: Uint8Array, content: Uint8Array<ArrayBuffer>): void {
     if (filled < message.length + content.length) return;
-    whole.push({ message: JSON.parse(decoder.decode(message)), body: content });
+    whole.push({ message: parseJson(decoder.decode(message)), body: content });
     text = body = undefined;
     filled = 0;
   }

@@ -20,6 +20,7 @@ import {
 } from "./copy_file.ts";
 import type { CopiedChanges, CopyRequest, CopyResult, CopyRow, CopyStep } from "./copy_messages.ts";
 import { FAILURE, failureOf } from "./sqlite.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 export interface CopyKeeper {
   /** Never throws because of a disk or a file. */
@@ -191,7 +192,7 @@ function apply(
     return moved("another transaction was open, or none");
   }
   if (isFirst) database.exec("BEGIN IMMEDIATE");
-  const rows = JSON.parse(decoder.decode(body)) as CopyRow[][];
+  const rows = parseJson(decoder.decode(body)) as CopyRow[][];
   for (const [index, change] of changes.entries()) {
     if (applyTo(file, change, rows[index]!)) continue;
     database.exec("ROLLBACK");
@@ -228,7 +229,7 @@ function putRows(
 }
 
 function rowsOf(body: Uint8Array): CopyRow[] {
-  return JSON.parse(decoder.decode(body));
+  return parseJson(decoder.decode(body));
 }
 
 function moved(reason: string): CopyResult {

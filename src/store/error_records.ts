@@ -6,6 +6,7 @@ import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { unpack } from "../kv/tuple.ts";
 import { type ErasedStream, takePage } from "./erased_copies.ts";
 import { keys } from "./keys.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 const MS_PER_SECOND = 1000;
 const SECONDS_PER_HOUR = 3600;
@@ -35,7 +36,7 @@ export async function listErrorRecords(
     end: page.start === undefined ? end : keys.errorRecord(tenant, page.start),
   };
   const pairs = await tx.getRange(range, { reverse: true, limit: page.limit });
-  return pairs.map(({ value }) => JSON.parse(decoder.decode(value)) as ErrorRecord);
+  return pairs.map(({ value }) => parseJson(decoder.decode(value)) as ErrorRecord);
 }
 
 /** The record, unless it is missing or older than a day at `nowMs`. */
@@ -47,7 +48,7 @@ export async function readErrorRecord(
 ): Promise<ErrorRecord | undefined> {
   const value = await tx.get(keys.errorRecord(tenant, errorId));
   if (value === undefined) return undefined;
-  const record = JSON.parse(decoder.decode(value)) as ErrorRecord;
+  const record = parseJson(decoder.decode(value)) as ErrorRecord;
   return isFresh(record, nowMs) ? record : undefined;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Bytes } from "../kv/engine.ts";
 import { utf8Of } from "../kv/slab.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 const decoder = new TextDecoder();
 
@@ -11,5 +12,5 @@ export function encodeRecord(record: object): Bytes {
 
 /** The record as it was stored. Not validated, because only this store writes under these keys. */
 export function decodeRecord<T>(value: Bytes): T {
-  return JSON.parse(decoder.decode(value)) as T;
+  return parseJson(decoder.decode(value)) as T;
 }

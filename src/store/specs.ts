@@ -5,6 +5,7 @@ import type { SpecVersion } from "../domain/spec/deployment.ts";
 import type { Bytes, KeyValue, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeBytes, wholeValue } from "./large_value.ts";
+import { parseJson } from "../domain/json_text/parse_json.ts";
 
 /** A version with its document as the text that is stored. */
 export interface SpecText extends SpecVersion {
@@ -132,5 +133,5 @@ export async function readSpecChanges(tx: Pick<ReadTransaction, "get">): Promise
 }
 
 function decodeVersion(value: Bytes): SpecVersion {
-  return JSON.parse(decoder.decode(value)) as SpecVersion;
+  return parseJson(decoder.decode(value)) as SpecVersion;
 }

@@ -198,6 +198,24 @@ Deno.test("__proto__, constructor and prototype are ordinary data, in events and
     assert.equal(({} as { polluted?: boolean }).polluted, undefined);
   }));
 
+Deno.test("keys stay as they were sent, whatever others have sent before, in events and in state", () =>
+  withWorld(async ({ send }) => {
+    // After the second text the runtime's own parser reads the key of the third as that of it.
+    const texts = [String.raw`{"id":0,"\\":0}`, String.raw`{"id":1,"\n":2}`, '{"id":2,"grö":1}'];
+    for (const text of texts) {
+      // As a client may write it that escapes what is not ASCII.
+      const sent = text.replace("ö", "\\u00f6");
+      const body = `{"data":{"text":${sent}},${META}}`;
+      assert.equal((await send("POST", "/note/global/was_written", { body })).status, 201);
+    }
+    const stored = JSON.parse((await send("GET", "/note/global/events?raw=true")).text).data;
+    stored.forEach(({ raw }: { raw: string }, index: number) => {
+      assert.ok(raw.includes(`"data":{"text":${texts[index]}}`), raw);
+    });
+    const { text } = await send("GET", "/note/global");
+    assert.ok(text.includes(`"texts":[${texts.join(",")}]`), text);
+  }));
+
 const HINT = { hint: "The path exists without the slash at its end" };
 testCases("a path", [
   ...["/a/b/c/d", "/api", "/api/unknown", "/health", "/metrics/x", "/_unknown", "//note"]

@@ -101,6 +101,14 @@ Deno.test("checkStyle() keeps clock, randomness, network and environment in two 
   }
 });
 
+Deno.test("checkStyle() wants JSON parsed by the one function that keeps keys apart", () => {
+  const text = HEADER + "const a = JSON.parse(text);";
+  assert.deepEqual(brokenBy("src/a.ts", text), ["json_parse:2"]);
+  assert.deepEqual(brokenBy("main.ts", text), ["json_parse:2"]);
+  assert.deepEqual(brokenBy("src/domain/json_text/a.ts", text), []);
+  assert.deepEqual(brokenBy("tests/a_test.ts", text), []);
+});
+
 Deno.test("checkStyle() wants a doc comment at the head of each file", () => {
   assert.deepEqual(brokenBy("src/a.ts", "/** Owns a. */\nconst a = 1;"), []);
   assert.deepEqual(brokenBy("src/a.ts", "/**\n * Owns a.\n */\n"), []);

@@ -14,6 +14,7 @@ import { type Profile, readProfiles } from "./profiles_file.ts";
 import { readOrMakeJwtSecret } from "../../private_files.ts";
 import { ask } from "./remote.ts";
 import { reasonOf } from "../terminal/settings.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface Server {
   /** Where operator calls go. */
@@ -199,7 +200,7 @@ interface CredentialsFile {
 
 async function readCredentials(path: string): Promise<CredentialsFile | undefined> {
   try {
-    return JSON.parse(await Deno.readTextFile(path)) as CredentialsFile;
+    return parseJson(await Deno.readTextFile(path)) as CredentialsFile;
   } catch {
     return undefined;
   }

@@ -4,6 +4,7 @@
  */
 
 import { type Environment, ENVIRONMENTS } from "../../domain/tenant.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface Profile {
   /** The address of the server, or of one of its environments. */
@@ -62,7 +63,7 @@ async function closeToOthers(path: string): Promise<void> {
 export function parseProfiles(text: string, path: string): Profiles {
   let file: unknown;
   try {
-    file = JSON.parse(text);
+    file = parseJson(text);
   } catch {
     file = undefined;
   }

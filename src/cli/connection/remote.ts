@@ -7,6 +7,7 @@ import type { Host } from "../../host.ts";
 import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 import type { Failure } from "../terminal/output.ts";
 import { reasonOf } from "../terminal/settings.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export type As = "key" | "operator" | "nobody";
 
@@ -128,7 +129,7 @@ function unreachable(base: string, error: unknown): Failure {
 
 function parseObject(text: string): JsonObject | undefined {
   try {
-    const value = JSON.parse(text);
+    const value = parseJson(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
@@ -205,7 +206,7 @@ function hintFor(status: number, asked: Asked): string | undefined {
 export function expiryOf(token: string): number | undefined {
   try {
     const claims = token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");
-    const { exp } = JSON.parse(atob(claims));
+    const { exp } = parseJson<{ exp?: unknown }>(atob(claims));
     return typeof exp === "number" ? exp * MS_PER_SECOND : undefined;
   } catch {
     return undefined;

@@ -5,6 +5,7 @@ import { print } from "../terminal/print.ts";
 import { type CommonOptions, openSession } from "../connection/session.ts";
 import { counted } from "../spec/show_data_check.ts";
 import { showTable, toCsv } from "../terminal/table.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface SqlOptions extends CommonOptions {
   readonly csv?: boolean;
@@ -41,7 +42,7 @@ export async function sql(text: string, options: SqlOptions): Promise<void> {
 /** A number, true, false or null as in JSON; everything else is a text. */
 function valueOf(text: string): JsonValue {
   try {
-    const value = JSON.parse(text);
+    const value = parseJson(text);
     return typeof value === "object" && value !== null ? text : value;
   } catch {
     return text;

@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 import { parseAggregateKey, pathOfKey } from "./aggregate_key.ts";
 import { type CommonOptions, openSession, type Session } from "../connection/session.ts";
 import { EXIT_MISUSED, reasonOf } from "../terminal/settings.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface WriteOptions extends CommonOptions {
   readonly data?: string;
@@ -62,7 +63,7 @@ async function readData({ output }: Session, text = "{}"): Promise<JsonObject> {
   }
   let data: unknown;
   try {
-    data = JSON.parse(json);
+    data = parseJson(json);
   } catch (error) {
     return fail(`--data is not JSON: ${reasonOf(error)}`);
   }

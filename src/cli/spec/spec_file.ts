@@ -10,9 +10,10 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser";
-import { isJsonObject, type JsonObject } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { stepsOf } from "../../domain/spec/fault_list.ts";
 import { reasonOf } from "../terminal/settings.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface SpecFile {
   readonly path: string;
@@ -78,6 +79,15 @@ function positionAt(text: string, offset: number): string {
   return `${line}:${offset - before.lastIndexOf("\n")}`;
 }
 
+/** What {@link LOADER} says of a module. */
+interface Loaded {
+  readonly spec?: JsonValue;
+  /** The names of what the file exports. */
+  readonly exports: readonly string[];
+  /** How many of them are specs. */
+  readonly count: number;
+}
+
 /**
  * Runs in the module's folder: a default export, one named `spec`, or the only one that looks like
  * a spec.
@@ -118,7 +128,7 @@ async function readModule(path: string): Promise<ReadSpec> {
     const hint = new TextDecoder().decode(stderr).trim();
     return { ok: false, error: `${path} cannot be run.`, ...(hint !== "" && { hint }) };
   }
-  const answer = JSON.parse(line.slice(MARK.length));
+  const answer = parseJson<Loaded>(line.slice(MARK.length));
   if (isJsonObject(answer.spec)) {
     return { ok: true, file: { path, spec: answer.spec, locate: () => undefined } };
   }

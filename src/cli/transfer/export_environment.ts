@@ -22,6 +22,7 @@ import {
 } from "../terminal/settings.ts";
 import { describeCounts, openStoreOrExit, progressReport, seconds } from "./transfer_settings.ts";
 import { createLineSplitter } from "../../domain/transfer/split_lines.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface ExportOptions {
   readonly instance?: string;
@@ -147,7 +148,7 @@ async function* readBack(path: string): AsyncGenerator<WorkText> {
   const decoder = new TextDecoder();
   const splitter = createLineSplitter();
   for await (const chunk of file.readable) {
-    for (const line of splitter.push(chunk)) yield JSON.parse(decoder.decode(line));
+    for (const line of splitter.push(chunk)) yield parseJson(decoder.decode(line));
   }
 }
 

@@ -11,6 +11,7 @@ import { verifyInstanceAnchor, verifyOldAnchor } from "./anchor.ts";
 import { type ChainHash, extendChain } from "./chain.ts";
 import { explainInclusion, explainShape } from "./merkle.ts";
 import { parseBundle, type ParsedBundle } from "./bundle.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 /**
  * The steps in order. `form` checks the document itself; the other six are the documented
@@ -44,7 +45,7 @@ export function verifyBundleBytes(bytes: Uint8Array, expected: Expected = {}): B
   let document: unknown;
   try {
     const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-    document = JSON.parse(decoder.decode(bytes));
+    document = parseJson(decoder.decode(bytes));
   } catch {
     return { ok: false, step: "form", message: "the document is not JSON in UTF-8" };
   }
@@ -87,7 +88,7 @@ function explainEvent({ event, stream }: ParsedBundle, expected: Expected): stri
 export function keyOf(raw: string): string | undefined {
   let event: unknown;
   try {
-    event = JSON.parse(raw);
+    event = parseJson(raw);
   } catch {
     return undefined;
   }

@@ -16,6 +16,7 @@ import {
   MAGIC,
   sha256Of,
 } from "./backup_file.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 export type BackupItem =
   | { readonly kind: "header"; readonly header: BackupHeader }
@@ -129,7 +130,7 @@ function decodeItem(kind: number, body: Bytes, place: string): BackupItem {
 function parse<T>(body: Bytes, texts: readonly (keyof T & string)[], place: string): T {
   let value: JsonValue | undefined;
   try {
-    value = JSON.parse(decoder.decode(body));
+    value = parseJson(decoder.decode(body));
   } catch {
     // Refused below.
   }

@@ -9,6 +9,7 @@
 import { isJsonObject } from "../json.ts";
 import type { SigningKeyPair } from "../audit/anchor.ts";
 import { signText, verifyText } from "../audit/signature.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 /** What is signed. Times are ISO 8601 UTC. */
 export interface ErasureFields {
@@ -70,7 +71,7 @@ export async function signReceipt(
 ): Promise<ErasureReceipt> {
   const payload = receiptPayload(fields);
   const signature = await signText(key.private_key, payload);
-  const signed = JSON.parse(payload) as ErasureFields & Pick<ErasureReceipt, "format" | "scope">;
+  const signed = parseJson(payload) as ErasureFields & Pick<ErasureReceipt, "format" | "scope">;
   return { ...signed, signature, public_key: key.public_key };
 }
 

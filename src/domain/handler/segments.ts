@@ -10,6 +10,8 @@
  * Bounded: the text of one path in a definition.
  */
 
+import { parseJson } from "../json_text/parse_json.ts";
+
 export interface Segment {
   /** The key, for objects; undefined for `[0]` and `[*]`. */
   readonly name: string | undefined;
@@ -95,7 +97,7 @@ function scanBracket(text: string, position: number): Step | undefined {
 
 function parseQuoted(text: string): string | undefined {
   try {
-    return JSON.parse(text) as string;
+    return parseJson(text) as string;
   } catch {
     return undefined; // An escape that JSON does not know.
   }

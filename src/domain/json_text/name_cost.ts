@@ -14,6 +14,7 @@
 import type { Clock } from "../budget.ts";
 import { countKeys, type JsonValue } from "../json.ts";
 import { closingQuote, isSpace } from "./json_characters.ts";
+import { parseJson } from "./parse_json.ts";
 
 /** Longer texts are not kept unless they are keys. */
 export const NAME_CHARACTERS_MAX = 10;
@@ -59,7 +60,7 @@ export interface NameCost {
 /** For callers that answer for their input: any names, at once. */
 export const ANY_NAMES: NameCost = {
   namesAtOnce: Infinity,
-  parse: (text) => JSON.parse(text),
+  parse: (text) => parseJson(text),
   beWary: () => {},
 };
 
@@ -68,7 +69,7 @@ let isWary = false;
 
 /** The value of a text that was accepted before. */
 export function parseStored(text: string): JsonValue {
-  return JSON.parse(isWary ? readNames(text).unkept : text);
+  return parseJson(isWary ? readNames(text).unkept : text);
 }
 
 /** One for each clock; a process has one clock, and one table of names. */
@@ -124,7 +125,7 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
 
   function parseWarily(text: string): JsonValue | undefined {
     const { names, numbers, unkept } = readNames(text);
-    if (!hasSlow(names) && !shareBucket(numbers)) return JSON.parse(unkept);
+    if (!hasSlow(names) && !shareBucket(numbers)) return parseJson(unkept);
     beWary();
     return undefined;
   }
@@ -145,7 +146,7 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
       isWary = false;
       let value: JsonValue;
       try {
-        value = JSON.parse(text);
+        value = parseJson(text);
       } catch (error) {
         // Even so, its names are in the table.
         if (overdueMs(startedMs, text) > MS_PER_NAME * (names ?? 0)) beWary();

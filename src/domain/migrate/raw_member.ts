@@ -1,5 +1,7 @@
 /** Finds the text of a member in a text of JSON that is known to be valid. */
 
+import { parseJson } from "../json_text/parse_json.ts";
+
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
 /** The text of the value at a path of keys, as it is spelt; undefined if it is not there. */
@@ -25,7 +27,7 @@ function memberOf(
     const begin = text.indexOf('"', at);
     if (begin < 0 || begin >= to) return undefined;
     const end = endOfText(text, begin);
-    const name = JSON.parse(text.slice(begin, end));
+    const name = parseJson<string>(text.slice(begin, end));
     const value = text.indexOf(":", end) + 1;
     const stop = endOfValue(text, value, to);
     if (name === key) return [value, stop];

@@ -18,6 +18,7 @@ import {
 } from "./source_event.ts";
 import { type Columns, guessColumns } from "./sources/plain_rows.ts";
 import { createTextCounter } from "./text_counter.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 export type EventReader = (record: RawRecord) => ReadOutcome;
 
@@ -82,7 +83,7 @@ function parseValue(text: string, parse: ParseObject): JsonValue | undefined {
   const parsed = parse(`{"value":${text}}`);
   if (parsed.ok) return Object.keys(parsed.value).length === 1 ? parsed.value.value : undefined;
   try {
-    JSON.parse(text);
+    parseJson(text);
   } catch {
     return undefined;
   }

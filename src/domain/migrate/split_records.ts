@@ -6,6 +6,7 @@
 
 import type { JsonObject } from "../json.ts";
 import type { SourceFault } from "./source_event.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 export type FileForm = "lines" | "values" | "csv";
 
@@ -47,7 +48,7 @@ export function detectForm(head: Uint8Array, isCsv: boolean): FileForm {
 
 function isJson(text: string): boolean {
   try {
-    JSON.parse(text);
+    parseJson(text);
     return true;
   } catch {
     return false;

@@ -21,6 +21,7 @@ import { gatherEmit, type Gathering, isOverfull } from "./gathering.ts";
 import { failed, type Resolved } from "./resolved.ts";
 import { nameStream } from "./stream.ts";
 import type { Terms } from "./terms.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 /** The name under which the steps of a pipeline read what earlier steps have found. */
 export const CONTEXT_NAME = "context";
@@ -60,9 +61,9 @@ export function moduleStepAt(
     const context = slot < 0 ? {} : evaluation.bindings[slot] as JsonObject;
     const json = answerOf(call, context, evaluation, gathering);
     if (typeof json !== "string") return `wasm: ${json.message}`;
-    if (call.mode === "emit") return emitAll(JSON.parse(json), gathering, terms);
+    if (call.mode === "emit") return emitAll(parseJson(json), gathering, terms);
     // The spread copies a key `__proto__` as an ordinary property.
-    evaluation.bindings[slot] = { ...context, ...JSON.parse(json) };
+    evaluation.bindings[slot] = { ...context, ...parseJson<JsonObject>(json) };
   };
 }
 

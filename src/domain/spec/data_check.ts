@@ -10,6 +10,7 @@ import { isJsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { DataFault } from "../refusal.ts";
 import { splitStreamKey, type StreamKey } from "../identifier.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 /** An event that could not be written any more. */
 export interface RefusedExample {
@@ -193,7 +194,7 @@ export function isSameState(before: string, after: string): boolean | undefined 
   // The order of keys says nothing, and does not change the length.
   if (before.length !== after.length) return false;
   if (before.length > limits.dataCheckStateCharactersMax) return undefined;
-  return canonicalJson(JSON.parse(before)) === canonicalJson(JSON.parse(after));
+  return canonicalJson(parseJson(before)) === canonicalJson(parseJson(after));
 }
 
 /**

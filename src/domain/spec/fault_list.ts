@@ -2,6 +2,7 @@
 
 import { limits } from "../limits.ts";
 import type { Violation } from "../refusal.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 /** Collects the faults found while a document is walked. */
 export interface FaultList {
@@ -57,7 +58,7 @@ export function stepsOf(path: string): (string | number)[] {
   for (const [, name, index, quoted] of path.matchAll(STEPS)) {
     if (name !== undefined) steps.push(name);
     else if (index !== undefined) steps.push(Number(index));
-    else if (quoted !== undefined) steps.push(JSON.parse(quoted));
+    else if (quoted !== undefined) steps.push(parseJson(quoted));
   }
   return steps;
 }

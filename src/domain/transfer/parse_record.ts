@@ -19,6 +19,7 @@ import {
 } from "./field_checks.ts";
 import { type FileRecord, FORMAT, FORMAT_VERSIONS_READ } from "./record.ts";
 import { WORK_KINDS } from "./work.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 /** Why a file is refused: the rule's name and a sentence. */
 export interface RuleBreach {
@@ -107,7 +108,7 @@ const SINCE: Readonly<Partial<Record<string, number>>> = {
 export function isStoredEvent(raw: string): boolean {
   let event: unknown;
   try {
-    event = JSON.parse(raw);
+    event = parseJson(raw);
   } catch {
     return false;
   }
@@ -125,7 +126,7 @@ export function isStoredEvent(raw: string): boolean {
 export function parseRecord(line: string, version: number): ParsedRecord {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    value = parseJson(line);
   } catch {
     return breach("not_json", "the line is not JSON");
   }

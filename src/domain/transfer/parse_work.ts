@@ -38,6 +38,7 @@ import type {
   WorkItem,
   WorkKind,
 } from "./work.ts";
+import { parseJson } from "../json_text/parse_json.ts";
 
 export type ParsedWork =
   | { readonly ok: true; readonly item: WorkItem }
@@ -237,7 +238,7 @@ const SHAPES: Readonly<Record<WorkKind, Shape>> = {
 export function parseWork(kind: WorkKind, json: string): ParsedWork {
   let moved: unknown;
   try {
-    moved = JSON.parse(json);
+    moved = parseJson(json);
   } catch {
     return refuse("is not JSON");
   }

@@ -24,6 +24,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { StateJson } from "../../store/streams/state_parts.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 /** A fold to run in a process. */
 export interface FoldOrder {
@@ -135,7 +136,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     const { result, bytes } = outcome;
     if (result.kind === "refused") return refuse(result.refusal);
     if (result.kind === "wanted") return accept(result);
-    return accept({ kind: "data", data: JSON.parse(new TextDecoder().decode(bytes)) });
+    return accept({ kind: "data", data: parseJson(new TextDecoder().decode(bytes)) });
   }
 
   return { instanceOf, fold, foldToBytes, advanceRow };

@@ -39,6 +39,7 @@ import { finishTransfers } from "../base/activate_work.ts";
 import { judgeTarget, type TransferWish } from "./transfer_target.ts";
 import { type Published, publishTransfer } from "./publish_transfer.ts";
 import { discardStage, openStage, type Stage } from "./stage_transfer.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface TransferSummary extends Published {
   readonly counts: FileCounts;
@@ -244,7 +245,7 @@ async function checkSpec(
 ): Promise<CompiledSpec | string> {
   let document: unknown;
   try {
-    document = JSON.parse(text);
+    document = parseJson(text);
   } catch {
     return "the current spec is not JSON";
   }

@@ -14,6 +14,7 @@ import { readSnapshotHeader } from "../../store/streams/snapshots.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import type { FoldedState } from "../states/folded_state.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface ConditionTools {
   readonly engine: Pick<Engine, "snapshot">;
@@ -101,7 +102,7 @@ const TOO_FAST = {
 /** A state that modules have computed. */
 export function parseState(text: string): Outcome<JsonObject> {
   const isShort = text.length <= limits.guardStateCharactersMax;
-  return isShort ? accept(JSON.parse(text)) : refuseState(text.length);
+  return isShort ? accept(parseJson(text)) : refuseState(text.length);
 }
 
 export function refuseState(size: number, unit = "characters") {

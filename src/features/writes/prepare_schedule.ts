@@ -7,6 +7,7 @@ import { keptTimerRoot, type StoredRoot } from "../../domain/reaction/root.ts";
 import { formatUuid } from "../../domain/uuid.ts";
 import type { Host } from "../../host.ts";
 import type { PreparedSchedule } from "./prepared_write.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 /** The write that schedules events. */
 export interface ScheduleSource {
@@ -67,7 +68,7 @@ function leanEmission(emission: Emission, dataJson: string): Emission {
     id,
     eventType,
     get data() {
-      return JSON.parse(dataJson) as JsonObject;
+      return parseJson(dataJson) as JsonObject;
     },
   };
 }

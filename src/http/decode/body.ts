@@ -51,44 +51,46 @@ export async function readOptionalJsonBody(
   bytesMax: number,
   rules: BodyRules = {},
 ): Promise<Outcome<JsonObject>> {
-  const text = await readBody(sender, textSink(), bytesMax, rules.secondsMax);
-  if (text.ok && text.value.length === 0) return accept({});
+  const blocks = await readBody(sender, textSink(), bytesMax, rules.secondsMax);
+  if (blocks.ok && blocks.value.length === 0) return accept({});
   const type = checkContentType(sender.request.headers.get("content-type"));
-  return type.ok ? parse(text, sender, rules) : type;
+  return type.ok ? parse(blocks, sender, rules) : type;
 }
 
 function parse(
-  text: Outcome<string>,
+  blocks: Outcome<string[]>,
   sender: Sender,
   { check }: BodyRules,
 ): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
-  if (!text.ok) return text;
-  const checked = check?.(text.value);
+  if (!blocks.ok) return blocks;
+  const checked = check?.(blocks.value.join(""));
   if (checked?.ok === false) return checked;
   const hold = (nodes: number) => holdForBody(sender, nodes * NODE_BYTES);
-  return parseJsonText(text.value, { turns: sender.host, hold });
+  return parseJsonText(blocks.value, { turns: sender.host, hold });
 }
 
-/** Decodes each block as it arrives, so that the bytes need not be kept. */
-function textSink(): Sink<string> {
-  let text = "";
+/**
+ * Decodes each block as it arrives, so that the bytes need not be kept. The texts are not joined:
+ * for megabytes that takes too long. No text: none of them.
+ */
+function textSink(): Sink<string[]> {
+  const texts: string[] = [];
   let isValid = true;
   let decoder: TextDecoder | undefined;
 
   return {
     add(block, isLast) {
       try {
-        if (isLast && decoder === undefined) text = utf8.decode(block);
-        else {
-          decoder ??= new TextDecoder("utf-8", STRICT);
-          text += decoder.decode(block, { stream: !isLast });
-        }
+        const text = isLast && decoder === undefined
+          ? utf8.decode(block)
+          : (decoder ??= new TextDecoder("utf-8", STRICT)).decode(block, { stream: !isLast });
+        if (text !== "") texts.push(text);
       } catch {
         isValid = false;
       }
       return isValid;
     },
-    end: () => isValid ? accept(text) : badRequest("Request body is not valid UTF-8"),
+    end: () => isValid ? accept(texts) : badRequest("Request body is not valid UTF-8"),
   };
 }
 

@@ -19,8 +19,8 @@ export interface JsonFault {
 
 /** The position of a text that is part of another one. */
 export interface TextPlace {
-  /** The offset of its first character. */
-  readonly offset: number;
+  /** The position in the other text of the character at `at`. */
+  positionOf(at: number): number;
   /** The path of the container that it belongs to. */
   readonly path: readonly string[];
   /** The index of its first element, if it is an array. */
@@ -47,7 +47,7 @@ class Found extends Error {
 
 const VALUE = "a value";
 const KEY = "a key in double quotes";
-const WHOLE: TextPlace = { offset: 0, path: [], firstIndex: 0 };
+const WHOLE: TextPlace = { positionOf: (at) => at, path: [], firstIndex: 0 };
 
 /** The first fault of `text`; undefined if a reader that uses doubles loses nothing. */
 export function findJsonFault(text: string, place: TextPlace = WHOLE): JsonFault | undefined {
@@ -75,7 +75,7 @@ function faultFinder(text: string, place: TextPlace): JSONVisitor {
   function refuseMalformed(at: number, reason?: string): never {
     const isCutOff = at === text.length && expected === VALUE;
     const shown = reason ?? (isCutOff ? "unexpected end" : `${expected} expected`);
-    throw new Found({ message: `Malformed JSON at position ${place.offset + at}: ${shown}` });
+    throw new Found({ message: `Malformed JSON at position ${place.positionOf(at)}: ${shown}` });
   }
 
   function enter(member: string, close: string, path: () => Path): void {

@@ -6,7 +6,13 @@
  * and the values in a text are counted before memory is spent on them.
  */
 
-import { countKeys, findNumberFault, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import {
+  countKeys,
+  findNumberFault,
+  type JsonObject,
+  type JsonValue,
+  putMember,
+} from "../../domain/json.ts";
 import { NAME_CHARACTERS_MAX, slowNames } from "../../domain/json_text/name_cost.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
@@ -20,6 +26,7 @@ import {
   nextQuote,
   QUOTE,
 } from "../../domain/json_text/json_characters.ts";
+import { extend, placeOf, refill } from "./long_window.ts";
 import {
   type Builder,
   Fault,
@@ -31,11 +38,10 @@ import {
   refuseGroup,
   refuseTooLarge,
 } from "./long_reader.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
-/** Of more white space in a row one character is parsed. */
-const SPACES_KEPT = 4 * 1024;
 
 const COMMA = 0x2c;
 const COLON = 0x3a;
@@ -48,12 +54,13 @@ const MINUS = 0x2d;
 
 /** Reads on. True: there is more; false: the text has been read; otherwise the fault. */
 export function stepLong(reader: LongReader): boolean | Refusal {
+  refill(reader);
   const stop = Math.min(reader.at + reader.groupCharacters, reader.text.length);
   try {
     if (reader.root === undefined) openRoot(reader, stop);
     if (reader.builders.length > 0) scan(reader, stop);
     if (reader.root !== undefined && reader.builders.length === 0) skipEnd(reader, stop);
-    if (reader.at < reader.text.length) return true;
+    if (reader.at < reader.text.length || reader.blocks.length > 0) return true;
     if (reader.root === undefined || reader.builders.length > 0) refuseEnd(reader);
     return false;
   } catch (error) {
@@ -64,6 +71,7 @@ export function stepLong(reader: LongReader): boolean | Refusal {
 
 function openRoot(reader: LongReader, stop: number): void {
   while (reader.at < stop && isSpace(reader.text.charCodeAt(reader.at))) reader.at++;
+  reader.groupStart = reader.at;
   if (reader.at >= stop) return;
   if (reader.text.charCodeAt(reader.at) !== OPEN_BRACE) {
     refuse(`${reader.subject} must be a JSON object`);
@@ -78,12 +86,12 @@ function openRoot(reader: LongReader, stop: number): void {
 
 /** Scans to `stop`, to the end of a token beyond it, or to the end of the root. */
 function scan(reader: LongReader, stop: number): void {
-  const { text } = reader;
-  let at = reader.at;
+  let { text, at } = reader;
   for (; at < stop; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
       at = endOfString(reader, at);
+      text = reader.text;
     } else if (code === COMMA) {
       reader.nodes++;
       reader.commaAt[reader.depth] = at;
@@ -94,6 +102,7 @@ function scan(reader: LongReader, stop: number): void {
       reader.names++;
     } else if (isDigit(code)) {
       at = endOfNumber(reader, at);
+      text = reader.text;
     } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       enter(reader, at);
     } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
@@ -116,10 +125,11 @@ function scan(reader: LongReader, stop: number): void {
 }
 
 function endOfString(reader: LongReader, open: number): number {
-  const { text } = reader;
   const limit = limits.jsonStringCharactersMax;
-  const last = Math.min(text.length, open + limit + 2);
-  const close = reader.hasEscapes ? closingQuote(text, open, last) : nextQuote(text, open);
+  let close = quoteAfter(reader, open, limit);
+  while (close >= reader.text.length && close - open - 1 <= limit && extend(reader)) {
+    close = quoteAfter(reader, open, limit);
+  }
   if (close - open - 1 > limit) {
     const message = `A string in ${reader.subject.toLowerCase()} exceeds ${limit} characters`;
     refuseTooLarge(message, { limit });
@@ -128,55 +138,49 @@ function endOfString(reader: LongReader, open: number): number {
   return close;
 }
 
+/** The end of the string, or of what is known of it. */
+function quoteAfter({ text, hasEscapes }: LongReader, open: number, limit: number): number {
+  if (!hasEscapes) return nextQuote(text, open);
+  return closingQuote(text, open, Math.min(text.length, open + limit + 2));
+}
+
 function endOfNumber(reader: LongReader, start: number): number {
-  const { text } = reader;
   let at = start;
   // A longer number is refused, so its rest need not be read.
   const last = start + limits.jsonNumberCharactersMax;
-  while (at < last && isNumberCharacter(text.charCodeAt(at + 1))) at++;
-  const hasExponent = isExponentMark(text.charCodeAt(at + 1));
-  if (hasExponent) at = endOfExponent(text, at + 1, last);
+  while (at < last && isNumberCharacter(codeAt(reader, at + 1))) at++;
+  const hasExponent = isExponentMark(codeAt(reader, at + 1));
+  if (hasExponent) at = endOfExponent(reader, at + 1, last);
   if (at - start >= limits.jsonNumberCharactersMax) {
-    refuseGroup(reader, text.slice(reader.groupStart, at + 1));
+    refuseGroup(reader, reader.text.slice(reader.groupStart, at + 1));
   }
   const isFirst = reader.faultyAt < reader.groupStart;
   if (isFirst && (hasExponent || at - start >= SAFE_NUMBER_CHARACTERS)) {
-    if (findNumberFault(text.slice(start, at + 1)) !== undefined) reader.faultyAt = start;
+    if (findNumberFault(reader.text.slice(start, at + 1)) !== undefined) reader.faultyAt = start;
   }
   return at;
 }
 
-function endOfExponent(text: string, mark: number, last: number): number {
+function endOfExponent(reader: LongReader, mark: number, last: number): number {
   let at = mark;
-  const sign = text.charCodeAt(at + 1);
+  const sign = codeAt(reader, at + 1);
   if (sign === PLUS || sign === MINUS) at++;
-  while (at < last && isDigit(text.charCodeAt(at + 1))) at++;
+  while (at < last && isDigit(codeAt(reader, at + 1))) at++;
   return at;
+}
+
+/** NaN behind the end of the whole text. */
+function codeAt(reader: LongReader, at: number): number {
+  while (at >= reader.text.length && extend(reader));
+  return reader.text.charCodeAt(at);
 }
 
 /** The end of the white space, up to the end of the step. */
 function endOfSpaces(reader: LongReader, start: number, stop: number): number {
   let at = start;
   while (at + 1 < stop && isSpace(reader.text.charCodeAt(at + 1))) at++;
-  if (at - start >= SPACES_KEPT) reader.spaces.push({ from: start + 1, to: at + 1 });
+  if (at - start >= reader.spacesKept) reader.spaces.push({ from: start + 1, to: at + 1 });
   return at;
-}
-
-/** The text of the group up to `end`, with little white space. */
-function groupUpTo(reader: LongReader, end: number): string {
-  const { text, spaces } = reader;
-  let group = "";
-  let start = reader.groupStart;
-  // Bounded: by the length of the text, of which each has taken some kilobytes.
-  for (const { from, to } of spaces.splice(0)) {
-    if (to <= start) continue;
-    if (from >= end) spaces.push({ from, to });
-    else {
-      group += text.slice(start, Math.max(start, from));
-      start = to;
-    }
-  }
-  return group + text.slice(start, end);
 }
 
 function enter(reader: LongReader, at: number): void {
@@ -216,7 +220,7 @@ function flushUpTo(reader: LongReader, at: number): void {
 function openBuilder(reader: LongReader, open: number): void {
   const parent = reader.builders.at(-1)!;
   if (!passComma(reader, open)) refuseAfterContainer(reader, open);
-  const before = groupUpTo(reader, open);
+  const before = reader.text.slice(reader.groupStart, open);
   const isArray = reader.text.charCodeAt(open) === OPEN_BRACKET;
   const name = parent.array === undefined
     ? readKey(reader, before)
@@ -248,7 +252,7 @@ function passComma(reader: LongReader, end: number): boolean {
 
 function readKey(reader: LongReader, before: string): string {
   try {
-    return Object.keys(JSON.parse(`{${before}[]}`))[0]!;
+    return Object.keys(parseJson(`{${before}[]}`))[0]!;
   } catch {
     return refuseGroup(reader, before);
   }
@@ -277,11 +281,11 @@ function flush(reader: LongReader, end: number, keys: number, isLast = false): v
   const builder = reader.builders.at(-1)!;
   const { array } = builder;
   if (!passComma(reader, end)) return;
-  const group = groupUpTo(reader, end);
+  const group = reader.text.slice(reader.groupStart, end);
   if (isBlank(group)) {
     if (isLast && builder.after === "start") return;
     const wanted = array === undefined ? "a key in double quotes" : "a value";
-    refuse(`Malformed JSON at position ${end}: ${wanted} expected`);
+    refuse(`Malformed JSON at position ${placeOf(reader, end)}: ${wanted} expected`);
   }
   let parsed: JsonValue | undefined;
   try {
@@ -310,18 +314,16 @@ function put(reader: LongReader, builder: Builder, key: string, value: JsonValue
     const path = pathOf(reader).join(".");
     refuseTooLarge(`An object has more than ${limit} keys`, { limit, path });
   }
-  if (key !== "__proto__") object[key] = value;
-  else {
-    const property = { value, writable: true, enumerable: true, configurable: true };
-    Object.defineProperty(object, key, property);
-  }
+  putMember(object, key, value);
 }
 
 /** The text has ended before its root. */
 function refuseEnd(reader: LongReader): never {
   const builder = reader.builders.at(-1);
   const end = reader.text.length;
-  if (builder === undefined) refuse(`Malformed JSON at position ${end}: unexpected end`);
+  if (builder === undefined) {
+    refuse(`Malformed JSON at position ${placeOf(reader, end)}: unexpected end`);
+  }
   if (!passComma(reader, end)) refuseAfterContainer(reader, end);
   refuseGroup(reader, reader.text.slice(reader.groupStart));
 }
@@ -329,6 +331,8 @@ function refuseEnd(reader: LongReader): never {
 function skipEnd(reader: LongReader, stop: number): void {
   for (; reader.at < stop; reader.at++) {
     if (isSpace(reader.text.charCodeAt(reader.at))) continue;
-    refuse(`Malformed JSON at position ${reader.at}: end of the text expected`);
+    const place = placeOf(reader, reader.at);
+    refuse(`Malformed JSON at position ${place}: end of the text expected`);
   }
+  reader.groupStart = reader.at;
 }

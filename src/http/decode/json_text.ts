@@ -16,7 +16,7 @@ import {
 import { countKeys, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
 import { closingQuote, isDigit, QUOTE } from "../../domain/json_text/json_characters.ts";
 import { limits } from "../../domain/limits.ts";
-import { openPieces, type Turns, waitForTurn } from "../../domain/fairness/pieces.ts";
+import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { openLong } from "./long_reader.ts";
@@ -37,38 +37,41 @@ export interface LongParsing {
   hold?(nodes: number): boolean | Promise<boolean>;
 }
 
-/** Joining the blocks of a longer text is a time slice of its own. */
-const JOINED_CHARACTERS_MAX = 1024 * 1024;
-
 /** Memory is requested for this many values at a time. */
 const NODES_AT_ONCE = 50_000;
 
 /**
- * Parses a request's body, or the text that `subject` names; a long one in time slices. 400
+ * Parses a request's body, or the text that `subject` names, from the blocks that it has arrived
+ * in; a long one in time slices, in which the blocks are taken out of the list. 400
  * with the dotted path, if known, and for names that take too long to look up; 413 for a size that
  * no valid request needs; 503 if memory is short.
  */
 export function parseJsonText(
-  text: string,
+  blocks: string[],
   parsing: LongParsing,
   subject = "Request body",
 ): Outcome<JsonObject> | Promise<Outcome<JsonObject>> {
-  if (text.length > SHORT_CHARACTERS_MAX) return parseLong(text, parsing, subject);
+  if (isLong(blocks)) return parseLong(blocks, parsing, subject);
+  const text = blocks.join("");
   const survey = surveyText(text);
   const cost = nameCostOf(parsing.turns);
-  if (survey.names > cost.namesAtOnce) return parseLong(text, parsing, subject);
+  if (survey.names > cost.namesAtOnce) return parseLong([text], parsing, subject);
   return parseSurveyed(text, survey, subject, cost);
 }
 
+function isLong(blocks: readonly string[]): boolean {
+  let characters = 0;
+  for (const { length } of blocks) characters += length;
+  return characters > SHORT_CHARACTERS_MAX;
+}
+
 async function parseLong(
-  text: string,
+  blocks: string[],
   { turns, hold }: LongParsing,
   subject: string,
 ): Promise<Outcome<JsonObject>> {
-  // Its blocks are joined as soon as one of its characters is read.
-  if (text.length > JOINED_CHARACTERS_MAX) await waitForTurn(turns);
-  if (text.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
-  const reader = openLong(text, subject, { cost: nameCostOf(turns) });
+  if (blocks[0]!.charCodeAt(0) === BYTE_ORDER_MARK) return refuseByteOrderMark(subject);
+  const reader = openLong(blocks, subject, { cost: nameCostOf(turns) });
   const pieces = openPieces(turns);
   let held = 0;
   for (;;) {

@@ -9,12 +9,14 @@ import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import { findJsonFault } from "./json_fault.ts";
 import { isSpace } from "../../domain/json_text/json_characters.ts";
+import { type LongWindow, placeOf } from "./long_window.ts";
 
 /**
  * The size of a group that is parsed at once; also how far the scan goes between checks of the
  * clock.
  */
 const GROUP_CHARACTERS = 32 * 1024;
+const SPACES_KEPT = 4 * 1024;
 /** A longer group has a long string, and the exact search for a fault would take too long. */
 const SEARCHED_CHARACTERS_MAX = 256 * 1024;
 
@@ -37,25 +39,16 @@ export class Fault extends Error {
 }
 
 /** The state of the reading. */
-export interface LongReader {
-  readonly text: string;
+export interface LongReader extends LongWindow {
   /** The name of the text in refusals. */
   readonly subject: string;
-  readonly groupCharacters: number;
+  readonly spacesKept: number;
   readonly cost: NameCost;
-  readonly hasEscapes: boolean;
   /** The value; complete once the whole text has been read. */
   root: JsonObject | undefined;
   /** Values so far; arrays and objects count twice. */
   nodes: number;
-  at: number;
   keys: number;
-  depth: number;
-  /** The position of the first number not yet parsed that a double cannot hold. */
-  faultyAt: number;
-  groupStart: number;
-  /** Long white space that has not been parsed yet, from its second character on. */
-  readonly spaces: { readonly from: number; readonly to: number }[];
   /** The number of keys seen before the group. */
   groupKeys: number;
   /** Keys, and texts as short as names, so far; short keys count twice. */
@@ -77,22 +70,30 @@ export interface LongReader {
 export interface GroupRules {
   /** Default: 32,768. */
   readonly groupCharacters?: number;
+  /** Of more white space in a row one character is kept. Default: 4,096. */
+  readonly spacesKept?: number;
   /** Default: of any keys. */
   readonly cost?: NameCost;
 }
 
+/** Reads the text that `blocks` are together, and takes them out of this list one by one. */
 export function openLong(
-  text: string,
+  blocks: string[],
   subject: string,
-  { groupCharacters = GROUP_CHARACTERS, cost = ANY_NAMES }: GroupRules = {},
+  { groupCharacters = GROUP_CHARACTERS, spacesKept = SPACES_KEPT, cost = ANY_NAMES }: GroupRules =
+    {},
 ): LongReader {
   const byDepth = () => new Int32Array(limits.jsonDepthMax + 2);
   return {
-    text,
+    text: "",
+    blocks,
+    dropped: 0,
+    cuts: [],
     subject,
     groupCharacters,
+    spacesKept,
     cost,
-    hasEscapes: text.includes("\\"),
+    hasEscapes: false,
     root: undefined,
     nodes: 0,
     at: 0,
@@ -124,13 +125,14 @@ export function refuseFault(reader: LongReader, end: number): void {
 }
 
 function refuseText(reader: LongReader, whole: string): void {
-  const offset = reader.groupStart - 1;
+  // The bracket before the group stands in the whole text, too.
+  const positionOf = (at: number) => placeOf(reader, reader.groupStart + at - 1);
   if (whole.length > SEARCHED_CHARACTERS_MAX) {
-    const place = `between positions ${reader.groupStart} and ${offset + whole.length}`;
+    const place = `between positions ${positionOf(1)} and ${positionOf(whole.length)}`;
     refuse(`Malformed JSON, a repeated key, or a number that no double holds, ${place}`);
   }
   const firstIndex = reader.builders.at(-1)!.array?.length ?? 0;
-  const fault = findJsonFault(whole, { offset, path: pathOf(reader), firstIndex });
+  const fault = findJsonFault(whole, { positionOf, path: pathOf(reader), firstIndex });
   if (fault !== undefined) refuse(fault.message, fault.path);
 }
 
@@ -145,7 +147,7 @@ export function refuseAfterContainer(reader: LongReader, end: number): never {
   const close = reader.builders.at(-1)!.array === undefined ? "}" : "]";
   let at = reader.groupStart;
   while (at < end && isSpace(reader.text.charCodeAt(at))) at++;
-  refuse(`Malformed JSON at position ${at}: ',' or '${close}' expected`);
+  refuse(`Malformed JSON at position ${placeOf(reader, at)}: ',' or '${close}' expected`);
 }
 
 export function refuse(message: string, path?: string): never {

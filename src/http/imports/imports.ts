@@ -111,7 +111,7 @@ export const importEvents = operator({
       async *pieces() {
         yield* linesOf(events.value, call.host);
       },
-      parse: (text) => parseJsonText(text, { turns: call.host }, "An event"),
+      parse: (text) => parseJsonText([text], { turns: call.host }, "An event"),
     });
   },
 });
@@ -189,7 +189,7 @@ function fileRoute(form: ImportForm, id: string, summary: string): Route {
         form,
         importId: query.import_id,
         pieces: (stopping) => readPieces(request.body, stopping),
-        parse: (text) => parseJsonText(text, { turns: call.host }, "The line"),
+        parse: (text) => parseJsonText([text], { turns: call.host }, "The line"),
       };
       return query.progress
         ? await runTold(edge, call, tenant.value, wanted)

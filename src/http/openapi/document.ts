@@ -18,6 +18,7 @@ import type { Operation } from "./operation.ts";
 import { type Tag, TAGS } from "./tags.ts";
 import { eventsOf, type ShownTypes, showTypes, stateParts, writableEvents } from "./shown_types.ts";
 import { array, choice, FREE_OBJECT, input, ref, type Schema, TEXT } from "./schema.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 /**
  * The version of the API, not of the deployed spec. A test keeps it equal to the one in
@@ -65,7 +66,7 @@ export function openApiDocument(
   paths: readonly PathRoutes[],
   deployed?: DescribedSpec,
 ): JsonObject {
-  return JSON.parse(runAtOnce(openApiSteps(paths, deployed))) as JsonObject;
+  return parseJson(runAtOnce(openApiSteps(paths, deployed))) as JsonObject;
 }
 
 /** The document as text. It contains each event schema once, however many bodies refer to it. */

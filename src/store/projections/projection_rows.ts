@@ -16,6 +16,7 @@ import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys } from "../keys.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { clearLargeValue, setLargeValue, wholeBytes, wholeValue } from "../large_value.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 /** A stream as a row shows it: its generation, and how many of its events. */
 export type SourceMark = readonly [stream: StreamKey, generation: number, length: number];
@@ -273,12 +274,12 @@ const ERROR = ',"error":{';
 export function decodeRowText(key: string, value: Bytes): StoredRowText {
   const text = decoder.decode(value);
   const at = text.indexOf(DATA);
-  const head: Omit<RowRecord, "data" | "error"> = JSON.parse(`${text.slice(0, at)}}`);
+  const head: Omit<RowRecord, "data" | "error"> = parseJson(`${text.slice(0, at)}}`);
   const { updated_at: updatedAt, ...about } = head;
   const begin = at + DATA.length;
   // Data may have a member of this name, too.
   const end = text.includes(ERROR, begin) ? endOfData(text, begin) : text.length - 1;
-  const rest: Pick<RowRecord, "error"> = JSON.parse(`{${text.slice(end + 1) || "}"}`);
+  const rest: Pick<RowRecord, "error"> = parseJson(`{${text.slice(end + 1) || "}"}`);
   const dataJson = text.slice(begin, end);
   return { key, ...about, updatedAt, error: rest.error, dataJson, bytes: value.length };
 }

@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { keys } from "../keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface WatchedTypes {
   /** `<aggregate_type>.<event_type>` that some `cancel_on` has named. */
@@ -156,7 +157,7 @@ async function readDocument(
   if (value === undefined) return NOTHING_WATCHED;
   const text = decoder.decode(await wholeValue(tx, tenant, key, value));
   // Documents from before there were readers of the log have no part for them.
-  const { cancels, sagas, logged = [], isFilling = false } = JSON.parse(text) as
+  const { cancels, sagas, logged = [], isFilling = false } = parseJson(text) as
     & Record<"cancels" | "sagas", string[]>
     & { readonly logged?: string[]; readonly isFilling?: boolean };
   return { cancels: new Set(cancels), sagas: new Set(sagas), logged: new Set(logged), isFilling };

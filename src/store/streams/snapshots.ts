@@ -26,6 +26,7 @@ import {
   textOfParts,
 } from "./state_parts.ts";
 import { isGeneration } from "./streams.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface SnapshotHeader {
   /** Number of events folded in. */
@@ -76,7 +77,7 @@ export async function readSnapshotHeader(
   foldHash: string,
 ): Promise<SnapshotHeader | undefined> {
   const value = await tx.get(keys.snapshot(tenant, stream, foldHash));
-  return value && JSON.parse(decoder.decode(value)) as SnapshotHeader;
+  return value && parseJson(decoder.decode(value)) as SnapshotHeader;
 }
 
 /** Loads of large states wait here, by environment. Whoever loads one in another way enters too. */

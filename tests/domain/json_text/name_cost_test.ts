@@ -258,7 +258,7 @@ Deno.test({
       for (const [from, part] of [[0, 2], [20_000, 20], [40_000, 20]] as const) {
         const text = `{"data":${objectOf(collidingLiterals(16_000, from))}}`;
         characters = 0;
-        const outcome = await parseJsonText(text, { turns });
+        const outcome = await parseJsonText([text], { turns });
         assert.ok(!outcome.ok && outcome.refusal.kind === "bad_request");
         assert.equal(outcome.refusal.message, slowNames("Request body"));
         assert.ok(characters < text.length / part, `${characters} of ${text.length}`);
@@ -267,7 +267,7 @@ Deno.test({
       JSON.parse = parse;
     }
     const names = Array.from({ length: 16_000 }, (_, index) => `"ordinary-${index}"`);
-    assert.ok((await parseJsonText(objectOf(names), { turns })).ok);
+    assert.ok((await parseJsonText([objectOf(names)], { turns })).ok);
   },
 });
 

@@ -7,14 +7,18 @@ import { type NameCost, slowNames } from "../../../src/domain/json_text/name_cos
 import type { Refusal } from "../../../src/domain/refusal.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import { stepLong } from "../../../src/http/decode/json_long.ts";
-import { openLong } from "../../../src/http/decode/long_reader.ts";
+import { type GroupRules, openLong } from "../../../src/http/decode/long_reader.ts";
 import { parseJsonObject } from "../../../src/http/decode/json_text.ts";
 
 type Read = { readonly value: JsonValue } | { readonly refusal: Refusal };
 
 /** With groups of a few characters every container is filled slice by slice. */
 function readAll(text: string, groupCharacters?: number, cost?: NameCost): Read {
-  const reader = openLong(text, "Request body", { groupCharacters, cost });
+  return readBlocks([text], { groupCharacters, cost });
+}
+
+function readBlocks(blocks: string[], rules: GroupRules): Read {
+  const reader = openLong(blocks, "Request body", rules);
   for (;;) {
     const more = stepLong(reader);
     if (more === false) return { value: reader.root! };
@@ -35,6 +39,18 @@ function pathOf(read: Read): string | undefined {
   return "refusal" in read ? (read.refusal as { path?: string }).path : undefined;
 }
 
+/** Blocks of these lengths, and of the last one again and again. */
+function cut(text: string, lengths: readonly number[]): string[] {
+  const blocks: string[] = [];
+  for (let at = 0, index = 0; at < text.length; index++) {
+    const length = lengths[Math.min(index, lengths.length - 1)]!;
+    blocks.push(text.slice(at, at + length));
+    at += length;
+  }
+  return blocks;
+}
+
+const blockLengths = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 9 });
 const object = fc.object({ maxDepth: 6, withNullPrototype: false, maxKeys: 6 });
 
 Deno.test("a text in groups of any size gives the value that JSON.parse gives, keys in order", () => {
@@ -67,6 +83,66 @@ Deno.test("a text with any change is refused in groups exactly where it is refus
         if ("value" in once && "value" in grouped) assert.deepEqual(grouped.value, once.value);
       },
     ),
+    { numRuns: 3_000 },
+  );
+});
+
+/** The tokens of an object, each behind white space of any length; more of it at the end. */
+const tokens = fc.tuple(object, fc.array(fc.nat({ max: 12 }), { minLength: 1 })).map(
+  ([sent, lengths]) => {
+    const found = JSON.stringify(sent).match(/"(?:[^"\\]|\\.)*"|[\d.eE+-]+|[a-z]+|[^]/g)!;
+    const spaces = (index: number) => " \n\t\r".repeat(3).slice(0, lengths[index % lengths.length]);
+    return [...found.map((token, index) => spaces(index) + token), spaces(found.length)];
+  },
+);
+const rules = fc.record({
+  groupCharacters: fc.integer({ min: 1, max: 20 }),
+  spacesKept: fc.integer({ min: 1, max: 6 }),
+});
+
+Deno.test("a text in blocks of any lengths, with any white space, gives the value that JSON.parse gives", () => {
+  fc.assert(
+    fc.property(tokens, blockLengths, rules, (sent, lengths, rules) => {
+      const text = sent.join("");
+      const read = readBlocks(cut(text, lengths), rules);
+      assert.ok(!("refusal" in read), `${messageOf(read)}: ${text}`);
+      assert.equal(JSON.stringify(read.value), JSON.stringify(JSON.parse(text)));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+Deno.test("in blocks, what is malformed is named by its position in the whole text", () => {
+  fc.assert(
+    fc.property(tokens, fc.nat(), blockLengths, rules, (sent, index, lengths, rules) => {
+      const token = 1 + index % (sent.length - 1);
+      const before = sent.slice(0, token).join("") + " ";
+      const text = `${before}# ${sent.slice(token).join("")}`;
+      const message = messageOf(readBlocks(cut(text, lengths), rules))!;
+      const position = Number(/ at position (\d+):/.exec(message)![1]);
+      // Some messages name the place behind the character.
+      assert.ok(
+        position === before.length || position === before.length + 1,
+        `${message}: ${text}`,
+      );
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+Deno.test("a text with any change is refused in blocks exactly where it is refused at once", () => {
+  const piece = fc.constantFrom(...'{}[]:,"\\ 019-.eEtfn\u0001', "null", '"a":1,', '"a":', "1e999");
+  const change = fc.record({ at: fc.nat(), cut: fc.nat({ max: 4 }), piece });
+  fc.assert(
+    fc.property(tokens, change, blockLengths, rules, (tokens, change, lengths, rules) => {
+      const sent = tokens.join("");
+      const place = change.at % (sent.length + 1);
+      const text = sent.slice(0, place) + change.piece + sent.slice(place + change.cut);
+      if (!/^\s*\{/.test(text)) return;
+      const [once, inBlocks] = [readAtOnce(text), readBlocks(cut(text, lengths), rules)];
+      assert.equal("refusal" in inBlocks, "refusal" in once, text);
+      if ("value" in once && "value" in inBlocks) assert.deepEqual(inBlocks.value, once.value);
+    }),
     { numRuns: 3_000 },
   );
 });
@@ -186,8 +262,8 @@ Deno.test("names that are too slow end the reading", () => {
   assert.equal(messageOf(read), slowNames("Request body"));
 });
 
-Deno.test("of long white space one character is parsed, wherever it stands", () => {
-  const spaces = " \n\t\r".repeat(25_000);
+Deno.test("of long white space little is parsed, wherever it stands", () => {
+  const spaces = " \n\t\r".repeat(100_000);
   const parts = [
     "",
     "{",
@@ -216,8 +292,9 @@ Deno.test("of long white space one character is parsed, wherever it stands", () 
     },
     beWary() {},
   };
-  assert.deepEqual(readAll(text, undefined, cost), { value: { a: [1, 2, "b c"], d: {} } });
-  assert.ok(most < 50_000 && sum < 100_000, `${most} of ${sum} characters`);
+  const read = readBlocks(cut(text, [16_384, 65_536]), { cost });
+  assert.deepEqual(read, { value: { a: [1, 2, "b c"], d: {} } });
+  assert.ok(most < 140_000 && sum < 1_000_000, `${most} of ${sum} characters`);
   assert.ok("refusal" in readAll(`{"a":[1${spaces}2]}`), "numbers are not joined");
   assert.ok("refusal" in readAll(`{"a":1${spaces}"b":2}`), "members are not joined");
 });

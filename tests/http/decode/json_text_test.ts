@@ -117,17 +117,17 @@ Deno.test("parseJsonText() reads short texts at once and long ones in turns, wit
   const host = fakeHost();
   const events = Array.from({ length: 4_000 }, (_, index) => ({ type: "a", data: { index } }));
   for (const value of [{ events: [] }, { events }]) {
-    const outcome = parseJsonText(JSON.stringify(value), { turns: host });
+    const outcome = parseJsonText([JSON.stringify(value)], { turns: host });
     assert.deepEqual(await outcome, { ok: true, value });
   }
-  assert.ok(!(await parseJsonText("\ufeff" + JSON.stringify({ events }), { turns: host })).ok);
+  assert.ok(!(await parseJsonText(["\ufeff" + JSON.stringify({ events })], { turns: host })).ok);
 });
 
 Deno.test("parseJsonText() asks for memory as values come, and stops where there is none", async () => {
   const text = `{"a":[${"{},".repeat(200_000)}0]}`;
   let held = 0;
   const hold = (nodes: number) => (held += nodes) < 150_000;
-  const outcome = await parseJsonText(text, { turns: fakeHost(), hold });
+  const outcome = await parseJsonText([text], { turns: fakeHost(), hold });
   assert.ok(!outcome.ok && outcome.refusal.kind === "no_room");
   assert.ok(held < 300_000, `${held} of 400,000 values were asked for`);
 });

@@ -93,7 +93,7 @@ Deno.test("queries that wait for their slices read each definition once together
     await put(engine, ...Array.from({ length: 9 }, (_, i) => recordOf(`p${i}`, i)));
     let turn = Promise.resolve();
     // One goes on in each turn.
-    const pieces = { rest: () => turn = turn.then(() => new Promise((go) => setTimeout(go, 5))) };
+    const pieces = { rest: () => turn = turn.then(() => new Promise((go) => setTimeout(go, 15))) };
     const lists = await Promise.all(Array.from({ length: 6 }, () => list(engine, [], pieces)));
     assert(lists.every(({ definitions }) => definitions === 0));
     const all = await Promise.all(

@@ -17,6 +17,7 @@ import {
   splitName,
   textCell,
 } from "../source_event.ts";
+import { parseJson } from "../../json_text/parse_json.ts";
 
 /** Which column is what. A text beginning with `=` is the value itself, for all rows. */
 export interface Columns {
@@ -114,7 +115,7 @@ function cellOf(row: JsonObject, name: string, parse: ParseCell): JsonValue | un
   if (typeof value !== "string" || !LITERAL.test(value)) return value;
   let cell: JsonValue;
   try {
-    cell = JSON.parse(value);
+    cell = parseJson(value);
   } catch {
     return value;
   }

@@ -169,12 +169,17 @@ export function createCombiner(
   function schedule(): void {
     if (isScheduled) return;
     isScheduled = true;
-    host.yieldBriefly().then(look);
+    lookInNextTurn();
   }
 
-  function look(): void {
-    const next = gathering.look(waiting);
-    if (next === "next_turn") return void host.yieldBriefly().then(look);
+  function lookInNextTurn(): void {
+    const askedMs = host.monotonicMs();
+    host.yieldBriefly().then(() => look(askedMs));
+  }
+
+  function look(askedMs: number): void {
+    const next = gathering.look(waiting, askedMs);
+    if (next === "next_turn") return lookInNextTurn();
     isScheduled = false;
     if (next === "commit") startGroups();
     else if (!isTimed) lookLater();

@@ -24,8 +24,9 @@ export interface Gathering {
    * Called in a turn of the event loop. Answers whether to commit the waiting writes, to look
    * again in the next turn, or to look again when a write is submitted, a transaction ends or
    * {@link CHANGE_MS_MAX} have passed.
+   * @param askedMs when this look was asked for, one turn before.
    */
-  look(waiting: Waiting): "commit" | "next_turn" | "next_change";
+  look(waiting: Waiting, askedMs: number): "commit" | "next_turn" | "next_change";
 }
 
 export interface Waiting {
@@ -48,6 +49,11 @@ const BYTES_MAX = 256 * 1024;
 const IDLE_MS_MAX = 0.4;
 /** The same in turns, for a clock that stands still. */
 const IDLE_TURNS_MAX = 300;
+/**
+ * Milliseconds of one turn after which nothing is waited for: whoever could come in that time has
+ * come, and the next turn may be as long.
+ */
+const LONG_TURN_MS = 10;
 /**
  * Milliseconds that writes wait for running transactions to end. There may always be one running:
  * other tenants' are counted too, and some are large.
@@ -116,8 +122,8 @@ export function openGathering(nowMs: () => number): Gathering {
       isOutdated = false;
       underWay -= writes;
     },
-    look({ writes: waiting, bytes }) {
-      if (bytes >= BYTES_MAX) return commit();
+    look({ writes: waiting, bytes }, askedMs) {
+      if (bytes >= BYTES_MAX || nowMs() - askedMs >= LONG_TURN_MS) return commit();
       if (waiting >= expected) {
         skipped = toSkip = 0;
         return commit();

@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { openGathering } from "../../../src/features/writes/gather_writes.ts";
 
 /** A gathering with a tenth of a millisecond between two looks. */
-function openTimed(stepMs = 0.1) {
+function openTimed(stepMs = 0.1, turnMs = stepMs) {
   let nowMs = 0;
   const gathering = openGathering(() => nowMs);
   return {
     ...gathering,
     look(writes: number, bytes = 300 * writes) {
       nowMs += stepMs;
-      return gathering.look({ writes, bytes });
+      return gathering.look({ writes, bytes }, nowMs - turnMs);
     },
     /** One transaction with this many writes, during which others arrived. */
     commit(writes: number, waiting: number) {
@@ -36,6 +36,18 @@ Deno.test("the first write waits for nobody, and neither does a writer who is al
     assert.equal(look(1), "commit");
     commit(1, 0);
   }
+});
+
+Deno.test("after a turn of ten milliseconds nobody is waited for, and after a shorter one others are", () => {
+  for (const [turnMs, next] of [[10, "commit"], [9.9, "next_turn"]] as const) {
+    const { look, commit } = openTimed(0.01, turnMs);
+    commit(28, 36);
+    assert.equal(look(63), next);
+  }
+  const { look, commit, begin } = openTimed(0.01, 10);
+  commit(28, 36);
+  begin(8);
+  assert.equal(look(1), "commit", "nor is a transaction that is under way");
 });
 
 Deno.test("as many are waited for as were writing around the last commit", () => {

@@ -123,7 +123,8 @@ export function openGathering(nowMs: () => number): Gathering {
       underWay -= writes;
     },
     look({ writes: waiting, bytes }, askedMs) {
-      if (bytes >= BYTES_MAX || nowMs() - askedMs >= LONG_TURN_MS) return commit();
+      if (bytes >= BYTES_MAX) return commit();
+      if (nowMs() - askedMs >= LONG_TURN_MS) return commit();
       if (waiting >= expected) {
         skipped = toSkip = 0;
         return commit();

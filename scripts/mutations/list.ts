@@ -279,6 +279,20 @@ export const MUTATIONS: readonly Mutation[] = [
     suite: "tests/domain/json_text/name_cost_test.ts",
   },
   {
+    name: "a write that was late once, because the machine had other work, is refused",
+    path: "src/features/writes/judge_guards.ts",
+    find: "if (tries === TRIES_MAX) return refuseLate();",
+    put: "return refuseLate();",
+    suite: "tests/features/writes/judge_guards_test.ts",
+  },
+  {
+    name: "nobody looks at the clock within an event",
+    path: "src/domain/budget.ts",
+    find: "if (budget.left < budget.lookBelow) look(budget);",
+    put: "if (budget.left < 0) look(budget);",
+    suite: "tests/domain/budget_test.ts",
+  },
+  {
     name: "keys with escapes are left to the runtime, which confuses them",
     path: "src/domain/json_text/parse_json.ts",
     find: "if (isKey(text, close)) return true;",

@@ -1,5 +1,6 @@
 /** Short ways to write the documents and requests of attacks. */
 
+import { collidingLiterals } from "../../tests/support/colliding_names.ts";
 import type { HostileRequest, Json, Step } from "./attack.ts";
 
 export const ACTOR = { type: "user", id: "global" } as const;
@@ -145,6 +146,17 @@ export function nest(depth: number, wrap: (inner: Json, depth: number) => Json, 
 
 /** By the number of buckets: finding them takes a second. */
 const inOneBucket = new Map<number, number[]>();
+
+/** Texts with one hash in the engine's table of names, as fields `k0`, `k1` and so on. */
+export function collidingTexts(count: number, from: number): Readonly<Record<string, string>> {
+  const texts = collidingLiterals(count, from).map((literal, i) => [`k${i}`, JSON.parse(literal)]);
+  return Object.fromEntries(texts);
+}
+
+/** Handlers that make each of these fields a key of the map. */
+export function setEach(count: number): Json {
+  return repeat(count, (i) => ({ set_at: { target: "map", key: `$.data.k${i}`, value: 1 } }));
+}
 
 /**
  * Integers from 7 on that fall into one bucket of a `Set` with `buckets` buckets, a power of two.

@@ -1,5 +1,6 @@
 /** Folds events into a state, with the handlers of a spec. */
 
+import { newBudget } from "../domain/budget.ts";
 import { assert } from "../domain/assert.ts";
 import { decodeEvent } from "../domain/event.ts";
 import { compileHandler } from "../domain/handler/compile_handler.ts";
@@ -21,7 +22,7 @@ const kept = createRecentMap<string, Handlers>(TYPES_MAX);
 const decoder = new TextDecoder();
 
 export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold"> {
-  const budget = { left: units };
+  const budget = newBudget(units);
   let handlers: Handlers | undefined;
   let base: Uint8Array | undefined = new Uint8Array(baseBytes);
   let baseEnd = 0;

@@ -17,21 +17,40 @@ export const PIECE_UNITS = 1 << 20;
 
 export interface Budget {
   left: number;
+  /** When less than this is left, somebody looks at the clock. Without one: 0. */
+  lookBelow: number;
   /** See {@link newPieceBudget}. */
-  readonly isLate?: () => boolean;
+  readonly time?: PieceTime;
+  /** See {@link newTimedBudget}. */
+  readonly clock?: Clock;
 }
 
 /** Thrown when a budget is used up. The code that created the budget catches it. */
 export class BudgetSpent extends Error {
   override readonly name: string = "BudgetSpent";
 
-  constructor(message = "This takes more work than one request may ask for") {
+  /**
+   * @param ran what has run out: units; time, in which another try may end; or time because each
+   * of a few units was slow, as it is where keys collide.
+   */
+  constructor(
+    message = "This takes more work than one request may ask for",
+    readonly ran: "out" | "late" | "slow" = "out",
+  ) {
     super(message);
   }
 }
 
+/** The time of one slice. */
+export interface PieceTime {
+  /** Whether the slice has taken too long. */
+  isLate(): boolean;
+  /** The same after so many units; "slow" if another try would be late as well. */
+  look(units: number): "late" | "slow" | undefined;
+}
+
 export function newBudget(units: number): Budget {
-  return { left: units };
+  return { left: units, lookBelow: 0 };
 }
 
 /** A monotonic clock, in milliseconds. */
@@ -39,8 +58,39 @@ export interface Clock {
   monotonicMs(): number;
 }
 
+/** For work in many pieces, each of which has to end in time. */
+export function newTimedBudget(clock: Clock, units: number): Budget {
+  return { left: units, lookBelow: 0, clock };
+}
+
 /** Several times as long as {@link PIECE_UNITS} usually take. Milliseconds. */
 const PIECE_LATE_MS = 20;
+/** Units between two looks at the clock: some microseconds. */
+const LOOK_UNITS = 2_048;
+/** Units are slow where so few of them take more milliseconds than this, several times. */
+const SLOW_UNITS_MAX = 8 * LOOK_UNITS;
+const SLOW_MS_MIN = 1.5;
+/** In one slice. A machine that has other work interrupts it once or twice. */
+const SLOW_LOOKS_MAX = 4;
+
+/** Without `startedMs`, the time begins with the first look. */
+function openTime({ monotonicMs }: Clock, startedMs?: number): PieceTime {
+  let lookedMs = startedMs;
+  let endMs = startedMs === undefined ? undefined : startedMs + PIECE_LATE_MS;
+  let slowLooks = 0;
+
+  function look(units: number): "late" | "slow" | undefined {
+    const nowMs = monotonicMs();
+    const tookMs = nowMs - (lookedMs ?? nowMs);
+    lookedMs = nowMs;
+    endMs ??= nowMs + PIECE_LATE_MS;
+    if (units <= SLOW_UNITS_MAX && tookMs > SLOW_MS_MIN) slowLooks++;
+    if (slowLooks >= SLOW_LOOKS_MAX) return "slow";
+    return nowMs > endMs ? "late" : undefined;
+  }
+
+  return { isLate: () => look(Infinity) !== undefined, look };
+}
 
 /**
  * For one time slice of work that is done again elsewhere if it does not end in time, so that its
@@ -48,11 +98,27 @@ const PIECE_LATE_MS = 20;
  * (`json_text/name_cost.ts`).
  */
 export function newPieceBudget(
-  { monotonicMs }: Clock,
+  clock: Clock,
   units: number = PIECE_UNITS,
-): Required<Budget> {
-  const endMs = monotonicMs() + PIECE_LATE_MS;
-  return { left: units, isLate: () => monotonicMs() > endMs };
+): Budget & { readonly time: PieceTime } {
+  const time = openTime(clock, clock.monotonicMs());
+  return { left: units, lookBelow: units - LOOK_UNITS, time };
+}
+
+/**
+ * One time slice of the budget. If that has a clock, its time begins with the first look at it,
+ * which costs as much as a small guard.
+ */
+export function newPieceOf({ left, clock }: Budget): Budget {
+  const units = Math.min(PIECE_UNITS, Math.max(0, left));
+  if (clock === undefined) return newBudget(units);
+  return { left: units, lookBelow: units - LOOK_UNITS, time: openTime(clock) };
+}
+
+/** So many units on their own, within the time of `budget`. */
+export function newShare({ time }: Budget, units: number): Budget {
+  if (time === undefined) return newBudget(units);
+  return { left: units, lookBelow: units - LOOK_UNITS, time };
 }
 
 /**
@@ -60,16 +126,26 @@ export function newPieceBudget(
  * @throws {BudgetSpent} when time is up; no units are left then.
  */
 export function checkTime(budget: Budget): void {
-  if (budget.isLate?.() !== true) return;
+  if (budget.time?.isLate()) endTime(budget, "late");
+}
+
+function endTime(budget: Budget, ran: "late" | "slow"): never {
   budget.left = -1;
-  throw new BudgetSpent();
+  throw new BudgetSpent("This takes longer than one request may", ran);
 }
 
 /**
  * Charges `units`.
- * @throws {BudgetSpent} when fewer units than that are left.
+ * @throws {BudgetSpent} when fewer units than that are left, or when time is up.
  */
 export function spend(budget: Budget, units: number): void {
   budget.left -= units;
+  if (budget.left < budget.lookBelow) look(budget);
+}
+
+function look(budget: Budget): void {
   if (budget.left < 0) throw new BudgetSpent();
+  const ran = budget.time?.look(budget.lookBelow + LOOK_UNITS - budget.left);
+  if (ran !== undefined) endTime(budget, ran);
+  budget.lookBelow = Math.max(0, budget.left - LOOK_UNITS);
 }

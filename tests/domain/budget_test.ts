@@ -2,10 +2,14 @@
 
 import assert from "node:assert/strict";
 import {
+  type Budget,
   BudgetSpent,
   checkTime,
   newBudget,
   newPieceBudget,
+  newPieceOf,
+  newShare,
+  newTimedBudget,
   PIECE_UNITS,
   spend,
 } from "../../src/domain/budget.ts";
@@ -35,6 +39,76 @@ Deno.test("a budget of one slice ends with its units, and some milliseconds afte
   assert.throws(() => checkTime(budget), BudgetSpent);
   assert.throws(() => spend(budget, 0), BudgetSpent);
   assert.equal(newPieceBudget(clock, 7).left, 7);
+});
+
+/** Time passes at each look, from the given one on. */
+function clockFrom(lateFrom: number, stepMs = 30) {
+  let [looks, nowMs] = [0, 0];
+  return {
+    monotonicMs: () => nowMs += ++looks > lateFrom ? stepMs : 0,
+    looks: () => looks,
+  };
+}
+
+Deno.test("spend() looks at the clock every few thousand units, and throws when time is up", () => {
+  const clock = clockFrom(Infinity);
+  const budget = newPieceBudget(clock);
+  for (let steps = 0; steps < 1_000; steps++) spend(budget, 40);
+  assert.ok(clock.looks() > 10 && clock.looks() < 40, `${clock.looks()} looks`);
+  const late = newPieceBudget(clockFrom(3));
+  let steps = 0;
+  assert.throws(
+    () => {
+      for (; steps < 10_000; steps++) spend(late, 40);
+    },
+    (error) => error instanceof BudgetSpent && error.ran === "late",
+  );
+  assert.ok(steps < 1_000, `${steps} steps`);
+  assert.throws(() => spend(late, 0), BudgetSpent);
+});
+
+Deno.test("few units that are slow again and again end the slice early, and one interruption does not", () => {
+  const slow = newPieceBudget(clockFrom(1, 1.6));
+  let steps = 0;
+  const work = (budget: Budget, units: number) => () => {
+    for (steps = 0; steps < 100; steps++) spend(budget, units);
+  };
+  assert.throws(work(slow, 3_000), (error) => (error as BudgetSpent).ran === "slow");
+  assert.equal(steps, 3);
+  // As many milliseconds for much more work.
+  assert.throws(
+    work(newPieceBudget(clockFrom(1, 1.6)), 20_000),
+    (error) => (error as BudgetSpent).ran === "late",
+  );
+  let nowMs = 0;
+  const clock = { monotonicMs: () => nowMs };
+  const interrupted = newPieceBudget(clock);
+  for (let pause = 0; pause < 3; pause++) {
+    nowMs += 6;
+    work(interrupted, 1_000)();
+  }
+});
+
+Deno.test("a share has the time of its budget, and units of its own", () => {
+  const clock = clockFrom(1);
+  const budget = newPieceBudget(clock);
+  const share = newShare(budget, 10_000);
+  assert.throws(() => spend(share, 9_000), (error) => (error as BudgetSpent).ran === "late");
+  assert.equal(budget.left, PIECE_UNITS);
+  const timeless = newShare(newBudget(5), 10_000);
+  spend(timeless, 10_000);
+  assert.throws(() => spend(timeless, 1), (error) => (error as BudgetSpent).ran === "out");
+});
+
+Deno.test("the time of a piece of a timed budget begins with the first look at the clock", () => {
+  const clock = clockFrom(0, 15);
+  const piece = newPieceOf(newTimedBudget(clock, 20_000));
+  assert.deepEqual([piece.left, clock.looks()], [20_000, 0]);
+  spend(piece, 5_000);
+  spend(piece, 5_000);
+  assert.throws(() => spend(piece, 5_000), (error) => (error as BudgetSpent).ran === "late");
+  assert.equal(newPieceOf(newBudget(Infinity)).left, PIECE_UNITS);
+  assert.equal(newPieceOf({ ...newBudget(1), left: -3 }).left, 0);
 });
 
 Deno.test("the time of other budgets is never up", () => {

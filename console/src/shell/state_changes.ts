@@ -1,5 +1,6 @@
 /** What differs between two states, and which event made a field what it is. */
 
+import { newBudget } from "../../../src/domain/budget.ts";
 import { equalValues } from "../../../src/domain/handler/value.ts";
 import type { JsonValue } from "../../../src/domain/json.ts";
 import { ownMember } from "./own_member.ts";
@@ -101,5 +102,5 @@ function isSameAt(a: unknown, b: unknown, path: Path): boolean {
 /** Whether both have the same values; the order of keys is no difference. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === undefined || other === undefined) return one === other;
-  return equalValues(one as JsonValue, other as JsonValue, { left: Infinity });
+  return equalValues(one as JsonValue, other as JsonValue, newBudget(Infinity));
 }

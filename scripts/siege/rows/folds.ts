@@ -2,6 +2,7 @@
 
 import type { Attack, AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
 import {
+  collidingTexts,
   eventType,
   fields,
   idOf,
@@ -9,12 +10,12 @@ import {
   numbersInOneBucket,
   read,
   repeat,
+  setEach,
   specOf,
   times,
   write,
   writeMany,
 } from "../documents.ts";
-import { collidingLiterals } from "../../../tests/support/colliding_names.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
 const ID = idOf(1);
@@ -91,18 +92,26 @@ const FLATTEN = [
   { set: { target: "list", value: "@.parts[*][*]" } },
 ];
 
+const SET_2800 = setEach(2_800);
+
 export const FOLDS: AttackGroup = {
   title: "folds",
   attacks: [
     fold({
       name: "fold by keys with one hash",
       does: "30,000 texts with one hash become keys of a map, a hundred in each event",
-      grow: repeat(100, (i) => ({ set_at: { target: "map", key: `$.data.k${i}`, value: 1 } })),
+      grow: setEach(100),
       grown: () =>
         repeat(300, (event) => {
-          const texts = collidingLiterals(100, 5_000_000 + 100 * event);
-          return Object.fromEntries(texts.map((text, i) => [`k${i}`, JSON.parse(text)]));
+          return collidingTexts(100, 5_000_000 + 100 * event);
         }),
+      handler: () => ({ set: { target: "a", value: 1 } }),
+    }),
+    fold({
+      name: "fold by keys with one hash in few events",
+      does: "28,000 texts with one hash become keys of a map, 2,800 in each event",
+      grow: SET_2800,
+      grown: () => repeat(10, (event) => collidingTexts(2_800, 7_000_000 + 2_800 * event)),
       handler: () => ({ set: { target: "a", value: 1 } }),
     }),
     fold({

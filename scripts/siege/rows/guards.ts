@@ -4,10 +4,12 @@ import { limits } from "../../../src/domain/limits.ts";
 import type { AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
 import {
   ACTOR,
+  collidingTexts,
   deploySpec,
   eventType,
   idOf,
   repeat,
+  setEach,
   specOf,
   times,
   write,
@@ -49,6 +51,16 @@ function* grow(ids: readonly string[]): Iterable<Step> {
 
 function oneOf(ids: readonly string[], data: Json = {}): (turn: number) => HostileRequest {
   return (turn) => write("thing", ids[turn % ids.length]!, "was_guarded", data);
+}
+
+/** Other texts in each turn, and an aggregate of their own. */
+function keyedBatch(turn: number): HostileRequest {
+  const events: Json[] = repeat(7, (event) => ({
+    type: "had_keys",
+    data: collidingTexts(2_800, 9_000_000 + 2_800 * (7 * turn + event)),
+  }));
+  events.push({ type: "was_guarded", data: {} });
+  return writeMany("thing", idOf(5_000 + turn), events);
 }
 
 /** All ten long states under a name each. */
@@ -136,6 +148,19 @@ export const GUARDS: AttackGroup = {
       needs: NEEDS,
       spec: guarded(guards(1, { require: { ne: ["@.n", -1] } }), { increment: { target: "n" } }),
       waves: [{ request: oneOf([ID]), clients: 64 }],
+    },
+    {
+      name: "guards behind events with keys of one hash",
+      does: "a batch whose events make 19,600 keys with one hash, before a guard looks at them",
+      needs: NEEDS,
+      spec: () =>
+        specOf({
+          thing: {
+            had_keys: eventType(setEach(2_800)),
+            was_guarded: eventType([], { guards: guards(1, { require: { exists: "@.map" } }) }),
+          },
+        }),
+      waves: [{ request: keyedBatch, clients: 2 }],
     },
     {
       name: "guards that compare long texts",

@@ -5,7 +5,7 @@
  * it to have outgrown `limits.stateBytesMax`.
  */
 
-import { type Budget, BudgetSpent, checkTime, spend } from "../budget.ts";
+import { type Budget, BudgetSpent, checkTime, newShare, spend } from "../budget.ts";
 import type { StoredEvent } from "../event.ts";
 import type { JsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
@@ -87,7 +87,7 @@ function openWindows(budget: Budget) {
     current(): Budget {
       if (window !== undefined) return window;
       opened = Math.min(budget.left, WINDOW_UNITS);
-      return window = { left: opened };
+      return window = newShare(budget, opened);
     },
     spent: () => window === undefined ? 0 : opened - window.left,
     close(): void {

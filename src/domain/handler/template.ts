@@ -13,7 +13,7 @@
  *   the operation around it is skipped.
  */
 
-import { spend } from "../budget.ts";
+import { newBudget, spend } from "../budget.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { checkLevel, CONTAINER_UNITS, SLOT_UNITS } from "./budget.ts";
 import { addFault, childSite, type Evaluation, type Site, type Template } from "./evaluation.ts";
@@ -50,7 +50,7 @@ function scalarTemplate(definition: JsonValue, site: Site): Template {
 
 export function constantTemplate(definition: JsonValue): Template {
   // The depth of a definition is checked before compiling; this copy is charged to no fold.
-  return ownTemplate(copyValue(definition, 1, { left: Infinity }));
+  return ownTemplate(copyValue(definition, 1, newBudget(Infinity)));
 }
 
 /** The same for a value that shares nothing with the spec. */

@@ -6,7 +6,7 @@
  * a failing entry is a value, and the other entries still run. See docs/reference/reactions.md.
  */
 
-import { BudgetSpent, PIECE_UNITS, spend } from "../budget.ts";
+import { BudgetSpent, newBudget, PIECE_UNITS, spend } from "../budget.ts";
 import { CONTAINER_UNITS } from "../handler/budget.ts";
 import { compileDefinition } from "../handler/compile_handler.ts";
 import { addFault, childSite, type Evaluation, type Site } from "../handler/evaluation.ts";
@@ -88,7 +88,7 @@ export function compileReactions(
 
 /** A full budget of work, shared by all events of one write. */
 export function newReactionWork(): ReactionWork {
-  return { left: limits.reactionWorkBytesMax };
+  return newBudget(limits.reactionWorkBytesMax);
 }
 
 function entriesAt(definition: JsonValue, site: Site, terms: Terms): readonly PlacedEntry[] {

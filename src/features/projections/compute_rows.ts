@@ -203,7 +203,7 @@ function advanceHere(
   const states = new Map<StreamKey, JsonValue>();
   const budget = newPieceBudget(clock);
   for (const [stream, { state, text }] of found) {
-    const known = text === undefined ? state ?? null : parseJsonInTime(text, budget.isLate);
+    const known = text === undefined ? state ?? null : parseJsonInTime(text, budget.time.isLate);
     if (known === undefined) return undefined;
     states.set(stream, known);
   }

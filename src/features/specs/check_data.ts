@@ -103,7 +103,16 @@ async function checkData(
     before: await specs.current(tenant),
     after,
     draft,
-    judge: openPastJudge({ engine, tenant, spec: after, draft, noteRead, pieces, isOver }),
+    judge: openPastJudge({
+      engine,
+      tenant,
+      spec: after,
+      draft,
+      noteRead,
+      pieces,
+      clock: host,
+      isOver,
+    }),
     pieces,
     bytes: 0,
     folded: 0,
@@ -300,7 +309,7 @@ function stateOf(clock: Clock, folded: Folded): JsonValue {
   if (!folded.ok) return null;
   const { value: text } = folded;
   const isShort = text.length <= limits.dataCheckStateCharactersMax;
-  const state = isShort ? parseJsonInTime(text, newPieceBudget(clock).isLate) : undefined;
+  const state = isShort ? parseJsonInTime(text, newPieceBudget(clock).time.isLate) : undefined;
   return state ?? `... a state of ${text.length} characters`;
 }
 

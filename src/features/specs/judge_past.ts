@@ -3,7 +3,13 @@
  * aggregate, and those of others that the guard looks at. See docs/reference/check-data.md.
  */
 
-import { type Budget, BudgetSpent, newBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import {
+  type Budget,
+  BudgetSpent,
+  type Clock,
+  newTimedBudget,
+  PIECE_UNITS,
+} from "../../domain/budget.ts";
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import {
@@ -35,6 +41,7 @@ export interface PastJudging {
   /** Counts stored bytes that are read. */
   noteRead(bytes: number): void;
   readonly pieces: Pieces;
+  readonly clock: Clock;
   /** Whether the check has done or read as much as it may. */
   isOver(): boolean;
 }
@@ -116,7 +123,7 @@ function openGuardWalk(
     return undefined;
   }
   const { guarded, handlers } = type;
-  const budget = newBudget(WALK_UNITS_MAX);
+  const budget = newTimedBudget(judging.clock, WALK_UNITS_MAX);
   let state: JsonObject = {};
   let isOver = false;
 

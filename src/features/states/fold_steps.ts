@@ -82,7 +82,7 @@ export function openQuickFold(
 
 /** The state to begin with; undefined if reading it takes more than a time slice. */
 function parseBase(clock: Clock, base: string | undefined): JsonObject | undefined {
-  return base === undefined ? {} : parseJsonInTime(base, newPieceBudget(clock).isLate);
+  return base === undefined ? {} : parseJsonInTime(base, newPieceBudget(clock).time.isLate);
 }
 
 /** The events; undefined if decoding them takes more than a time slice. */
@@ -90,7 +90,7 @@ export function decodeInTime(
   clock: Clock,
   stored: FoldEvents["stored"],
 ): StoredEvent[] | undefined {
-  const { isLate } = newPieceBudget(clock);
+  const { time: { isLate } } = newPieceBudget(clock);
   const events: StoredEvent[] = [];
   for (const { raw } of stored) {
     if (isLate()) return undefined;

@@ -87,7 +87,7 @@ export function openSmallReader(
     count(counters.stateReads, "memory");
     const { stateJson } = base;
     return () => {
-      const state = parseJsonInTime(stateJson, newPieceBudget(clock).isLate);
+      const state = parseJsonInTime(stateJson, newPieceBudget(clock).time.isLate);
       return state && { state, characters: stateJson.length, known: base };
     };
   }

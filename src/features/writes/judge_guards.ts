@@ -7,7 +7,15 @@
  * before it leave. `live_states.ts` has those.
  */
 
-import { type Budget, BudgetSpent, newBudget, PIECE_UNITS, spend } from "../../domain/budget.ts";
+import {
+  type Budget,
+  BudgetSpent,
+  type Clock,
+  newBudget,
+  newTimedBudget,
+  PIECE_UNITS,
+  spend,
+} from "../../domain/budget.ts";
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import {
   type Guard,
@@ -17,6 +25,7 @@ import {
   refuseGuardWork,
 } from "../../domain/handler/guard.ts";
 import type { JsonObject } from "../../domain/json.ts";
+import { nameCostOf } from "../../domain/json_text/name_cost.ts";
 import { limits } from "../../domain/limits.ts";
 import { accept, type FaultPlace, type Outcome, refuse } from "../../domain/refusal.ts";
 import { type Awaiting, runSoon, type Soon } from "../../domain/soon.ts";
@@ -71,6 +80,8 @@ export type OpenConditions = (
 const TRANSACTION_UNITS_MAX = 64 * PIECE_UNITS;
 /** Runs of one transaction that need states, while others keep writing to their streams. */
 const RUNS_MAX = 40;
+/** How often a write is judged while one of its pieces is late. */
+const TRIES_MAX = 3;
 /** Units for finding one aggregate that a guard names. */
 const NAMED_UNITS = 256;
 /** What a transaction does and reads ahead, before it judges its writes. */
@@ -81,8 +92,9 @@ export function openConditions(
   tx: Transaction,
   appenders: readonly StreamAppender[],
 ): ConditionScene {
+  const { host } = start.tools;
   const live = openLiveStates(start, tx, appenders);
-  const pieces = openPieces(start.tools.host);
+  const pieces = openPieces(host);
   const scene: Scene = { live, pieces, spent: 0, judged: 0, steps: 0, looked: 0 };
 
   function begin(writes: readonly PreparedWrite[]): void {
@@ -121,14 +133,7 @@ export function openConditions(
     const units = scene.spent + STATE_UNITS * live.characters();
     if (units > TRANSACTION_UNITS_MAX && scene.judged > 0) return "later";
     scene.judged++;
-    return runSoon(judgeWrite({
-      scene,
-      write,
-      budget: newBudget(limits.guardUnitsMax),
-      moved: new Map(),
-      others: new Set(),
-      parsed: new Map(),
-    }));
+    return runSoon(judgeWrite(host, scene, write));
   }
 
   return { begin, judge, keep: live.keep };
@@ -139,7 +144,27 @@ export function openConditions(
  * own, which the collector keeps for long.
  */
 
-function* judgeWrite(judging: Judging): Awaiting<Refusing> {
+/** What was late is judged again: the machine may have had other work. */
+function* judgeWrite(clock: Clock, scene: Scene, write: PreparedWrite): Awaiting<Refusing> {
+  for (let tries = 1;; tries++) {
+    const refusing = yield* tryToJudge({
+      scene,
+      write,
+      budget: newTimedBudget(clock, limits.guardUnitsMax),
+      moved: new Map(),
+      others: new Set(),
+      parsed: new Map(),
+    });
+    if (refusing !== "late" && refusing !== "slow") return refusing;
+    nameCostOf(clock).beWary();
+    if (refusing === "slow") return refuseLate();
+    if (tries === TRIES_MAX) return refuseLate();
+    const resting = scene.pieces.rest();
+    if (resting !== undefined) yield resting;
+  }
+}
+
+function* tryToJudge(judging: Judging): Awaiting<Refusing | "late" | "slow"> {
   const { scene, write, budget } = judging;
   try {
     const { preconditions } = write.conditions!;
@@ -150,8 +175,8 @@ function* judgeWrite(judging: Judging): Awaiting<Refusing> {
   } catch (error) {
     // The next transaction begins with it, and has only its states to wait for.
     if (error instanceof StatesNeeded && scene.judged > 1) return "later";
-    if (error instanceof BudgetSpent) return refuseGuardWork(error, limits.guardUnitsMax);
-    throw error;
+    if (!(error instanceof BudgetSpent)) throw error;
+    return error.ran === "out" ? refuseGuardWork(error, limits.guardUnitsMax) : error.ran;
   } finally {
     scene.spent += limits.guardUnitsMax - budget.left;
   }
@@ -268,6 +293,15 @@ function refuseOthers(count: number) {
   const limit = limits.guardOthersMax;
   const message = `The guards of one write may look at ${limit} other aggregates at most`;
   return refuse({ kind: "fold_budget_exceeded", message, bytes: count, limit });
+}
+
+function refuseLate() {
+  const limit = limits.guardUnitsMax;
+  const message =
+    "The guards and preconditions of this write take too long to judge: a state may " +
+    "have keys that collide in the table of all names. Where there are none, send it again";
+  const isOfTheMoment = true as const;
+  return refuse({ kind: "fold_budget_exceeded", message, bytes: limit, limit, isOfTheMoment });
 }
 
 /**

@@ -26,6 +26,7 @@ import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
 import type { FoldedState } from "../states/folded_state.ts";
 import type { SmallFold } from "../states/read_small.ts";
 import {
+  checkTimely,
   type ConditionTools,
   type Looked,
   nameOf,
@@ -128,10 +129,12 @@ export function openLiveStates(
   }
 
   function make(live: Live): boolean {
-    const { fold } = live;
-    if (fold === undefined) return true;
-    const made = fold();
-    if (made === undefined) return false;
+    if (live.fold === undefined) return true;
+    const made = live.fold();
+    if (made === undefined) {
+      checkTimely(outside.get(nameOf(live.key, live.type)), live.head);
+      return false;
+    }
     live.fold = undefined;
     live.state = made.state;
     live.known = made.known;
@@ -370,7 +373,7 @@ function parsedOnce(
 ): Outcome<JsonObject> {
   const last = parsed.get(key);
   if (last?.before === before) return last.state;
-  const state = parseState(text);
+  const state = inPiece(budget, (piece) => parseState(text, piece));
   if (state.ok) spend(budget, text.length);
   scene.spent += (STATE_UNITS - 1) * text.length;
   parsed.set(key, { before, state });
@@ -392,5 +395,6 @@ function moveOn(
   const handler = handlers.get(type);
   if (handler === undefined) return;
   const { state, owned } = reached;
-  reached.state = inPiece(budget, (piece) => handler(state, decodeEvent(raw), piece, owned));
+  // Never twice: a handler may have changed what is owned before it was late.
+  reached.state = inPiece(budget, (piece) => handler(state, decodeEvent(raw), piece, owned), 1);
 }

@@ -3,18 +3,20 @@
  * and it runs again. And those that are too long, or were computed by modules.
  */
 
+import { type Budget, BudgetSpent } from "../../domain/budget.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
+import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { readSnapshotHeader } from "../../store/streams/snapshots.ts";
+import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import type { FoldedState } from "../states/folded_state.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
-import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 export interface ConditionTools {
   readonly engine: Pick<Engine, "snapshot">;
@@ -99,10 +101,27 @@ const TOO_FAST = {
   retryAfterMs: 1_000,
 } as const;
 
-/** A state that modules have computed. */
-export function parseState(text: string): Outcome<JsonObject> {
-  const isShort = text.length <= limits.guardStateCharactersMax;
-  return isShort ? accept(parseJson(text)) : refuseState(text.length);
+/**
+ * A state that modules have computed.
+ * @throws {BudgetSpent} when the time of the piece is over.
+ */
+export function parseState(text: string, { time }: Budget): Outcome<JsonObject> {
+  if (text.length > limits.guardStateCharactersMax) return refuseState(text.length);
+  const state = parseJsonInTime(text, time?.isLate ?? (() => false));
+  if (state === undefined) throw lateState();
+  return accept(state);
+}
+
+/**
+ * For a state that takes long to make, at this head.
+ * @throws {BudgetSpent} if it was folded outside, so that nothing is left but to read it.
+ */
+export function checkTimely(outside: Outcome<FoldedState> | undefined, head: StreamHead): void {
+  if (outside?.ok && outside.value.length === head.length) throw lateState();
+}
+
+function lateState(): BudgetSpent {
+  return new BudgetSpent("The state takes too long to read", "late");
 }
 
 export function refuseState(size: number, unit = "characters") {

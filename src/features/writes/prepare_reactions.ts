@@ -101,7 +101,7 @@ export function openReactionPlan(
     isMany,
     answers,
     kept: root && keptRoot(root),
-    work: { left: limits.reactionWorkBytesMax },
+    work: newBudget(limits.reactionWorkBytesMax),
     questions: [],
     bytes: 0,
     actions: 0,
@@ -181,7 +181,7 @@ function* computeReactions(
   event: StoredEvent,
 ): Steps<Reactions> {
   const allowed = Math.min(plan.work.left, limits.eventReactionWorkBytesMax);
-  const own = { left: allowed };
+  const own = newBudget(allowed);
   try {
     return yield* reactions.steps(event, own, plan.answers);
   } finally {

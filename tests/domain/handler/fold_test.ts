@@ -3,7 +3,7 @@
 import { deepStrictEqual, ok, strictEqual } from "node:assert/strict";
 import type { StoredEvent } from "../../../src/domain/event.ts";
 import { FOLD_UNITS, newFoldBudget } from "../../../src/domain/handler/budget.ts";
-import { newPieceBudget } from "../../../src/domain/budget.ts";
+import { type Budget, newBudget, newPieceBudget, spend } from "../../../src/domain/budget.ts";
 import { compileHandler } from "../../../src/domain/handler/compile_handler.ts";
 import { fold } from "../../../src/domain/handler/fold.ts";
 import { measureState } from "../../../src/domain/handler/measure.ts";
@@ -37,7 +37,7 @@ function foldMany(
   const compiled = compileHandler(definition, "handler");
   ok(compiled.ok, JSON.stringify(compiled));
   const handlers = new Map([["happened", compiled.handler]]);
-  return fold(handlers, state, repeated(eventOf(data), count), { left: budgetBytes });
+  return fold(handlers, state, repeated(eventOf(data), count), newBudget(budgetBytes));
 }
 
 function isRefused(outcome: Outcome<JsonObject>): boolean {
@@ -177,7 +177,20 @@ Deno.test("fold() takes its charges from the budget, so that several folds can s
   const budget = newFoldBudget();
   ok(fold(handlers, {}, [eventOf({ text: "x".repeat(1_000) })], budget).ok);
   ok(budget.left <= FOLD_UNITS - 1_000);
-  ok(isRefused(fold(handlers, {}, [eventOf({ text: "x" })], { left: 10 })));
+  ok(isRefused(fold(handlers, {}, [eventOf({ text: "x" })], newBudget(10))));
+});
+
+Deno.test("a fold whose time is up within an event is refused there", () => {
+  const clock = { nowMs: 0, monotonicMs: () => clock.nowMs += 15 };
+  let steps = 0;
+  const handler = (state: JsonObject, _event: StoredEvent, budget: Budget) => {
+    for (; steps < 10_000; steps++) spend(budget, 40);
+    return state;
+  };
+  const events = [{ type: "a" }] as unknown as StoredEvent[];
+  const outcome = fold(new Map([["a", handler]]), {}, events, newPieceBudget(clock));
+  strictEqual(outcome.ok, false);
+  ok(steps < 1_000);
 });
 
 Deno.test("a fold whose time is up is refused before its next event", () => {

@@ -2,7 +2,14 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BudgetSpent, newBudget, PIECE_UNITS } from "../../../src/domain/budget.ts";
+import {
+  type Budget,
+  BudgetSpent,
+  newBudget,
+  newTimedBudget,
+  PIECE_UNITS,
+  spend,
+} from "../../../src/domain/budget.ts";
 import {
   compileHandler,
   compilePredicate,
@@ -97,6 +104,31 @@ Deno.test("inPiece() takes from the budget what was spent, also where that throw
     })
   );
   assert.equal(budget.left, -10);
+});
+
+Deno.test("inPiece() tries once more what was late, and not what took too much", () => {
+  let nowMs = 0;
+  const clock = { monotonicMs: () => nowMs };
+  let tries = 0;
+  const lateTimes = (times: number) => (piece: Budget) => {
+    tries++;
+    spend(piece, 5_000);
+    if (tries <= times) nowMs += 100;
+    spend(piece, 5_000);
+    return tries;
+  };
+  const run = (times: number, triesMax?: number) => {
+    tries = 0;
+    return inPiece(newTimedBudget(clock, 40_000_000), lateTimes(times), triesMax);
+  };
+  assert.equal(run(0), 1);
+  assert.equal(run(1), 2);
+  assert.throws(() => run(2), (error) => error instanceof BudgetSpent && error.ran === "late");
+  assert.equal(tries, 2);
+  assert.throws(() => run(1, 1), BudgetSpent);
+  assert.equal(tries, 1);
+  assert.throws(() => inPiece(newTimedBudget(clock, 7_000), lateTimes(0)), BudgetSpent);
+  assert.equal(tries, 2);
 });
 
 const COUNT = compileHandler({ increment: { target: "n" } }, "handler");

@@ -251,7 +251,8 @@ Deno.test({
     let characters = 0;
     const { parse } = JSON;
     JSON.parse = (text: string) => {
-      characters += text.length;
+      // Keys with escapes are parsed alone, too.
+      if (text.startsWith("{")) characters += text.length;
       return parse(text);
     };
     try {

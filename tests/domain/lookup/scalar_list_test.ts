@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { BudgetSpent, newBudget } from "../../../src/domain/budget.ts";
+import { type Budget, BudgetSpent, newBudget } from "../../../src/domain/budget.ts";
 import {
   areDistinct,
   isInList,
@@ -112,7 +112,7 @@ Deno.test("isScalar() is false for arrays and objects alone", () => {
   for (const each of [[], {}, [1]]) assert(!isScalar(each));
 });
 
-function unitsOf(work: (budget: { left: number }) => void): number {
+function unitsOf(work: (budget: Budget) => void): number {
   const budget = newBudget(PLENTY);
   work(budget);
   return PLENTY - budget.left;

@@ -469,6 +469,7 @@ async function judgeOthers(
       draft,
       noteRead: (read) => void (bytes += read, reads++),
       pieces: { rest: () => void rests++ },
+      clock: { monotonicMs: () => 0 },
       isOver: () => reads >= readsMax,
     });
     const key = `order:${uuid(99)}` as const;

@@ -470,6 +470,57 @@ Deno.test("a state from a module is charged when it is parsed, and then the cloc
   assert.equal(limits.guardUnitsMax - budget.left, targets.length * text.length);
 });
 
+/** Its handler does much, and the guard of the next event looks at the state behind it. */
+const workSpec = {
+  agent_types: ["user"],
+  aggregate_types: {
+    list: {
+      events: {
+        was_filled: {
+          schema: true,
+          handler: Array.from(
+            { length: 60 },
+            (_, n) => ({ set: { target: `t${n}`, value: "$.data" } }),
+          ),
+        },
+        was_judged: {
+          schema: true,
+          handler: [],
+          guards: [{ require: { exists: "@.t0" }, message: "It is empty" }],
+        },
+      },
+    },
+  },
+};
+
+for (const [name, lateTimes] of [["for a while", 15], ["each time", Infinity]] as const) {
+  Deno.test(`a write whose guards take too long ${name} is judged again, at most three times`, async () => {
+    let [left, nowMs] = [0, 0];
+    const monotonicMs = () => nowMs += left-- > 0 ? 30 : 0.001;
+    await withService(async ({ service: { data }, tenants: { test } }) => {
+      const key = `list:${uuid(1)}`;
+      const events = ["was_filled", "was_judged"].map((type) => (
+        { key, type, data: { text: "x".repeat(2_000) } }
+      ));
+      const write = () => data.writeEvents(test, requestOf(events, {}));
+      valueOf(await write());
+      left = lateTimes;
+      const outcome = await write();
+      left = 0;
+      if (lateTimes === Infinity) {
+        const refusal = refusalOf(outcome);
+        assert.ok(
+          refusal.kind === "fold_budget_exceeded" && refusal.isOfTheMoment,
+          JSON.stringify(refusal),
+        );
+      } else valueOf(outcome);
+      const written = lateTimes === Infinity ? 2 : 4;
+      assert.equal(valueOf(await data.readLength(test, "list", uuid(1))), written);
+      valueOf(await write());
+    }, { spec: workSpec, realHost: { monotonicMs } });
+  });
+}
+
 Deno.test("long states are folded one after the other, and only their refusals are kept", async () => {
   const compiled = compileSpec(longSpec(false));
   assert.ok(compiled.ok);

@@ -5,7 +5,7 @@
  * each valid value has the shape. The schema has been checked at its deploy.
  */
 
-import { BudgetSpent } from "../../budget.ts";
+import { BudgetSpent, newBudget } from "../../budget.ts";
 import type { Steps } from "../../fairness/pieces.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { findReferencesSteps, findTargets, type References } from "../schema/references.ts";
@@ -49,7 +49,7 @@ interface Reading {
 export function* shapeOfDataSteps(schema: JsonValue): Steps<Shape> {
   const references = yield* findReferencesSteps(schema);
   const targets = findTargets(references);
-  const work = { left: WORK_MAX, names: 0 };
+  const work = { ...newBudget(WORK_MAX), names: 0 };
   const reading: Reading = {
     references,
     targets,

@@ -7,7 +7,7 @@
  * events is taken to fit the schemas of the spec.
  */
 
-import { BudgetSpent } from "../../budget.ts";
+import { BudgetSpent, newBudget } from "../../budget.ts";
 import type { Steps } from "../../fairness/pieces.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { joinObject, type ShapeWork } from "./combine_shapes.ts";
@@ -78,7 +78,7 @@ function* growState(events: readonly HandledEvent[]): Steps<ObjectShape> {
     for (const { type, handler, data } of events) {
       for (const operation of operationsOf(handler)) {
         const allowed = Math.min(left, OPERATION_WORK_MAX);
-        const work: ShapeWork = { left: allowed, names: 0 };
+        const work: ShapeWork = { ...newBudget(allowed), names: 0 };
         const around = { data, type, names: new Map<string, Shape>(), work };
         const after = yield* applyOperation(operation as JsonObject, state, around);
         const levels = round > DEEP_ROUNDS ? LEVELS_OF_GROWING_MAX : LEVELS_MAX;

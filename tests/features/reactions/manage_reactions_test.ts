@@ -275,3 +275,17 @@ Deno.test("timers that react go aside where that is paused, others stay, and all
     await paused.close();
   });
 });
+
+Deno.test("a cursor whose names take too long to find is refused like one that no list has returned", async () => {
+  let [nowMs, stepMs] = [0, 0];
+  const monotonicMs = () => nowMs += stepMs;
+  await withService(async ({ service: { data }, tenants: { test } }) => {
+    const start = btoa(JSON.stringify({ source: "outbox" })).replace(/=+$/, "");
+    const read = () => data.readPending(test, { start });
+    valueOf(await read());
+    stepMs = 5;
+    assert.equal(refusalOf(await read()).kind, "bad_request");
+    [nowMs, stepMs] = [nowMs + 120_000, 0];
+    valueOf(await read());
+  }, { realHost: { monotonicMs } });
+});

@@ -281,8 +281,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     name: "a write that was late once, because the machine had other work, is refused",
     path: "src/features/writes/judge_guards.ts",
-    find: "if (tries === TRIES_MAX) return refuseLate();",
-    put: "return refuseLate();",
+    find: `if (refusing === "slow" || tries === TRIES_MAX) {`,
+    put: "if (tries > 0) {",
     suite: "tests/features/writes/judge_guards_test.ts",
   },
   {

@@ -23,6 +23,7 @@ export interface Budget {
   readonly time?: PieceTime;
   /** See {@link newTimedBudget}. */
   readonly clock?: Clock;
+  readonly pieceMs?: number;
 }
 
 /** Thrown when a budget is used up. The code that created the budget catches it. */
@@ -58,9 +59,9 @@ export interface Clock {
   monotonicMs(): number;
 }
 
-/** For work in many pieces, each of which has to end in time. */
-export function newTimedBudget(clock: Clock, units: number): Budget {
-  return { left: units, lookBelow: 0, clock };
+/** For work in many pieces, each of which has to end in so many milliseconds. Default: 20. */
+export function newTimedBudget(clock: Clock, units: number, pieceMs = PIECE_LATE_MS): Budget {
+  return { left: units, lookBelow: 0, clock, pieceMs };
 }
 
 /** Several times as long as {@link PIECE_UNITS} usually take. Milliseconds. */
@@ -70,22 +71,27 @@ const LOOK_UNITS = 2_048;
 /** Units are slow where so few of them take more milliseconds than this, several times. */
 const SLOW_UNITS_MAX = 8 * LOOK_UNITS;
 const SLOW_MS_MIN = 1.5;
-/** In one slice. A machine that has other work interrupts it once or twice. */
-const SLOW_LOOKS_MAX = 4;
+/** In one slice, and more often than not: other work of the machine interrupts it now and then. */
+const SLOW_LOOKS_MIN = 4;
 
 /** Without `startedMs`, the time begins with the first look. */
-function openTime({ monotonicMs }: Clock, startedMs?: number): PieceTime {
+function openTime(
+  { monotonicMs }: Clock,
+  startedMs?: number,
+  pieceMs: number = PIECE_LATE_MS,
+): PieceTime {
   let lookedMs = startedMs;
-  let endMs = startedMs === undefined ? undefined : startedMs + PIECE_LATE_MS;
-  let slowLooks = 0;
+  let endMs = startedMs === undefined ? undefined : startedMs + pieceMs;
+  let [looks, slowLooks] = [0, 0];
 
   function look(units: number): "late" | "slow" | undefined {
     const nowMs = monotonicMs();
     const tookMs = nowMs - (lookedMs ?? nowMs);
     lookedMs = nowMs;
-    endMs ??= nowMs + PIECE_LATE_MS;
+    endMs ??= nowMs + pieceMs;
+    looks++;
     if (units <= SLOW_UNITS_MAX && tookMs > SLOW_MS_MIN) slowLooks++;
-    if (slowLooks >= SLOW_LOOKS_MAX) return "slow";
+    if (slowLooks >= SLOW_LOOKS_MIN && 2 * slowLooks > looks) return "slow";
     return nowMs > endMs ? "late" : undefined;
   }
 
@@ -102,23 +108,23 @@ export function newPieceBudget(
   units: number = PIECE_UNITS,
 ): Budget & { readonly time: PieceTime } {
   const time = openTime(clock, clock.monotonicMs());
-  return { left: units, lookBelow: units - LOOK_UNITS, time };
+  return { left: units, lookBelow: lookBelow(units), time };
 }
 
 /**
  * One time slice of the budget. If that has a clock, its time begins with the first look at it,
  * which costs as much as a small guard.
  */
-export function newPieceOf({ left, clock }: Budget): Budget {
+export function newPieceOf({ left, clock, pieceMs }: Budget): Budget {
   const units = Math.min(PIECE_UNITS, Math.max(0, left));
   if (clock === undefined) return newBudget(units);
-  return { left: units, lookBelow: units - LOOK_UNITS, time: openTime(clock) };
+  return { left: units, lookBelow: lookBelow(units), time: openTime(clock, undefined, pieceMs) };
 }
 
 /** So many units on their own, within the time of `budget`. */
 export function newShare({ time }: Budget, units: number): Budget {
   if (time === undefined) return newBudget(units);
-  return { left: units, lookBelow: units - LOOK_UNITS, time };
+  return { left: units, lookBelow: lookBelow(units), time };
 }
 
 /**
@@ -147,5 +153,10 @@ function look(budget: Budget): void {
   if (budget.left < 0) throw new BudgetSpent();
   const ran = budget.time?.look(budget.lookBelow + LOOK_UNITS - budget.left);
   if (ran !== undefined) endTime(budget, ran);
-  budget.lookBelow = Math.max(0, budget.left - LOOK_UNITS);
+  budget.lookBelow = lookBelow(budget.left);
+}
+
+/** Never below 0: with no units left, the next one is refused. */
+function lookBelow(left: number): number {
+  return Math.max(0, left - LOOK_UNITS);
 }

@@ -152,30 +152,16 @@ export function guardHeld(
   });
 }
 
-/**
- * Lets `run` have as much of the budget as fits into one time slice. What was late is tried again,
- * so often: the machine may have had other work.
- */
-export function inPiece<T>(
-  budget: Budget,
-  run: (piece: Budget) => T,
-  triesMax = PIECE_TRIES_MAX,
-): T {
-  for (let tries = 1;; tries++) {
-    const piece = newPieceOf(budget);
-    const given = piece.left;
-    try {
-      return run(piece);
-    } catch (error) {
-      const isLate = error instanceof BudgetSpent && error.ran === "late";
-      if (!isLate || tries === triesMax) throw error;
-    } finally {
-      budget.left -= given - piece.left;
-    }
+/** Lets `run` have as much of the budget as fits into one time slice. */
+export function inPiece<T>(budget: Budget, run: (piece: Budget) => T): T {
+  const piece = newPieceOf(budget);
+  const given = piece.left;
+  try {
+    return run(piece);
+  } finally {
+    budget.left -= given - piece.left;
   }
 }
-
-const PIECE_TRIES_MAX = 2;
 
 /** The refusal of a write whose guards or preconditions take too much work. */
 export function refuseGuardWork(error: unknown, limit: number) {

@@ -78,6 +78,8 @@ function isTried(
 
 /** What all guards of one stream may cost. */
 const WALK_UNITS_MAX = 16 * PIECE_UNITS;
+/** A guard that takes longer is left out, so a busy machine may take its time. */
+const PIECE_MS_MAX = 100;
 /** Aggregates whose events are held at a time, because guards look at them, and their bytes. */
 const PASTS_MAX = 16;
 const PASTS_BYTES_MAX = 2 * limits.dataCheckStreamBytesMax;
@@ -123,7 +125,7 @@ function openGuardWalk(
     return undefined;
   }
   const { guarded, handlers } = type;
-  const budget = newTimedBudget(judging.clock, WALK_UNITS_MAX);
+  const budget = newTimedBudget(judging.clock, WALK_UNITS_MAX, PIECE_MS_MAX);
   let state: JsonObject = {};
   let isOver = false;
 

@@ -6,7 +6,14 @@
  */
 
 import { Buffer } from "node:buffer";
-import { BudgetSpent, type Clock, newPieceBudget, PIECE_UNITS } from "../../domain/budget.ts";
+import {
+  type Budget,
+  BudgetSpent,
+  checkTime,
+  type Clock,
+  newPieceBudget,
+  PIECE_UNITS,
+} from "../../domain/budget.ts";
 import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import { fold, refuseFold } from "../../domain/handler/fold.ts";
 import { encodeState } from "../../domain/handler/state_text.ts";
@@ -174,6 +181,24 @@ function foldQuickly(
   const quick = openQuickFold(clock, type, base);
   const folded = quick.take(events);
   return folded?.ok ? quick.stateJson() : folded;
+}
+
+/**
+ * Each event when it is asked for, so that decoding is in the time of the fold.
+ * @throws {BudgetSpent} when time is up, and for an event that modules fold.
+ */
+export function* eachInTime(
+  events: readonly { readonly raw: string }[],
+  decode: (raw: string) => StoredEvent,
+  { wasmHandlers }: CompiledAggregateType,
+  budget: Budget,
+): Generator<StoredEvent, void> {
+  for (const { raw } of events) {
+    checkTime(budget);
+    const event = decode(raw);
+    if (wasmHandlers.has(event.type)) throw new BudgetSpent();
+    yield event;
+  }
 }
 
 /** Folds events of a type without modules at once; refused if it takes more than one time slice. */

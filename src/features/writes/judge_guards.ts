@@ -156,9 +156,10 @@ function* judgeWrite(clock: Clock, scene: Scene, write: PreparedWrite): Awaiting
       parsed: new Map(),
     });
     if (refusing !== "late" && refusing !== "slow") return refusing;
-    nameCostOf(clock).beWary();
-    if (refusing === "slow") return refuseLate();
-    if (tries === TRIES_MAX) return refuseLate();
+    if (refusing === "slow" || tries === TRIES_MAX) {
+      nameCostOf(clock).beWary();
+      return refuseLate();
+    }
     const resting = scene.pieces.rest();
     if (resting !== undefined) yield resting;
   }

@@ -24,6 +24,7 @@ import type { Transaction } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead, type StreamAppender } from "../../store/streams/streams.ts";
 import type { FoldedState } from "../states/folded_state.ts";
+import { eachInTime } from "../states/fold_steps.ts";
 import type { SmallFold } from "../states/read_small.ts";
 import {
   checkTimely,
@@ -241,9 +242,8 @@ function forward(
   if (added === undefined || live.isLost) return !live.isLost;
   const from = live.length - head.length;
   if (from === added.length) return true;
-  const events = added.slice(from).map(({ raw }) => decode(live.key, raw));
   live.isLost = true;
-  if (events.some((event) => type.wasmHandlers.has(event.type))) return false;
+  const events = eachInTime(added.slice(from), (raw) => decode(live.key, raw), type, budget);
   const folded = fold(type.handlers, live.state, events, budget);
   if (!folded.ok) return false;
   live.isLost = false;
@@ -348,7 +348,7 @@ async function stateBehind(
   before: number,
   type: CompiledAggregateType,
 ): Promise<Judged<JsonObject>> {
-  const { scene: { live, pieces }, budget, moved } = judging;
+  const { scene, scene: { live, pieces }, budget, moved } = judging;
   const { key } = target;
   let reached = moved.get(key);
   if (reached === undefined) {
@@ -358,6 +358,7 @@ async function stateBehind(
     moved.set(key, reached);
   }
   while (reached.folded < before) {
+    scene.spent += target.events[reached.folded]!.raw.length;
     moveOn(reached, target, type, budget);
     if (isDue(judging)) await pieces.rest();
   }
@@ -395,6 +396,5 @@ function moveOn(
   const handler = handlers.get(type);
   if (handler === undefined) return;
   const { state, owned } = reached;
-  // Never twice: a handler may have changed what is owned before it was late.
-  reached.state = inPiece(budget, (piece) => handler(state, decodeEvent(raw), piece, owned), 1);
+  reached.state = inPiece(budget, (piece) => handler(state, decodeEvent(raw), piece, owned));
 }

@@ -117,7 +117,9 @@ export function parseState(text: string, { time }: Budget): Outcome<JsonObject> 
  * @throws {BudgetSpent} if it was folded outside, so that nothing is left but to read it.
  */
 export function checkTimely(outside: Outcome<FoldedState> | undefined, head: StreamHead): void {
-  if (outside?.ok && outside.value.length === head.length) throw lateState();
+  if (!outside?.ok) return;
+  const { length, generation } = outside.value;
+  if (length === head.length && generation === head.generation) throw lateState();
 }
 
 function lateState(): BudgetSpent {

@@ -43,6 +43,9 @@ import { parseJson } from "../../domain/json_text/parse_json.ts";
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
 
+/** A key counts twice, and its value once. */
+const NAMES_PER_LEVEL = 3;
+
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_BRACKET = 0x5b;
@@ -286,6 +289,12 @@ function flush(reader: LongReader, end: number, keys: number, isLast = false): v
     if (isLast && builder.after === "start") return;
     const wanted = array === undefined ? "a key in double quotes" : "a value";
     refuse(`Malformed JSON at position ${placeOf(reader, end)}: ${wanted} expected`);
+  }
+  // Of JSON, no group has more: it would have been parsed at one of its commas.
+  const mostNames = reader.cost.namesAtOnce + NAMES_PER_LEVEL * limits.jsonDepthMax;
+  if (reader.names - reader.parsedNames > mostNames) {
+    refuseFault(reader, end);
+    refuse(`${reader.subject} is not valid JSON`);
   }
   let parsed: JsonValue | undefined;
   try {

@@ -4,12 +4,13 @@
  */
 
 import assert from "node:assert/strict";
+import { BudgetSpent, newBudget, newPieceBudget } from "../../../src/domain/budget.ts";
 import type { StoredEvent } from "../../../src/domain/event.ts";
 import type { JsonObject } from "../../../src/domain/json.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { StreamKey } from "../../../src/domain/identifier.ts";
 import type { FoldedState } from "../../../src/features/states/folded_state.ts";
-import { foldAtOnce, openQuickFold } from "../../../src/features/states/fold_steps.ts";
+import { eachInTime, foldAtOnce, openQuickFold } from "../../../src/features/states/fold_steps.ts";
 import { foldStream, type FoldWork } from "../../../src/features/states/fold_stream.ts";
 import { openSpecCache } from "../../../src/features/base/current_spec.ts";
 import type { ModuleRunner } from "../../../src/features/modules/run_modules.ts";
@@ -139,4 +140,23 @@ Deno.test("a base state whose keys are slow to find is left to a process", async
     assert.equal(valueOf(foldAtOnce(quick, type, base, [])).stateJson, base);
     return Promise.resolve();
   });
+});
+
+Deno.test("eachInTime() decodes as long as there is time, and nothing that modules fold", () => {
+  let nowMs = 0;
+  const budget = newPieceBudget({ monotonicMs: () => nowMs });
+  const decoded: string[] = [];
+  const decode = (raw: string) => {
+    decoded.push(raw);
+    nowMs += 8;
+    return { type: raw } as never;
+  };
+  const texts = ["a", "b", "c", "d", "e"].map((raw) => ({ raw }));
+  const of = (modules: readonly string[]) => ({ wasmHandlers: new Set(modules) }) as never;
+  assert.throws(() => [...eachInTime(texts, decode, of([]), budget)], BudgetSpent);
+  assert.deepEqual(decoded.splice(0), ["a", "b", "c"]);
+  const plenty = newBudget(10);
+  assert.throws(() => [...eachInTime(texts, decode, of(["b"]), plenty)], BudgetSpent);
+  assert.deepEqual(decoded.splice(0), ["a", "b"]);
+  assert.equal([...eachInTime(texts, decode, of(["x"]), plenty)].length, 5);
 });

@@ -324,3 +324,22 @@ Deno.test("of exact numbers beside long texts nothing is searched; a fault besid
   const short = readAll('{"a":[1,12345678901234567891]}', 5);
   assert.equal(pathOf(short), "a.1");
 });
+
+Deno.test("a group with more names than any of JSON is refused before it is parsed", () => {
+  let most = 0;
+  const cost: NameCost = {
+    namesAtOnce: 64,
+    parse: (text, names) => {
+      most = Math.max(most, names!);
+      return JSON.parse(text);
+    },
+    beWary() {},
+  };
+  for (const text of [`{${'"a" '.repeat(2_000)}}`, `{"a":[${'"a" : '.repeat(2_000)}]}`]) {
+    const read = readAll(text, undefined, cost);
+    assert.match(messageOf(read)!, /^Malformed JSON/);
+  }
+  assert.equal(most, 0);
+  const deep = `${'{"a":["b",'.repeat(31)}1${"]}".repeat(31)}`;
+  assert.ok("value" in readAll(deep, undefined, cost));
+});

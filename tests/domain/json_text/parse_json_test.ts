@@ -70,7 +70,7 @@ Deno.test("parseJson() gives the keys and values that were written, however they
       const text = textOf(value, escaped);
       assertHolds(parseJson(text), value);
     }),
-    { numRuns: 5_000 },
+    { numRuns: 2_000 },
   );
 });
 
@@ -98,7 +98,7 @@ Deno.test("parseJson() refuses exactly what JSON.parse refuses, also beside keys
         assert.equal(isRefused(() => parseJson(changed)), refused, changed);
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: 1_500 },
   );
 });
 

@@ -83,7 +83,7 @@ Deno.test("a text with any change is refused in groups exactly where it is refus
         if ("value" in once && "value" in grouped) assert.deepEqual(grouped.value, once.value);
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: 1_500 },
   );
 });
 
@@ -108,7 +108,7 @@ Deno.test("a text in blocks of any lengths, with any white space, gives the valu
       assert.ok(!("refusal" in read), `${messageOf(read)}: ${text}`);
       assert.equal(JSON.stringify(read.value), JSON.stringify(JSON.parse(text)));
     }),
-    { numRuns: 2_000 },
+    { numRuns: 1_000 },
   );
 });
 
@@ -126,7 +126,7 @@ Deno.test("in blocks, what is malformed is named by its position in the whole te
         `${message}: ${text}`,
       );
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_500 },
   );
 });
 
@@ -143,7 +143,7 @@ Deno.test("a text with any change is refused in blocks exactly where it is refus
       assert.equal("refusal" in inBlocks, "refusal" in once, text);
       if ("value" in once && "value" in inBlocks) assert.deepEqual(inBlocks.value, once.value);
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_500 },
   );
 });
 

@@ -8,6 +8,14 @@
 import { assert } from "./assert.ts";
 import type { Steps } from "./fairness/pieces.ts";
 import { type JsonObject, type JsonValue, putMember } from "./json.ts";
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "./json_text/json_characters.ts";
 import { parseJson } from "./json_text/parse_json.ts";
 
 /** The size of a group that is parsed at once; also how far the scan goes in one step. */
@@ -15,13 +23,6 @@ const GROUP_CHARACTERS = 32 * 1024;
 
 /** The same between looks at the clock: not many keys, each of which may take a while. */
 const IN_TIME_CHARACTERS = 8 * 1024;
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 interface Reader {
   readonly text: string;

@@ -1,8 +1,13 @@
 /** The characters of JSON texts, for those who look at each of them. */
 
 export const QUOTE = 0x22;
+export const COMMA = 0x2c;
+export const COLON = 0x3a;
+export const OPEN_BRACKET = 0x5b;
+export const CLOSE_BRACKET = 0x5d;
+export const OPEN_BRACE = 0x7b;
+export const CLOSE_BRACE = 0x7d;
 const BACKSLASH = 0x5c;
-const COLON = 0x3a;
 
 export function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;

@@ -13,7 +13,7 @@
 
 import type { Clock } from "../budget.ts";
 import { countKeys, type JsonValue } from "../json.ts";
-import { closingQuote, isSpace } from "./json_characters.ts";
+import { CLOSE_BRACE, CLOSE_BRACKET, closingQuote, COMMA, isSpace } from "./json_characters.ts";
 import { parseJson } from "./parse_json.ts";
 
 /** Longer texts are not kept unless they are keys. */
@@ -40,9 +40,6 @@ const NUMBER = /^(?:0|[1-9][0-9]*)$/;
 
 const SPACE = 0x20;
 const BACKSLASH = 0x5c;
-const COMMA = 0x2c;
-const CLOSE_BRACKET = 0x5d;
-const CLOSE_BRACE = 0x7d;
 
 export interface NameCost {
   /** How many names may be parsed at once. */

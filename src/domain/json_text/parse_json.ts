@@ -9,15 +9,19 @@
  */
 
 import { type JsonObject, type JsonValue, putMember } from "../json.ts";
-import { closingQuote, isSpace, QUOTE } from "./json_characters.ts";
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  closingQuote,
+  COLON,
+  COMMA,
+  isSpace,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "./json_characters.ts";
 
 const BACKSLASH = "\\";
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 const LITERALS: Readonly<Record<string, JsonValue>> = { true: true, false: false, null: null };
 
 /**

@@ -17,13 +17,19 @@ import { NAME_CHARACTERS_MAX, slowNames } from "../../domain/json_text/name_cost
 import { limits } from "../../domain/limits.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
   closingQuote,
+  COLON,
+  COMMA,
   isBlank,
   isDigit,
   isExponentMark,
   isNumberCharacter,
   isSpace,
   nextQuote,
+  OPEN_BRACE,
+  OPEN_BRACKET,
   QUOTE,
 } from "../../domain/json_text/json_characters.ts";
 import { extend, placeOf, refill } from "./long_window.ts";
@@ -46,12 +52,6 @@ const SAFE_NUMBER_CHARACTERS = 15;
 /** A key counts twice, and its value once. */
 const NAMES_PER_LEVEL = 3;
 
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 

@@ -14,7 +14,7 @@ import {
   slowNames,
 } from "../../domain/json_text/name_cost.ts";
 import { countKeys, isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
-import { closingQuote, isDigit, QUOTE } from "../../domain/json_text/json_characters.ts";
+import { closingQuote, COLON, isDigit, QUOTE } from "../../domain/json_text/json_characters.ts";
 import { limits } from "../../domain/limits.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
@@ -23,7 +23,6 @@ import { openLong } from "./long_reader.ts";
 import { stepLong } from "./json_long.ts";
 
 const BYTE_ORDER_MARK = 0xfeff;
-const COLON = 0x3a;
 /** Every integer of at most 15 digits is exact, so a shorter literal needs no second look. */
 const SAFE_NUMBER_CHARACTERS = 15;
 

@@ -93,16 +93,6 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
     return monotonicMs() - startedMs - MS_PER_PARSE - MS_PER_CHARACTER * text.length;
   }
 
-  /** Whether the text, which has been parsed before, is slow each time. */
-  function staysSlow(text: string, allowedMs: number): boolean {
-    for (let left = TRIES; left > 0; left--) {
-      const startedMs = monotonicMs();
-      JSON.parse(text);
-      if (overdueMs(startedMs, text) <= allowedMs) return false;
-    }
-    return true;
-  }
-
   function areSlow(names: readonly string[]): boolean {
     const allowedMs = MS_PER_PARSE + MS_PER_NAME * names.length;
     for (let left = TRIES; left > 0; left--) {
@@ -120,17 +110,24 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
     return false;
   }
 
+  /**
+   * Whether the names of a text that was slow are the reason: many values, or other work on the
+   * machine, may be. So the names are parsed again without the rest.
+   */
+  function staySlow({ names, numbers }: NamedText): boolean {
+    const text = namesAlone(names, numbers);
+    const allowedMs = MS_PER_NAME * (names.length + numbers.length);
+    for (let left = allowedMs > 0 ? TRIES : 0; left > 0; left--) {
+      const startedMs = monotonicMs();
+      JSON.parse(text);
+      if (overdueMs(startedMs, text) <= allowedMs) return false;
+    }
+    return allowedMs > 0;
+  }
+
   function parseWarily(text: string): JsonValue | undefined {
     const { names, numbers, unkept } = readNames(text);
     if (!hasSlow(names) && !shareBucket(numbers)) return parseJson(unkept);
-    beWary();
-    return undefined;
-  }
-
-  /** The value of a text that was slow, undefined if its names are. */
-  function judge(text: string, value: JsonValue, overMs: number, names: number) {
-    const allowedMs = MS_PER_NAME * names;
-    if (names === 0 || overMs <= allowedMs || !staysSlow(text, allowedMs)) return value;
     beWary();
     return undefined;
   }
@@ -150,7 +147,10 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
         throw error;
       }
       const overMs = overdueMs(startedMs, text);
-      return overMs <= 0 ? value : judge(text, value, overMs, names ?? countKeys(value));
+      if (overMs <= 0 || overMs <= MS_PER_NAME * (names ?? countKeys(value))) return value;
+      if (!staySlow(readNames(text))) return value;
+      beWary();
+      return undefined;
     },
     beWary,
   };
@@ -160,6 +160,12 @@ function openNameCost({ monotonicMs }: Clock): NameCost {
 export function slowNames(subject: string): string {
   return `${subject} has keys or short texts that collide in the table of all names, so that each ` +
     "takes as long to find as there are others: send others";
+}
+
+/** A JSON text that has these names and not much else. Numbers are texts here, too. */
+function namesAlone(names: readonly string[], numbers: readonly number[]): string {
+  const keys = names.map((name) => `${JSON.stringify(name)}:0`);
+  return `[{${keys.join()}},${JSON.stringify(numbers.map(String))}]`;
 }
 
 /** Unlike reading a property, this adds no name to the table. */

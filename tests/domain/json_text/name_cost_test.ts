@@ -16,8 +16,8 @@ import { parseJsonText } from "../../../src/http/decode/json_text.ts";
 import { collidingLiterals, IS_KNOWN_BUILD, objectOf } from "../../support/colliding_names.ts";
 
 interface Costs {
-  /** Each parse takes the next of these times, the last one again and again. */
-  readonly parseMs: number[];
+  /** Each parse takes the next of these times, the last one again and again, or what is said. */
+  readonly parseMs: number[] | ((text: string) => number);
   /** What looking up this key takes. */
   readonly lookUpMs?: (key: string) => number;
 }
@@ -34,9 +34,10 @@ function watched<T>({ parseMs, lookUpMs = () => 0 }: Costs, body: (clock: Watche
   const clock: Watched = { nowMs: 0, monotonicMs: () => clock.nowMs, parsed: [], lookedUp: [] };
   const { parse } = JSON;
   const { hasOwn } = Object;
-  const left = [...parseMs];
+  const left = typeof parseMs === "function" ? [] : [...parseMs];
+  const nextMs = () => left.length > 1 ? left.shift()! : left[0]!;
   JSON.parse = (text: string) => {
-    clock.nowMs += left.length > 1 ? left.shift()! : left[0]!;
+    clock.nowMs += typeof parseMs === "function" ? parseMs(text) : nextMs();
     clock.parsed.push(text);
     return parse(text);
   };
@@ -79,6 +80,16 @@ Deno.test("a text that is parsed in the time of its names gives its value", () =
 Deno.test("a text that was slow for a while, because the machine had other work, gives its value", () => {
   assert.deepEqual(parsedIn([50, 0.01], KEYED, 3), { a: 1, b: { c: 2 } });
   assert.deepEqual(parsedIn([50, 50, 50, 50, 0.01], KEYED, 3), { a: 1, b: { c: 2 } });
+});
+
+Deno.test("many values that take their time are no sign of colliding names", () => {
+  const wide = `{"list":[${Array(1_000).fill("{}").join()}],"short":"65536"}`;
+  watched({ parseMs: (text) => text === wide ? 5 : 0 }, (clock) => {
+    assert.deepEqual(nameCostOf(clock).parse(wide, 3), JSON.parse(wide));
+  });
+  watched({ parseMs: (text) => text.includes('"65536"') ? 5 : 0 }, (clock) => {
+    assert.equal(nameCostOf(clock).parse(wide, 3), undefined);
+  });
 });
 
 Deno.test("a text whose keys are slow each time is refused", () => {

@@ -2,7 +2,7 @@
 
 import process from "node:process";
 import { setImmediate } from "node:timers";
-import { type Admission, openAdmission, type TurnClock } from "./domain/fairness/pieces.ts";
+import { type Admission, openAdmission, type TurnClock } from "./domain/fairness/admission.ts";
 import type { Tracer } from "./domain/measures/tracer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";

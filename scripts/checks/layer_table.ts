@@ -78,7 +78,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
   "src/addresses.ts": { imports: ["src/domain"], packages: { "ipaddr.js": ["src/addresses.ts"] } },
   "src/host.ts": {
-    imports: ["src/domain/fairness/pieces.ts"],
+    imports: ["src/domain/fairness/admission.ts"],
     types: ["src/domain/measures/tracer.ts"],
     packages: { "node:timers": ["src/host.ts"], "node:process": ["src/host.ts"] },
   },

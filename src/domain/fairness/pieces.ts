@@ -43,11 +43,22 @@ interface Line {
   readonly further: FairLine<string>;
   waiting: number;
   isMoving: boolean;
+  /** Those that share turns. */
+  readonly short: FairLine<string>;
+  shortWaiting: number;
 }
 
 const lines = new WeakMap<Turns, Line>();
 /** Whose slices have no owner that is known. */
 const NO_OWNER = "";
+
+/** What does not wait for the outside world ends within so many steps of promises. */
+const STEPS_MAX = 24;
+
+/** Lets work that is ready run as far as it goes without the outside world. */
+export async function readySteps(count: number = STEPS_MAX): Promise<void> {
+  for (let steps = 0; steps < count; steps++) await undefined;
+}
 
 /**
  * Waits for an event-loop turn of the caller's own: one waiter goes on in each turn. However
@@ -68,7 +79,14 @@ export function waitForTurn(turns: Turns, isFirst = false, owner = NO_OWNER): Pr
 function lineOf(turns: Turns): Line {
   const known = lines.get(turns);
   if (known !== undefined) return known;
-  const line: Line = { first: [], further: openFairLine(), waiting: 0, isMoving: false };
+  const line: Line = {
+    first: [],
+    further: openFairLine(),
+    waiting: 0,
+    isMoving: false,
+    short: openFairLine(),
+    shortWaiting: 0,
+  };
   lines.set(turns, line);
   return line;
 }
@@ -93,6 +111,37 @@ async function move(turns: Turns, line: Line): Promise<void> {
     (preferred() ?? other())!();
   }
   line.isMoving = false;
+}
+
+/** Short ones go on in one turn for so long. */
+const SHORT_MS_MAX = PIECE_MS_MAX / 2;
+/** And so many of them: what each does after it has waited for the outside world is not seen. */
+const SHORT_ONES_MAX = 8;
+const SHORT_ONES = "short";
+
+/**
+ * The same for slices that are probably far shorter than a turn: a turn waits until the loop is
+ * idle, for a millisecond or two. So all of them wait as one, and a few go on together.
+ */
+export function waitForSharedTurn(turns: Turns, owner: string): Promise<void> {
+  const line = lineOf(turns);
+  return new Promise((resolve) => {
+    line.short.push(owner, resolve);
+    if (line.shortWaiting++ === 0) void serveShort(turns, line);
+  });
+}
+
+async function serveShort(turns: Turns, line: Line): Promise<void> {
+  while (line.shortWaiting > 0) {
+    await waitForTurn(turns, false, SHORT_ONES);
+    const endMs = turns.monotonicMs() + SHORT_MS_MAX;
+    for (let left = SHORT_ONES_MAX; left > 0 && line.shortWaiting > 0; left--) {
+      line.short.take(() => true)!();
+      await readySteps();
+      line.shortWaiting--;
+      if (turns.monotonicMs() >= endMs) break;
+    }
+  }
 }
 
 /**
@@ -291,98 +340,5 @@ export function openTurnQuota(stepsPerTurn: number, nextTurn: () => Promise<void
       }
       return new Promise((resolve) => waiting.push(resolve));
     },
-  };
-}
-
-/** The runtime's turns, and a monotonic clock in milliseconds. */
-export interface TurnClock {
-  nowMs(): number;
-  /** Resolves in the next turn. */
-  next(): Promise<void>;
-}
-
-/**
- * Admits requests a few at a time, because nobody knows yet what they cost. The next ones are
- * admitted when these have run as far as they go without waiting. So a turn of the event loop has
- * about as many as fit into it, however many arrive at once.
- */
-export interface Admission {
-  /** Whether a request may begin now. If not, it waits. */
-  enter(): boolean;
-  /** Resolves when the request may begin. Owners take turns. */
-  wait(owner: string): Promise<void>;
-  /** How many requests wait. */
-  readonly waiting: number;
-  /** How many of an owner wait. */
-  waitingOf(owner: string): number;
-}
-
-/** Requests are admitted for this long in one turn. */
-const TURN_MS_MAX = 4;
-const AT_ONCE_MAX = 8;
-/** After some that took longer than this, one is admitted, then two and more if they are quick. */
-const QUICK_MS_MAX = 2;
-/** What does not wait for the outside world ends within so many steps of promises. */
-const STEPS_MAX = 24;
-
-/** Lets work that is ready run as far as it goes without the outside world. */
-export async function readySteps(count: number = STEPS_MAX): Promise<void> {
-  for (let steps = 0; steps < count; steps++) await undefined;
-}
-
-export function openAdmission(clock: TurnClock): Admission {
-  const line = openFairLine<string>();
-  let waiting = 0;
-  let isMoving = false;
-  /** When the turn ends that is under way, if one is. */
-  let endMs: number | undefined;
-  let turn = Promise.resolve();
-  let atOnce = AT_ONCE_MAX;
-  /** How many more may begin before anybody looks at the clock. */
-  let left = 0;
-
-  function enter(): boolean {
-    if (endMs === undefined) {
-      endMs = clock.nowMs() + TURN_MS_MAX;
-      left = atOnce;
-      turn = clock.next().then(() => void (endMs = undefined));
-    }
-    // Whoever waits has used up what was left.
-    if (left === 0 || clock.nowMs() >= endMs) return false;
-    left--;
-    return true;
-  }
-
-  async function move(): Promise<void> {
-    isMoving = true;
-    let sinceMs = clock.nowMs();
-    while (waiting > 0) {
-      await readySteps();
-      const isQuick = clock.nowMs() - sinceMs < QUICK_MS_MAX;
-      atOnce = isQuick ? Math.min(2 * atOnce, AT_ONCE_MAX) : 1;
-      if (endMs !== undefined && clock.nowMs() >= endMs) await turn;
-      sinceMs = clock.nowMs();
-      left = atOnce;
-      while (waiting > 0 && enter()) {
-        waiting--;
-        line.take(() => true)!();
-      }
-    }
-    isMoving = false;
-  }
-
-  return {
-    enter,
-    wait(owner) {
-      return new Promise((resolve) => {
-        waiting++;
-        line.push(owner, resolve);
-        if (!isMoving) void move();
-      });
-    },
-    get waiting() {
-      return waiting;
-    },
-    waitingOf: line.count,
   };
 }

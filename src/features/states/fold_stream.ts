@@ -8,7 +8,7 @@
 import { decodeEvent, type StoredEvent } from "../../domain/event.ts";
 import { nameCostOf } from "../../domain/json_text/name_cost.ts";
 import { limits } from "../../domain/limits.ts";
-import { openPieces, waitForTurn } from "../../domain/fairness/pieces.ts";
+import { openPieces, waitForSharedTurn } from "../../domain/fairness/pieces.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
@@ -140,11 +140,11 @@ async function foldHere(
   const isShort = bytesToFold(work) <= SHORT_FOLD_BYTES_MAX;
   const instanceId = isShort ? undefined : await compute.instanceOf(tenant);
   // Before the first read, too: what has been read and waits takes memory.
-  if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
+  if (instanceId !== undefined) await waitForSharedTurn(host, instanceId);
   const { take, stateJson } = openQuickFold(host, type, textOfBase(base));
   const reached = openCount(base);
   for await (const stored of storedChunks(engine, host, work, CHUNK_BYTES)) {
-    if (instanceId !== undefined) await waitForTurn(host, false, instanceId);
+    if (instanceId !== undefined) await waitForSharedTurn(host, instanceId);
     const events = decodeInTime(host, stored);
     if (events === undefined) {
       // Names may be the reason: see `name_cost.ts`.

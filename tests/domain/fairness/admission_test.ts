@@ -1,7 +1,7 @@
 /** Requests are admitted a few at a time, as far as a turn has time for them. */
 
 import assert from "node:assert/strict";
-import { type Admission, openAdmission } from "../../../src/domain/fairness/pieces.ts";
+import { type Admission, openAdmission } from "../../../src/domain/fairness/admission.ts";
 
 interface World {
   readonly admission: Admission;

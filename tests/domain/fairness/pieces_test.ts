@@ -7,6 +7,7 @@ import {
   openTurnQuota,
   runInPieces,
   type Steps,
+  waitForSharedTurn,
   waitForTurn,
 } from "../../../src/domain/fairness/pieces.ts";
 
@@ -93,6 +94,26 @@ Deno.test("runInPieces() gives the thread away after each piece, and goes on to 
   assert.equal(turns.given, 4);
 });
 
+/** Turns that are macrotasks, as real ones are. */
+function newLoopTurns() {
+  const turns = newTurns();
+  const nextTurn = () => new Promise<void>((resolve) => setTimeout(resolve));
+  return Object.assign(turns, { yieldTurn: () => (turns.given++, nextTurn()) });
+}
+
+/** Who shares a turn, of so many who then work for so many milliseconds, after some steps. */
+async function sharedTurnsOf(count: number, msEach: number, steps = 0): Promise<number[][]> {
+  const turns = newLoopTurns();
+  const order: number[][] = [];
+  await Promise.all(Array.from({ length: count }, async (_, number) => {
+    await waitForSharedTurn(turns, "a");
+    (order[turns.given - 1] ??= []).push(number);
+    for (let step = 0; step < steps; step++) await undefined;
+    turns.nowMs += msEach;
+  }));
+  return order;
+}
+
 Deno.test("waitForTurn() lets one of many go on in each turn, in the order in which they came", async () => {
   const turns = newTurns();
   const ends: (() => void)[] = [];
@@ -113,6 +134,28 @@ Deno.test("waitForTurn() lets one of many go on in each turn, in the order in wh
   ends[2]!();
   await Promise.all(waiting);
   assert.deepEqual(order, ["a", "b", "c"]);
+});
+
+Deno.test("those who share turns go on together, for half a slice and eight at most", async () => {
+  assert.deepEqual(await sharedTurnsOf(3, 4), [[0], [1], [2]]);
+  assert.deepEqual(await sharedTurnsOf(5, 1), [[0, 1], [2, 3], [4]]);
+  assert.deepEqual(await sharedTurnsOf(5, 1.5, 10), [[0, 1], [2, 3], [4]]);
+  const [first, second] = await sharedTurnsOf(12, 0);
+  assert.deepEqual([first!.length, second!.length], [8, 4]);
+});
+
+Deno.test("those who share turns wait as one, and their owners take turns", async () => {
+  const turns = newLoopTurns();
+  const order: string[] = [];
+  const come = async (name: string, wait: Promise<void>) => {
+    await wait;
+    order.push(name);
+    turns.nowMs += 1;
+  };
+  const shared = [..."aaab"].map((name) => come(name, waitForSharedTurn(turns, name)));
+  const alone = [..."xy"].map((name) => come(name, waitForTurn(turns, false, name)));
+  await Promise.all([...shared, ...alone]);
+  assert.equal(order.join(""), "abxyaa");
 });
 
 Deno.test("every other turn is for work that has had only one slice", async () => {

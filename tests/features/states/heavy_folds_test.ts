@@ -143,7 +143,7 @@ for (const { what, handler, events, data } of ATTACKS) {
   });
 }
 
-Deno.test("of many folds of some milliseconds that begin together, one is made in each turn", async () => {
+Deno.test("of many short folds that begin together, eight at most are made in each turn", async () => {
   const handler = { increment: { target: "n" } };
   await withAttack(handler, async ({ fill, host, read }) => {
     await fill({ text: "x".repeat(20_000) });
@@ -165,6 +165,6 @@ Deno.test("of many folds of some milliseconds that begin together, one is made i
     isOver = true;
     await counting;
     const inOne = Math.max(...madeIn.map((at) => madeIn.filter((each) => each === at).length));
-    assert.ok(inOne <= 2, `${inOne} of 30 were made in one turn`);
+    assert.ok(inOne <= 8, `${inOne} of 30 were made in one turn`);
   });
 });

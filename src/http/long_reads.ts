@@ -7,8 +7,9 @@
  * would otherwise be one piece of work.
  */
 
-import { openAdmission } from "../domain/fairness/pieces.ts";
+import { openAdmission } from "../domain/fairness/admission.ts";
 import { limits } from "../domain/limits.ts";
+import { createRecentTexts } from "../domain/recent_map.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import { hasRoomForAnswer } from "./long_answer.ts";
 
@@ -29,12 +30,14 @@ export interface LongReads {
   ): Promise<T | undefined>;
   /**
    * The same for reads that are mostly short: an owner takes turns only after a recent long
-   * read. Other owners pay nothing.
+   * read. Other owners pay nothing. `name`: of what is read. If that was long the last time, it is
+   * not read while there is no room for as much.
    */
   runMostlyShort<T>(
     owner: string,
     read: () => Promise<T>,
     lengthOf: (made: T) => number,
+    name?: string,
   ): Promise<T | undefined>;
 }
 
@@ -44,6 +47,8 @@ const LONG_CHARACTERS = 256 * 1024;
 const WAITING_MAX = 256;
 /** How long an owner of mostly short reads takes turns after a long one. */
 const LATELY_MS = 2_000;
+/** Of so many long answers the length is remembered. */
+const LENGTHS_MAX = 1_000;
 
 interface Owner {
   running: number;
@@ -52,17 +57,19 @@ interface Owner {
 }
 
 /**
- * `hasRoom` returns whether another long answer of an owner could be held. `nextTurn` resolves in
- * the next turn of the event loop.
+ * `hasRoom` returns whether another long answer of an owner could be held, of so many bytes if
+ * that is known. `nextTurn` resolves in the next turn of the event loop.
  */
 export function openLongReads(
-  hasRoom: (owner: string) => boolean,
+  hasRoom: (owner: string, bytes?: number) => boolean,
   nowMs: () => number = () => performance.now(),
   nextTurn: () => Promise<void> = () => new Promise((resolve) => setImmediate(resolve)),
 ): LongReads {
   const owners = new Map<string, Owner>();
   /** Owners with a recent long read among mostly short ones, and until when it counts. */
   const lately = new Map<string, number>();
+  /** Of long answers, by the names of what was read. */
+  const lengths = createRecentTexts<number>(LENGTHS_MAX);
   const admission = openAdmission({ nowMs, next: nextTurn });
 
   function hasTurn({ running, isLong }: Owner): boolean {
@@ -115,16 +122,27 @@ export function openLongReads(
   }
 
   async function runMostlyShort<T>(
-    name: string,
+    owner: string,
     read: () => Promise<T>,
     lengthOf: (made: T) => number,
+    name?: string,
   ): Promise<T | undefined> {
-    const made = lately.size > 0 && isLately(name)
-      ? await run(name, read, lengthOf, true)
+    const known = name === undefined ? undefined : lengths.get(name);
+    const mayFit = () => known === undefined || hasRoom(owner, known);
+    if (!mayFit()) return undefined;
+    // While it waits for its turn, others take room.
+    const readIfRoom = async () => mayFit() ? await read() : undefined;
+    const lengthIfRead = (made: T | undefined) =>
+      made === undefined ? LONG_CHARACTERS : lengthOf(made);
+    const made = lately.size > 0 && isLately(owner)
+      ? await run(owner, readIfRoom, lengthIfRead, true)
       : await read();
-    if (made !== undefined && lengthOf(made) >= LONG_CHARACTERS) {
-      lately.set(name, nowMs() + LATELY_MS);
-    }
+    if (made === undefined) return undefined;
+    const length = lengthOf(made);
+    if (length >= LONG_CHARACTERS) {
+      lately.set(owner, nowMs() + LATELY_MS);
+      if (name !== undefined) lengths.set(name, length);
+    } else if (known !== undefined) lengths.delete(name!);
     return made;
   }
 
@@ -137,7 +155,9 @@ const readsOf = new WeakMap<object, LongReads>();
 export function longReadsOf(service: object): LongReads {
   const known = readsOf.get(service);
   if (known !== undefined) return known;
-  const opened = openLongReads((owner) => hasRoomForAnswer(owner, limits.pageBytesMax));
+  const opened = openLongReads((owner, bytes = limits.pageBytesMax) =>
+    hasRoomForAnswer(owner, bytes)
+  );
   readsOf.set(service, opened);
   return opened;
 }

@@ -123,6 +123,27 @@ Deno.test("after a long one, a mostly short read is not begun without room for i
   assert.equal(await reads.runMostlyShort("b", () => Promise.resolve("y"), () => 1), "y");
 });
 
+Deno.test("what was long is not read again without room for as much, nor behind others", async () => {
+  let room = LONG;
+  const reads = openLongReads((_, bytes = 1) => bytes <= room);
+  const read = (name: string, length = LONG) =>
+    reads.runMostlyShort("a", () => Promise.resolve(name), () => length, name);
+  assert.equal(await read("x"), "x");
+  const held = controlled();
+  const first = reads.runMostlyShort("a", held.read, () => LONG, "y");
+  const behind = read("x");
+  room = LONG - 1;
+  assert.equal(await read("x"), undefined, "at once");
+  await endAll(held.ends);
+  await first;
+  assert.equal(await behind, undefined, "once its turn has come");
+  assert.equal(await read("z", 1), "z", "what is not known to be long is read");
+  room = LONG;
+  assert.equal(await read("x", 1), "x");
+  room = 1;
+  assert.equal(await read("x", 1), "x", "it was short the last time");
+});
+
 Deno.test("reads that have waited go on in slices, and others have turns in between", async () => {
   let [nowMs, done] = [0, 0];
   const turns: (() => void)[] = [];

@@ -69,7 +69,10 @@ export const readAggregate = read({
     }
     const request = { aggregateType, id, synchronous, atSeconds, atLength };
     const read = () => edge.service.data.readAggregate(tenant, request);
-    const outcome = await longReadsOf(edge.service).runMostlyShort(call.owner, read, lengthOfState);
+    const isNewest = atSeconds === undefined && atLength === undefined;
+    const name = isNewest ? `${tenant.number}/${aggregateType}/${id}` : undefined;
+    const turns = longReadsOf(edge.service);
+    const outcome = await turns.runMostlyShort(call.owner, read, lengthOfState, name);
     if (outcome === undefined) return answerRefused(edge, call, NO_TURN);
     if (!outcome.ok) return answerRefused(edge, call, outcome.refusal);
     const { dataJson, version } = outcome.value;

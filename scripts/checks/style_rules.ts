@@ -234,7 +234,7 @@ function classFault(source: Source, node: ts.Node): [string, string] | undefined
   if (/(Error|Exception|BudgetSpent)$/.test(parent?.types[0]?.expression.getText() ?? "")) {
     return undefined;
   }
-  return ["class", "classes are for errors and engines"];
+  return ["class", "classes are for errors, engines and collections"];
 }
 
 /** Whether the file has nothing that exists at run time. */

@@ -212,7 +212,7 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ],
     ["a future that was read stays in memory", "calls.fdb_future_destroy(future);", ""],
   ]),
-  ...changesOf("src/domain/fairness/pieces.ts", ADMISSION, [
+  ...changesOf("src/domain/fairness/admission.ts", ADMISSION, [
     [
       "all requests that wait are admitted in one turn",
       "if (endMs !== undefined && clock.nowMs() >= endMs) await turn;",
@@ -234,6 +234,33 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
       "    left--;\n    return true;",
       "    return true;",
     ],
+  ]),
+  ...changesOf("src/domain/fairness/pieces.ts", "tests/domain/fairness/pieces_test.ts", [
+    [
+      "those who share a turn go on in it however long they take",
+      "if (turns.monotonicMs() >= endMs) break;",
+      "",
+    ],
+    [
+      "any number of those who share a turn go on in it",
+      "left > 0 && line.shortWaiting > 0; left--",
+      "left > 0 && line.shortWaiting > 0;",
+    ],
+  ]),
+  ...changesOf("src/domain/lookup/text_map.ts", "tests/domain/lookup/text_map_test.ts", [
+    [
+      "a text with the hash of another is taken for it",
+      "entry?.hash === hash && entry.text === text",
+      "entry?.hash === hash",
+    ],
+    ["the first text is where a deleted one was", "this.#first = 0;\n    for", "for"],
+    ["what was deleted is counted", "    this.#size--;\n", ""],
+  ]),
+  ...changesOf("src/domain/lookup/text_hash.ts", "tests/domain/lookup/text_hash_test.ts", [
+    ["all places have one factor", "factors[i]!, text", "factors[0]!, text"],
+    ["the length does not count", "Math.imul(factors[LENGTH]!, length)", "0"],
+    ["blocks may change places", "if (from > 0)", "if (from < 0)"],
+    ["the factors are those that everybody knows", "factors[i] = random.getInt32(4 * i)", "random"],
   ]),
   ...changesOf("src/domain/fairness/lease.ts", "tests/domain/fairness/lease_test.ts", [
     [

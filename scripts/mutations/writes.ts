@@ -245,7 +245,7 @@ export const WRITE_MUTATIONS: readonly Mutation[] = [
     ],
     [
       "what waits behind an outage waits as long again",
-      "const behind = isAway ? takeBehind(queue, direct.union(new Set(streams))) : [];",
+      "const behind = isAway ? takeBehind(queue, new TextSet([...direct, ...streams])) : [];",
       "const behind: Waiting[] = isAway && streams.length < 0 ? takeBehind(queue, direct) : [];",
     ],
     [

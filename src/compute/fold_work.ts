@@ -8,7 +8,7 @@ import { fold } from "../domain/handler/fold.ts";
 import type { Handler } from "../domain/handler/handler.ts";
 import { encodeStateInPieces } from "../domain/handler/state_text.ts";
 import type { JsonObject, JsonValue } from "../domain/json.ts";
-import { createRecentMap } from "../domain/recent_map.ts";
+import { createRecentTexts } from "../domain/recent_map.ts";
 import type { Refusal } from "../domain/refusal.ts";
 import type { FoldHead } from "./messages.ts";
 import type { Work } from "./job.ts";
@@ -18,7 +18,7 @@ type Handlers = ReadonlyMap<string, Handler>;
 
 /** Aggregate types whose compiled handlers are kept for later jobs. */
 const TYPES_MAX = 50;
-const kept = createRecentMap<string, Handlers>(TYPES_MAX);
+const kept = createRecentTexts<Handlers>(TYPES_MAX);
 const decoder = new TextDecoder();
 
 export function foldWork({ foldHash, units, baseBytes }: FoldHead): Work<"fold"> {

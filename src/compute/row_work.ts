@@ -12,6 +12,7 @@ import type { StreamKey } from "../domain/identifier.ts";
 import type { RowHead } from "./messages.ts";
 import type { Work, WorkEnd } from "./job.ts";
 import { parseJson } from "../domain/json_text/parse_json.ts";
+import { TextMap } from "../domain/lookup/text_map.ts";
 
 interface Definition {
   readonly document: JsonObject;
@@ -28,7 +29,7 @@ export function rowWork({ key, states }: RowHead): Work<"row"> {
   let end = 0;
 
   function readStates(): ReadonlyMap<StreamKey, JsonValue> {
-    const found = new Map<StreamKey, JsonValue>();
+    const found = new TextMap<JsonValue, StreamKey>();
     let at = 0;
     for (const [stream, size] of states) {
       const text = decoder.decode(bytes.subarray(at, at + size));

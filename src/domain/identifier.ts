@@ -5,6 +5,8 @@
  * identifier of an aggregate is the key of its stream. See docs/reference/identifiers.md.
  */
 
+import type { Texts } from "./lookup/text_map.ts";
+
 export type IdentifierKind = "uuid" | "tagged_uuid" | "humane_code" | "singleton";
 
 export interface Identifier {
@@ -32,7 +34,7 @@ const UUID_CHARACTERS = 36;
  */
 export function parseIdentifier(
   text: string,
-  singletons: ReadonlySet<string>,
+  singletons: Texts,
 ): Identifier | undefined {
   // Checked first: a singleton with this spelling gives the same value, and looking a new
   // string up in a set makes a copy of it.

@@ -112,26 +112,32 @@ export class KeyMap<Entry extends Keyed> implements KnownKeys {
  * which may be a piece of something large.
  */
 export class KeySet implements KnownKeys {
-  readonly #texts = new Set<string>();
-  /** Tells of nearly every key that is not there that it is not, without making its text. */
-  readonly #hashes = new Set<number>();
+  /** By their hashes, which clients cannot foresee. */
+  readonly #texts = new Map<number, string>();
+  /** Those whose hash another one has. */
+  readonly #others = new Set<string>();
 
   get size(): number {
-    return this.#texts.size;
+    return this.#texts.size + this.#others.size;
   }
 
   add({ key, hash }: Keyed): void {
-    this.#texts.add(textOf(key));
-    this.#hashes.add(hash);
+    const text = textOf(key);
+    const known = this.#texts.get(hash);
+    if (known === undefined) this.#texts.set(hash, text);
+    else if (known !== text) this.#others.add(text);
   }
 
   has(key: Bytes, hash: number): boolean {
-    return this.#hashes.has(hash) && this.#texts.has(textOf(key));
+    const known = this.#texts.get(hash);
+    if (known === undefined) return false;
+    const text = textOf(key);
+    return known === text || this.#others.has(text);
   }
 
   /** The keys as text, sorted. */
   sortedTexts(): string[] {
-    return [...this.#texts].sort();
+    return [...this.#texts.values(), ...this.#others].sort();
   }
 }
 

@@ -11,6 +11,7 @@ import type { Bytes, ReadTransaction, Transaction } from "../kv/engine.ts";
 import { decodeRecord, encodeRecord } from "./json_record.ts";
 import { keyAfter, keys } from "./keys.ts";
 import { setLargeValue, wholeValue } from "./large_value.ts";
+import { TextMap } from "../domain/lookup/text_map.ts";
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
@@ -19,12 +20,17 @@ export async function findBlobs(
   tx: Reads,
   tenant: number,
   references: Iterable<BlobReference>,
-): Promise<Map<string, FoundBlob>> {
-  const wanted = new Map([...references].map((each) => [referenceText(each), each]));
+): Promise<TextMap<FoundBlob>> {
+  const wanted = byText(references);
   const finding = [...wanted].map(async ([text, reference]) =>
     [text, await findBlob(tx, tenant, reference)] as const
   );
-  return new Map(await Promise.all(finding));
+  return new TextMap(await Promise.all(finding));
+}
+
+/** Each once. */
+function byText(references: Iterable<BlobReference>): TextMap<BlobReference> {
+  return new TextMap([...references].map((each) => [referenceText(each), each]));
 }
 
 /** References that are looked up at once. */
@@ -39,9 +45,9 @@ export async function findBlobsInPieces(
   tenant: number,
   references: Iterable<BlobReference>,
   { pieces, missingMax }: { readonly pieces: Pieces; readonly missingMax: number },
-): Promise<Map<string, FoundBlob>> {
-  const wanted = [...new Map([...references].map((each) => [referenceText(each), each])).values()];
-  const found = new Map<string, FoundBlob>();
+): Promise<TextMap<FoundBlob>> {
+  const wanted = [...byText(references).values()];
+  const found = new TextMap<FoundBlob>();
   let missing = 0;
   for (let at = 0; at < wanted.length && missing < missingMax; at += REFERENCES_AT_ONCE) {
     for (

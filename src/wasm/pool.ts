@@ -9,7 +9,7 @@
 
 import { limits } from "../domain/limits.ts";
 import type { OutputKind } from "../domain/wasm/call_output.ts";
-import { createRecentMap } from "../domain/recent_map.ts";
+import { createRecentTexts } from "../domain/recent_map.ts";
 import type { WasmOutcome, WasmStop } from "../domain/wasm/failure.ts";
 import {
   openDispatcher,
@@ -92,7 +92,7 @@ const HEAP_MEGABYTES = 160;
 
 export function openWasmPool(settings: WasmPoolSettings): WasmPool {
   /** Lanes, by tenant, whose last call did not end in time. */
-  const suspects = createRecentMap<string, true>(SUSPECTS_MAX);
+  const suspects = createRecentTexts<true>(SUSPECTS_MAX);
   const held = openHeldBytes();
   const { submit, measure, close } = openDispatcher<Job, RunnerRequest, RunnerAnswer>({
     command: settings.command ?? runnerCommand(settings.stackKilobytes),

@@ -165,6 +165,13 @@ export const QUERIES: AttackGroup = {
       clients: 2,
     }),
     statement({
+      name: "sql of names with one hash",
+      does: "8,000 quoted names that share a bucket in the engine's own sets",
+      sql: () =>
+        `select 1 as n from things where ${repeat(8_000, (i) => `"${i * 65_536}"`).join("+")}`,
+      clients: 2,
+    }),
+    statement({
       name: "sql of dollar names",
       does: "names with :: and brackets, of which SQLite has a form",
       sql: () => `select ${"$a::b(c)::".repeat(9_900)} from things`,

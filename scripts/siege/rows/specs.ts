@@ -2,6 +2,7 @@
 
 import type { Attack, AttackGroup, Json } from "../attack.ts";
 import {
+  collidingTexts,
   deploySpec,
   eventType,
   fields,
@@ -200,6 +201,14 @@ export const SPECS: AttackGroup = {
       next: (turn) =>
         specOf({ thing: { was_seen: eventType() } }, {
           singletons: repeat(60_000, (i) => `s${turn}_${i}`),
+        }),
+    }),
+    deployed({
+      name: "dry run of singletons with one hash",
+      does: "30,000 singletons that share a bucket in the engine's own sets",
+      next: (turn) =>
+        specOf({ thing: { was_seen: eventType() } }, {
+          singletons: Object.values(collidingTexts(30_000, 30_000 * (turn % 400))),
         }),
     }),
     deployed({

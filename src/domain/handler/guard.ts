@@ -12,6 +12,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import { refuse } from "../refusal.ts";
 import type { Evaluation } from "./evaluation.ts";
 import type { Handler } from "./handler.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 export interface Guard {
   /** What the writer is told if it does not hold. */
@@ -45,7 +46,7 @@ export interface GuardedEvent {
 export function othersOf(
   { others }: Guard,
   { state, event }: GuardedEvent,
-  singletons: ReadonlySet<string>,
+  singletons: Texts,
   budget: Budget,
 ): readonly { readonly key: StreamKey; readonly aggregateType: string }[] | undefined {
   const found: { key: StreamKey; aggregateType: string }[] = [];

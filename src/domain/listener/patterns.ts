@@ -6,6 +6,7 @@
  */
 
 import type { Listener } from "./definition.ts";
+import { TextMap } from "../lookup/text_map.ts";
 
 const NOBODY: readonly string[] = [];
 
@@ -16,7 +17,7 @@ export type ListenerIndex = (aggregateType: string, eventType: string) => readon
 export function indexListeners(listeners: Iterable<Listener>): ListenerIndex {
   const enabled = [...listeners].filter((listener) => listener.enabled);
   if (enabled.length === 0) return () => NOBODY;
-  const known = new Map<string, readonly string[]>();
+  const known = new TextMap<readonly string[]>();
   return function listenersOf(aggregateType, eventType) {
     const event = `${aggregateType}.${eventType}`;
     let names = known.get(event);

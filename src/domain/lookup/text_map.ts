@@ -1,83 +1,194 @@
 /**
- * Maps by names that clients choose, many at a time, such as the properties of a schema.
+ * Maps and sets of texts that clients choose: ids of streams, names in a spec, words of a query.
  *
- * A `Map` hashes names in a way that everybody can compute, and those that consist of digits by
- * their number alone. Thousands of names can therefore be chosen that all fall into one bucket,
- * where each look-up compares all of them. Here a name among more than a few is searched by halves.
+ * They do what `Map` and `Set` do, in the same order, with a hash that clients cannot foresee
+ * (`text_hash.ts`). So no choice of texts makes them slow. Use them wherever a client can bring
+ * more than some hundreds of different texts together; for fewer, `Map` and `Set` are as good.
  */
 
-/** Names, each once. */
-export type TextSet = ReadonlyMap<string, true>;
+import { hashText, TEXT_HASH_BITS } from "./text_hash.ts";
 
-/** Up to this many names, a `Map` is fast even if all of them are in one bucket. */
-const MAP_MAX = 64;
+/** This few texts are found faster by looking through all of them than by a table. */
+const LISTED_MAX = 8;
+const FIRST_SLOT_BITS = 5;
 
-type Entry<V> = readonly [name: string, value: V];
+/** A `Set` or a {@link TextSet}, to be asked only. */
+export type Texts<T extends string = string> = Pick<ReadonlySet<T>, "has" | "size"> & Iterable<T>;
 
-export function textSetOf(names: readonly string[]): TextSet {
-  return textMapOf(names.map((name) => [name, true]));
+interface Entry<V, T> {
+  readonly text: T;
+  /** 0 while the entries are few. */
+  hash: number;
+  value: V;
 }
 
-/** As a `Map` of these entries: in their order, and for a repeated name the last of its values. */
-export function textMapOf<V>(entries: readonly Entry<V>[]): ReadonlyMap<string, V> {
-  return entries.length <= MAP_MAX ? new Map(entries) : sortedMapOf(entries);
-}
+/**
+ * A table with open addressing leads from the hash of a text to the place of its entry; its slots
+ * are places + 1, or 0. A deleted entry leaves its place empty until the table is made anew.
+ */
+export class TextMap<V, T extends string = string> implements ReadonlyMap<T, V> {
+  /** In the order in which their texts were added. */
+  #entries: (Entry<V, T> | undefined)[] = [];
+  #size = 0;
+  /** The place of the first of them. */
+  #first = 0;
+  #slots: number[] = [];
+  #slotBits = 0;
 
-function sortedMapOf<V>(entries: readonly Entry<V>[]): ReadonlyMap<string, V> {
-  const sorted = sortFirsts(entries);
-  const names = sorted.map(({ name }) => name);
-  const order = sorted.toSorted((a, b) => a.place - b.place);
-
-  function valueOf(name: string): V | undefined {
-    const found = sorted[placeIn(names, name)];
-    return found?.name === name ? found.value : undefined;
+  constructor(entries: Iterable<readonly [T, V]> = []) {
+    for (const [text, value] of entries) this.set(text, value);
   }
 
-  const map: ReadonlyMap<string, V> = {
-    size: names.length,
-    get: valueOf,
-    has: (name) => names[placeIn(names, name)] === name,
-    keys: () => order.map(({ name }) => name).values(),
-    values: () => order.map(({ value }) => value).values(),
-    entries: () => order.map(({ name, value }): [string, V] => [name, value]).values(),
-    // Bounded: whoever made the entries has charged them.
-    forEach: (call, self) => order.forEach((each) => call.call(self, each.value, each.name, map)),
-    [Symbol.iterator]: () => map.entries(),
-  };
-  return map;
-}
-
-interface Sorted<V> {
-  readonly name: string;
-  readonly value: V;
-  /** The first place of the name among the entries. */
-  readonly place: number;
-}
-
-/** Sorted by name, each name once. */
-function sortFirsts<V>(entries: readonly Entry<V>[]): Sorted<V>[] {
-  const all = entries.map(([name, value], place): Sorted<V> => ({ name, value, place }));
-  // Sorting keeps the order of entries with the same name.
-  all.sort((a, b) => a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
-  const sorted: Sorted<V>[] = [];
-  // Bounded: whoever made the entries has charged them.
-  for (const each of all) {
-    const last = sorted.at(-1);
-    if (last?.name !== each.name) sorted.push(each);
-    else sorted[sorted.length - 1] = { ...last, value: each.value };
+  get size(): number {
+    return this.#size;
   }
-  return sorted;
+
+  has(text: T): boolean {
+    return this.#placeOf(text, this.#hashOf(text)) >= 0;
+  }
+
+  get(text: T): V | undefined {
+    return this.#entries[this.#placeOf(text, this.#hashOf(text))]?.value;
+  }
+
+  set(text: T, value: V): this {
+    const hash = this.#hashOf(text);
+    const place = this.#placeOf(text, hash);
+    if (place >= 0) this.#entries[place]!.value = value;
+    else this.#add({ text, hash, value });
+    return this;
+  }
+
+  delete(text: T): boolean {
+    const place = this.#placeOf(text, this.#hashOf(text));
+    if (place < 0) return false;
+    this.#entries[place] = undefined;
+    this.#size--;
+    if (this.#size === 0) this.clear();
+    else while (this.#entries[this.#first] === undefined) this.#first++;
+    return true;
+  }
+
+  clear(): void {
+    this.#entries = [];
+    this.#size = 0;
+    this.#first = 0;
+    this.#slots = [];
+    this.#slotBits = 0;
+  }
+
+  *keys(): Generator<T, undefined> {
+    for (const [text] of this) yield text;
+  }
+
+  *values(): Generator<V, undefined> {
+    for (const [, value] of this) yield value;
+  }
+
+  entries(): Generator<[T, V], undefined> {
+    return this[Symbol.iterator]();
+  }
+
+  *[Symbol.iterator](): Generator<[T, V], undefined> {
+    for (let place = this.#first; place < this.#entries.length; place++) {
+      const entry = this.#entries[place];
+      if (entry !== undefined) yield [entry.text, entry.value];
+    }
+  }
+
+  forEach(call: (value: V, text: T, map: TextMap<V, T>) => void): void {
+    for (const [text, value] of this) call(value, text, this);
+  }
+
+  #hashOf(text: T): number {
+    return this.#slotBits === 0 ? 0 : hashText(text);
+  }
+
+  /** -1 if the text is not there. */
+  #placeOf(text: T, hash: number): number {
+    const entries = this.#entries;
+    if (this.#slotBits === 0) {
+      for (let place = 0; place < entries.length; place++) {
+        if (entries[place]?.text === text) return place;
+      }
+      return -1;
+    }
+    const slots = this.#slots;
+    for (let at = this.#firstSlot(hash);; at = (at + 1) & (slots.length - 1)) {
+      const place = slots[at]! - 1;
+      if (place < 0) return -1;
+      const entry = entries[place];
+      if (entry?.hash === hash && entry.text === text) return place;
+    }
+  }
+
+  #add(entry: Entry<V, T>): void {
+    const count = this.#entries.push(entry);
+    this.#size++;
+    if (this.#slotBits > 0 && 2 * count <= this.#slots.length) this.#fill(count - 1);
+    else if (count > LISTED_MAX) this.#rebuild();
+  }
+
+  /** Without the places of deleted entries, and with room for as many again as there are. */
+  #rebuild(): void {
+    const isFirst = this.#slotBits === 0;
+    this.#slotBits = FIRST_SLOT_BITS;
+    while (4 * this.#size > 1 << this.#slotBits) this.#slotBits++;
+    this.#slots = new Array(1 << this.#slotBits).fill(0);
+    this.#entries = this.#entries.filter((entry) => entry !== undefined);
+    this.#first = 0;
+    for (let place = 0; place < this.#entries.length; place++) {
+      const entry = this.#entries[place]!;
+      if (isFirst) entry.hash = hashText(entry.text);
+      this.#fill(place);
+    }
+  }
+
+  #fill(place: number): void {
+    const slots = this.#slots;
+    let at = this.#firstSlot(this.#entries[place]!.hash);
+    while (slots[at] !== 0) at = (at + 1) & (slots.length - 1);
+    slots[at] = place + 1;
+  }
+
+  #firstSlot(hash: number): number {
+    return hash >>> (TEXT_HASH_BITS - this.#slotBits);
+  }
 }
 
-/** The place of the first name that is not before `name`. */
-function placeIn(names: readonly string[], name: string): number {
-  let low = 0;
-  let high = names.length;
-  // Bounded: the list can be halved only a few times.
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (names[middle]! < name) low = middle + 1;
-    else high = middle;
+export class TextSet<T extends string = string> {
+  readonly #texts = new TextMap<true, T>();
+
+  constructor(texts: Iterable<T> = []) {
+    for (const text of texts) this.add(text);
   }
-  return low;
+
+  get size(): number {
+    return this.#texts.size;
+  }
+
+  has(text: T): boolean {
+    return this.#texts.has(text);
+  }
+
+  add(text: T): this {
+    this.#texts.set(text, true);
+    return this;
+  }
+
+  delete(text: T): boolean {
+    return this.#texts.delete(text);
+  }
+
+  clear(): void {
+    this.#texts.clear();
+  }
+
+  keys(): Generator<T, undefined> {
+    return this.#texts.keys();
+  }
+
+  [Symbol.iterator](): Generator<T, undefined> {
+    return this.keys();
+  }
 }

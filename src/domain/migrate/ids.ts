@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { GLOBAL_SINGLETON, parseIdentifier } from "../identifier.ts";
 import { isTypeName } from "../type_name.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 /** The namespace of all ids that are made here, unless a map names another one. */
 export const MIGRATION_NAMESPACE = "6f1c1a0e-5d0b-5c5e-9a53-3e0a4f1b7c21";
@@ -47,7 +48,7 @@ const KNOWN_MAX = 20_000;
  * all is `global`.
  */
 export function createIdMapper(
-  singletons: ReadonlySet<string>,
+  singletons: Texts,
   namespace = MIGRATION_NAMESPACE,
 ): IdMapper {
   const known = new Map<string, string>();

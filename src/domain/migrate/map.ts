@@ -7,6 +7,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { createIdMapper, type IdMapper } from "./ids.ts";
 import { NO_CATEGORY, type SourceEvent } from "./source_event.ts";
 import { COLUMN_ROLES, type Columns } from "./sources/plain_rows.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 export interface MappedStreams {
   /** The aggregate type here. */
@@ -167,7 +168,7 @@ export type MapEvent = (event: SourceEvent) => Mapped;
 export function applyMap(
   map: MigrationMap,
   source: string,
-  singletons: ReadonlySet<string>,
+  singletons: Texts,
 ): MapEvent {
   const ids = createIdMapper(singletons, map.namespace);
   const wholes = new Map<string, boolean>();

@@ -9,6 +9,7 @@ import { hash } from "node:crypto";
 import { assert } from "../assert.ts";
 import { canonicalHash } from "../canonical_hash.ts";
 import type { Steps } from "../fairness/pieces.ts";
+import type { Texts } from "../lookup/text_map.ts";
 import type { CompiledSpec } from "../spec/compiled.ts";
 import type { CompiledProjection } from "./definition.ts";
 
@@ -18,7 +19,7 @@ const LOOKUPS_VERSION = 2;
 const SINGLETONS_LISTED_MAX = 1_000;
 
 /** The singletons of a spec are hashed once, however many projections it has. */
-const hashes = new WeakMap<ReadonlySet<string>, string>();
+const hashes = new WeakMap<Texts, string>();
 
 export function* basisSteps(
   { document, types }: CompiledProjection,
@@ -40,7 +41,7 @@ export function* basisSteps(
 }
 
 /** The sum of the hashes of all names: it is the same in any order, so nothing is sorted. */
-function* hashOfAll(names: ReadonlySet<string>): Steps<string> {
+function* hashOfAll(names: Texts): Steps<string> {
   const known = hashes.get(names);
   if (known !== undefined) return known;
   let sum = 0n;

@@ -11,6 +11,7 @@
 
 import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
+import type { Texts } from "../lookup/text_map.ts";
 import { readSqlText, type SqlParameter } from "./sql_text.ts";
 
 export interface QueryRequest {
@@ -24,7 +25,7 @@ export type CheckedQuery =
   | {
     readonly ok: true;
     /** In lowercase. Contains every table the statement names, among other words. */
-    readonly names: ReadonlySet<string>;
+    readonly names: Texts;
     readonly bound: BoundArguments;
   }
   | { readonly ok: false; readonly reason: string };

@@ -8,6 +8,7 @@ import type { Evaluation } from "../handler/evaluation.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { StreamKey } from "../identifier.ts";
 import type { Column } from "./ready_projection.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 /** Where the value of an alias comes from. `slot` is its index in the bindings of a row. */
 export type CompiledSource =
@@ -39,7 +40,7 @@ export type ProjectionOrigin = "deploy" | "store";
 /** The parts of a spec that a projection is checked against. */
 export interface KnownNames {
   readonly aggregateTypes: ReadonlyMap<string, unknown>;
-  readonly singletons: ReadonlySet<string>;
+  readonly singletons: Texts;
 }
 
 export interface CompiledProjection {
@@ -55,7 +56,7 @@ export interface CompiledProjection {
   /** All aggregate types the projection reads. */
   readonly types: ReadonlySet<string>;
   /** Streams that every row reads. */
-  readonly includes: ReadonlySet<StreamKey>;
+  readonly includes: Texts<StreamKey>;
   /** The singletons of the spec, which ids are checked against. */
-  readonly singletons: ReadonlySet<string>;
+  readonly singletons: Texts;
 }

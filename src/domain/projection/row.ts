@@ -15,6 +15,7 @@ import type { JsonObject, JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { Refusal } from "../refusal.ts";
 import type { CompiledProjection, CompiledSource } from "./definition.ts";
+import { TextSet } from "../lookup/text_map.ts";
 
 /** How far a row can be computed with the states known so far. */
 export type RowStep =
@@ -57,7 +58,7 @@ export function advanceRow(
   const own = streamKey(projection.forEach, key);
   // Bounded: `limits.projectionSourcesMax`.
   for (const [index, step] of projection.steps.entries()) {
-    const streams = new Set(streamsOfStep(draft, step));
+    const streams = new TextSet(streamsOfStep(draft, step));
     if (index === 0) streams.add(own);
     // Bounded: `limits.rowSourcesMax`.
     for (const stream of streams) {

@@ -17,12 +17,13 @@ import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import { type StreamKey, streamKey } from "../identifier.ts";
 import type { CompiledSource, KnownNames, ProjectionOrigin } from "./definition.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 export interface CompiledSources {
   /** The roots that paths begin with; the index of a root is its slot. */
   readonly scope: Scope;
   readonly steps: readonly (readonly CompiledSource[])[];
-  readonly includes: ReadonlySet<StreamKey>;
+  readonly includes: Texts<StreamKey>;
   readonly types: ReadonlySet<string>;
 }
 

@@ -9,6 +9,7 @@
  */
 
 import { limits } from "../limits.ts";
+import { type Texts, TextSet } from "../lookup/text_map.ts";
 
 /** A parameter as it is written: `?`, `?7`, `:name`, `@name`, `$name`. */
 export type SqlParameter = string;
@@ -19,7 +20,7 @@ export interface SqlText {
   /** Whether a second statement follows. */
   readonly hasMore: boolean;
   /** Every possible table name in lowercase: all words, and everything quoted. */
-  readonly names: ReadonlySet<string>;
+  readonly names: Texts;
   /** In order; a named parameter appears once. At most one more than the limit. */
   readonly parameters: readonly SqlParameter[];
 }
@@ -27,9 +28,9 @@ export interface SqlText {
 const LARGEST_INTEGER = "9223372036854775807";
 
 export function readSqlText(sql: string): SqlText {
-  const names = new Set<string>();
+  const names = new TextSet();
   const parameters: SqlParameter[] = [];
-  const seen = new Set<SqlParameter>();
+  const seen = new TextSet();
   let verb: string | undefined;
   let isOver = false;
   let hasMore = false;

@@ -23,6 +23,7 @@ import { AnswerMissing } from "./module_step.ts";
 import { type ModuleAnswers, type ModuleQuestion, NO_ANSWERS } from "./module_question.ts";
 import { type ImpliedTypes, impliedTypes } from "./implied_types.ts";
 import type { NamedEvent, Terms } from "./terms.ts";
+import { type Texts, TextSet } from "../lookup/text_map.ts";
 
 /** The context in which the implications of one event type are compiled. */
 export type ReactionTerms = Omit<Terms, "named" | "isOpen" | "watched" | "moduleCalls">;
@@ -35,7 +36,7 @@ export type ReactionCompilation =
     /** The events they write, as far as the spec determines them. */
     readonly named: readonly NamedEvent[];
     /** `<aggregate_type>.<event_type>` of each `cancel_on`. */
-    readonly watched: ReadonlySet<string>;
+    readonly watched: Texts;
     readonly moduleCalls: readonly ModuleCall[];
   }
   | { readonly ok: false; readonly violations: readonly Violation[] };
@@ -59,7 +60,7 @@ export function compileReactions(
     ...terms,
     named: [],
     isOpen: false,
-    watched: new Set(),
+    watched: new TextSet(),
     moduleCalls: [],
   };
   const compiled = compileDefinition(

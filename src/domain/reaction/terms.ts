@@ -10,6 +10,7 @@ import { addFault, type Site } from "../handler/evaluation.ts";
 import { excerpt } from "../handler/path.ts";
 import { isTypeName, TYPE_NAME_HINT } from "../type_name.ts";
 import { didYouMean } from "../nearest_name.ts";
+import type { Texts, TextSet } from "../lookup/text_map.ts";
 
 /** Writable event types by aggregate type, as the spec declares them. */
 export type DeclaredTypes = ReadonlyMap<string, ReadonlySet<string>>;
@@ -30,7 +31,7 @@ export interface Terms {
   readonly declared: DeclaredTypes;
   /** All event types of all aggregate types. */
   readonly declaredEvents: ReadonlySet<string>;
-  readonly singletons: ReadonlySet<string>;
+  readonly singletons: Texts;
   /** Filled while compiling. */
   readonly named: NamedEvent[];
   /**
@@ -39,7 +40,7 @@ export interface Terms {
    */
   isOpen: boolean;
   /** `<aggregate_type>.<event_type>` of each `cancel_on`; filled while compiling. */
-  readonly watched: Set<string>;
+  readonly watched: TextSet;
   /** The module calls; filled while compiling. */
   readonly moduleCalls: ModuleCall[];
 }

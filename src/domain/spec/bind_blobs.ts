@@ -14,6 +14,7 @@ import type { Violation } from "../refusal.ts";
 import { type BlobVersion, referenceText, type ResolvedBlob } from "../wasm/blob.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
+import { TextMap } from "../lookup/text_map.ts";
 
 /** What an environment has for one reference to a blob. */
 export interface FoundBlob {
@@ -83,7 +84,7 @@ export function callsOfLatest(spec: CompiledSpec, name: string): ModuleCall[] {
 /** `spec` with the versions its calls resolve to. Every one of them must have been found. */
 export function bindBlobs(spec: CompiledSpec, found: FoundBlobs): CompiledSpec {
   if (spec.moduleCalls.length === 0) return spec;
-  const blobs = new Map<string, ResolvedBlob>();
+  const blobs = new TextMap<ResolvedBlob>();
   for (const [text, { blob }] of found) {
     assert(blob !== undefined, "a deployed spec calls blobs that are there");
     const { name, version, sha256 } = blob;

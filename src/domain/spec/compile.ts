@@ -27,6 +27,7 @@ import { compileAgentTypes, compileSingletons, compileTargetTypes } from "./decl
 import { compileSagas } from "./sagas/saga.ts";
 import { checkKnownKeys, isWithinDepthSteps, requireObject, uniqueStringsSteps } from "./shape.ts";
 import { didYouMean } from "../nearest_name.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 export type SpecCompilation =
   | { readonly ok: true; readonly spec: CompiledSpec; readonly warnings: readonly Violation[] }
@@ -152,7 +153,7 @@ function* surveyTypes(
 
 interface TypeReports {
   readonly implications: ImplicationsCompiler;
-  readonly singletons: ReadonlySet<string>;
+  readonly singletons: Texts;
   readonly faults: FaultList;
   readonly warnings: FaultList;
 }

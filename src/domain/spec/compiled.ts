@@ -15,6 +15,7 @@ import type { CompiledReactions } from "../reaction/action.ts";
 import type { ImpliedTypes } from "../reaction/implied_types.ts";
 import type { ResolvedBlob } from "../wasm/blob.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 export interface CompiledSpec {
   /**
@@ -24,12 +25,12 @@ export interface CompiledSpec {
   readonly hash: string;
   readonly document: JsonObject;
   readonly aggregateTypes: ReadonlyMap<string, CompiledAggregateType>;
-  readonly agentTypes: ReadonlySet<string>;
-  readonly targetTypes: ReadonlySet<string>;
+  readonly agentTypes: Texts;
+  readonly targetTypes: Texts;
   /** The declared singletons and `global`. */
-  readonly singletons: ReadonlySet<string>;
+  readonly singletons: Texts;
   /** `<aggregate_type>.<event_type>` of each event that a `cancel_on` of this spec names. */
-  readonly watched: ReadonlySet<string>;
+  readonly watched: Texts;
   /** `modules.sagas` by name. */
   readonly sagas: ReadonlyMap<string, CompiledSaga>;
   /** `modules.listeners` by name. */

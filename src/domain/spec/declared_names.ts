@@ -9,12 +9,13 @@ import { type FaultList, shorten } from "./fault_list.ts";
 import type { Steps } from "../fairness/pieces.ts";
 import { uniqueStringsSteps } from "./shape.ts";
 import { RESERVED_SINGLETONS } from "./document.ts";
+import { type Texts, TextSet } from "../lookup/text_map.ts";
 
 /** The declared agent types: at least one, none starting with `system`. */
 export function* compileAgentTypes(
   document: JsonObject,
   faults: FaultList,
-): Steps<ReadonlySet<string>> {
+): Steps<Texts> {
   const value = document.agent_types;
   const hint = 'List at least one actor type, for example ["user"].';
   if (value === undefined) {
@@ -25,7 +26,7 @@ export function* compileAgentTypes(
     faults.add("empty_list", "agent_types", "agent_types must not be empty.", hint);
   }
   const names = yield* uniqueStringsSteps(value, "agent_types", hint, faults);
-  const declared = new Set<string>();
+  const declared = new TextSet();
   for (const { text, path } of names) {
     yield;
     declared.add(text);
@@ -45,11 +46,11 @@ export function* compileAgentTypes(
 export function* compileTargetTypes(
   document: JsonObject,
   faults: FaultList,
-): Steps<ReadonlySet<string>> {
+): Steps<Texts> {
   if (document.target_types === undefined) return new Set();
   const hint = 'For example ["customer"].';
   const names = yield* uniqueStringsSteps(document.target_types, "target_types", hint, faults);
-  const declared = new Set<string>();
+  const declared = new TextSet();
   for (const { text, path } of names) {
     yield;
     declared.add(text);
@@ -84,11 +85,11 @@ export function* compileSingletons(
   document: JsonObject,
   faults: FaultList,
   warnings: FaultList,
-): Steps<ReadonlySet<string>> {
+): Steps<Texts> {
   if (document.singletons === undefined) return new Set(["global"]);
   const hint = 'For example ["main"].';
   const names = yield* uniqueStringsSteps(document.singletons, "singletons", hint, faults);
-  const declared = new Set(["global"]);
+  const declared = new TextSet<string>(["global"]);
   for (const { text, path } of names) {
     yield;
     declared.add(text);

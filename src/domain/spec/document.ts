@@ -4,6 +4,8 @@
  * See docs/reference/specs.md and docs/reference/identifiers.md.
  */
 
+import { type Texts, TextSet } from "../lookup/text_map.ts";
+
 export const ANNOTATIONS = ["title", "description", "examples"] as const;
 
 export const ROOT_KEYS = [
@@ -38,7 +40,7 @@ export const RESERVED_AGGREGATE_TYPES: ReadonlySet<string> = new Set(["api", "he
 export const RESERVED_EVENT_TYPES: ReadonlySet<string> = new Set(["length", "events", "audit"]);
 
 /** Singletons that would hide `/{type}/nearby`. */
-export const RESERVED_SINGLETONS: ReadonlySet<string> = new Set(["nearby"]);
+export const RESERVED_SINGLETONS: Texts = new TextSet(["nearby"]);
 
 const SYSTEM_EVENT_NAME = /^_[a-z0-9_]{1,63}$/;
 

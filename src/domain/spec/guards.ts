@@ -11,6 +11,7 @@ import { limits } from "../limits.ts";
 import { didYouMean, listNames } from "../nearest_name.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { checkKnownKeys, requireObject } from "./shape.ts";
+import type { Texts } from "../lookup/text_map.ts";
 
 const GUARD_KEYS = ["require", "message", "with"];
 const OTHER_KEYS = ["type", "id"];
@@ -23,7 +24,7 @@ const WITH_HINT = 'For example {"product": {"type": "product", "id": "$.data.pro
 export interface GuardTerms {
   /** The aggregate types of the spec. */
   readonly types: ReadonlySet<string>;
-  readonly singletons: ReadonlySet<string>;
+  readonly singletons: Texts;
 }
 
 /** The guards of an event type; empty if it has none. They are usable only without faults. */

@@ -8,6 +8,7 @@ import type { ImpliedTypes } from "../reaction/implied_types.ts";
 import type { NamedEvent, Terms } from "../reaction/terms.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 import type { FaultList } from "./fault_list.ts";
+import { TextMap, type Texts, TextSet } from "../lookup/text_map.ts";
 
 /** The event type whose definition contains the implications. */
 export interface ImplicationsTrigger {
@@ -31,7 +32,7 @@ export interface ImplicationsCompiler {
     faults: FaultList,
   ): CompiledImplications | undefined;
   /** `<aggregate_type>.<event_type>` of each `cancel_on` compiled so far. */
-  readonly watched: ReadonlySet<string>;
+  readonly watched: Texts;
   /** The module calls of everything compiled so far. */
   readonly moduleCalls: readonly ModuleCall[];
   /** Call this when all implications have been compiled. */
@@ -43,8 +44,8 @@ export type Vocabulary = Pick<Terms, "declared" | "declaredEvents" | "singletons
 
 /** A compiler serves one document, whose types the implications may name. */
 export function createImplicationsCompiler(vocabulary: Vocabulary): ImplicationsCompiler {
-  const watched = new Set<string>();
-  const named = new Map<string, readonly NamedEvent[]>();
+  const watched = new TextSet();
+  const named = new TextMap<readonly NamedEvent[]>();
   const moduleCalls: ModuleCall[] = [];
 
   function compile(
@@ -147,10 +148,10 @@ export function* warnOfImplicationCycles(
   named: ReadonlyMap<string, readonly NamedEvent[]>,
   warnings: FaultList,
 ): Steps<void> {
-  const finished = new Set<string>();
+  const finished = new TextSet();
   const way: Stop[] = [];
   /** The index of each stop on the current path. */
-  const depths = new Map<string, number>();
+  const depths = new TextMap<number>();
   function enter(name: string, via: Edge | undefined): void {
     if (finished.has(name)) return;
     depths.set(name, way.length);
@@ -174,7 +175,7 @@ export function* warnOfImplicationCycles(
 
 /** One edge to each event type; it counts as immediate if any of its entries has no delay. */
 function edgesFrom(named: readonly NamedEvent[]): Edge[] {
-  const edges = new Map<string, Edge>();
+  const edges = new TextMap<Edge>();
   for (const { path, aggregateType, eventType, scheduled } of named) {
     const to = `${aggregateType}.${eventType}`;
     if (edges.get(to)?.scheduled ?? true) edges.set(to, { to, path, scheduled });

@@ -7,6 +7,7 @@ import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import { didYouMean } from "../nearest_name.ts";
+import { TextMap } from "../lookup/text_map.ts";
 
 /** Reports each key of `object` that is not in `known`; `version` has its own rule at the root. */
 export function checkKnownKeys(
@@ -77,7 +78,7 @@ export function* uniqueStringsSteps(
     );
     return [];
   }
-  const seen = new Map<string, number>();
+  const seen = new TextMap<number>();
   const strings: PlacedText[] = [];
   for (const [index, text] of value.entries()) {
     if (faults.isFull()) break;

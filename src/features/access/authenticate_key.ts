@@ -10,7 +10,7 @@
 
 import type { KeyHolder } from "../../domain/access/access.ts";
 import { hashApiKey, isApiKey } from "../../domain/access/api_key.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Environment } from "../../domain/tenant.ts";
 import type { Host } from "../../host.ts";
@@ -57,7 +57,7 @@ const OTHER_INSTANCE: Answer = refused("forbidden", "The API key belongs to anot
 
 export function keyAuthenticator(engine: Engine, host: Host): KeyAuthenticator {
   /** Both maps are keyed by the API key. */
-  const remembered = createRecentMap<string, Remembered>(REMEMBERED_MAX);
+  const remembered = createRecentTexts<Remembered>(REMEMBERED_MAX);
   const loading = new Map<string, Promise<Remembered | undefined>>();
   let era = 0;
 

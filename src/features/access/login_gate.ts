@@ -7,7 +7,7 @@
 
 import { limits } from "../../domain/limits.ts";
 import { addAt, newRateWindow, type RateWindow, roomInMs } from "../../domain/limits/rate.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 
 export interface LoginGate {
   /** How many milliseconds the address must wait because of its failed logins; 0 if it need not. */
@@ -35,7 +35,7 @@ interface Queue {
 }
 
 export function createLoginGate(): LoginGate {
-  const failed = createRecentMap<string, RateWindow>(ADDRESSES_MAX);
+  const failed = createRecentTexts<RateWindow>(ADDRESSES_MAX);
   const strangers: Queue = { byNetwork: new Map(), count: 0 };
   const known: Queue = { byNetwork: new Map(), count: 0 };
   let running = 0;

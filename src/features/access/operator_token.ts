@@ -12,7 +12,7 @@ import { assert } from "../../domain/assert.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Operator } from "../../domain/access/access.ts";
 import { hashToken } from "../../domain/access/operator.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Host } from "../../host.ts";
 import type { Bytes, Engine } from "../../kv/engine.ts";
@@ -80,7 +80,7 @@ interface Verified {
 
 export function operatorAuthenticator(host: Host, tokenKeys: TokenKeys): OperatorAuthenticator {
   assert(tokenKeys.jwtSecret.length >= SECRET_BYTES_MIN, "the token secret has 32 bytes or more");
-  const remembered = createRecentMap<string, Verified>(REMEMBERED_MAX);
+  const remembered = createRecentTexts<Verified>(REMEMBERED_MAX);
   const verify = tokenVerifier(tokenKeys);
   return {
     async authenticate(token) {

@@ -24,6 +24,7 @@ import { addTile, countTiles, readLeaves, type TiledStream } from "../../store/s
 import type { TreeChange } from "./build_tree.ts";
 import type { Pace } from "./pace.ts";
 import { TREE_READS } from "./write_chunks.ts";
+import { TextMap, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** Changes that one snapshot looks at, each with two small reads. */
 const PAGE = 250;
@@ -54,7 +55,7 @@ export interface Collected {
 export async function collectChanges(place: Cut): Promise<Collected> {
   const { engine, pace, tenant, cut, covered } = place;
   const runs = openRuns();
-  const seen = new Set<StreamKey>();
+  const seen = new TextSet();
   const long: LongStream[] = [];
   let after: Bytes | undefined;
   for (let count = PAGE; count === PAGE;) {
@@ -62,7 +63,9 @@ export async function collectChanges(place: Cut): Promise<Collected> {
     const { page, fresh, states } = await engine.snapshot(async (tx) => {
       const page = await listChanged(tx, tenant, cut, { covered, after, limit: PAGE });
       // If a stream changed in several epochs, its first mark is what the previous anchor has.
-      const first = new Map(page.changed.toReversed().map((each) => [each.stream, each]));
+      const first = new TextMap(
+        page.changed.toReversed().map((each) => [each.stream, each] as const),
+      );
       const fresh = [...first.values()].filter(({ stream }) => !seen.has(stream));
       const states = fresh.map(({ stream }) => readAtCut(tx, tenant, stream, cut));
       return { page, fresh, states: await Promise.all(states) };

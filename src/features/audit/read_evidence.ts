@@ -23,7 +23,7 @@ import { proveFromTiles, tilesOfProof } from "../../domain/audit/tree_tiles.ts";
 import { eventId } from "../../domain/event.ts";
 import { openPieces, type Turns } from "../../domain/fairness/pieces.ts";
 import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
@@ -180,8 +180,8 @@ export function createAttestationReader(
   specs: SpecCache,
   turns: Turns,
 ): AttestationReader {
-  const blockLists = createRecentMap<string, readonly TreeBlock[]>(ANCHORS_KEPT);
-  const blocks = createRecentMap<string, BlockLeaves>(BLOCKS_KEPT);
+  const blockLists = createRecentTexts<readonly TreeBlock[]>(ANCHORS_KEPT);
+  const blocks = createRecentTexts<BlockLeaves>(BLOCKS_KEPT);
 
   async function listBlocks(tx: ReadTransaction, tenant: number, number: number) {
     const name = `${tenant}/${number}`;

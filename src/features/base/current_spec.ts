@@ -12,7 +12,7 @@ import { openFairLine } from "../../domain/fairness/fair_line.ts";
 import { runAtOnce, runInPieces, type Steps } from "../../domain/fairness/pieces.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { parseJsonSteps } from "../../domain/parse_json_steps.ts";
-import { createRecentMapBySize } from "../../domain/recent_map.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import {
   prepareSpecSteps,
   type SpecCompilation,
@@ -108,8 +108,8 @@ interface Known {
 }
 
 export function openSpecCache(engine: Engine, host: Host): SpecCache {
-  const ordinary = createRecentMapBySize<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
-  const large = createRecentMapBySize<number, Known>(LARGE_SPECS_BYTES_MAX, ({ bytes }) => bytes);
+  const ordinary = createRecentMap<number, Known>(SPECS_BYTES_MAX, ({ bytes }) => bytes);
+  const large = createRecentMap<number, Known>(LARGE_SPECS_BYTES_MAX, ({ bytes }) => bytes);
   const find = (tenant: number) => ordinary.get(tenant) ?? large.get(tenant);
   /**
    * Loading current specs does not wait for specs that are being deployed, nor short ones for long

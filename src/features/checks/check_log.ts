@@ -13,6 +13,7 @@ import {
 } from "../../store/feed/type_counts.ts";
 import { readHeadNow, type WalkedStreams } from "./check_streams.ts";
 import type { Report } from "./report.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 const LOG_PAGE = { limit: 1_000, bytesMax: 1024 * 1024 };
 
@@ -67,7 +68,7 @@ async function walkLog(
   onRecord: (record: LogRecord) => void,
   report: Report,
 ): Promise<ReadonlyMap<StreamKey, number>> {
-  const counts = new Map<StreamKey, number>();
+  const counts = new TextMap<number, StreamKey>();
   for (let after = FEED_START;;) {
     const records = await engine.snapshot((tx) => readLog(tx, tenant, { after, ...LOG_PAGE }));
     for (const record of records) {

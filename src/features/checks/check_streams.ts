@@ -35,6 +35,7 @@ import { type StreamPart, walkStreams } from "../../store/streams/stream_walk.ts
 import type { IndexedEvent } from "../../store/streams/stream_events.ts";
 import { listTiles } from "../../store/streams/tiles.ts";
 import { walkPoints } from "../../store/streams/geo_index.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** For each stream, the lengths at which anchors or erasures refer to it. */
 export type WantedLengths = ReadonlyMap<string, ReadonlySet<number>>;
@@ -94,7 +95,7 @@ export async function checkStreams(
   report: Report,
 ): Promise<WalkedStreams> {
   const found = new Map<string, WalkedStream>();
-  const places = new Map<StreamKey, GeoPlace>();
+  const places = new TextMap<GeoPlace, StreamKey>();
   let events = 0;
   /** The walks of one stream whose head has not come up yet. */
   let walks: Walk[] = [];

@@ -11,6 +11,7 @@ import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import { lastLogPlace, type LogRecord, readLog } from "../../store/feed/commit_log.ts";
+import { TextMap, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** Waits for commits. Call `end` when nobody waits any more. */
 export interface Follower {
@@ -57,7 +58,7 @@ interface Followed extends Seen {
   place: LogPlace | undefined;
   changes: number;
   readonly all: Set<Waiter>;
-  readonly byStream: Map<StreamKey, Set<Waiter>>;
+  readonly byStream: TextMap<Set<Waiter>, StreamKey>;
   count: number;
 }
 
@@ -100,7 +101,7 @@ export function openCommitFollowers(engine: Engine, host: Parts): CommitFollower
       place: undefined,
       changes: ++changes,
       all: new Set<Waiter>(),
-      byStream: new Map<StreamKey, Set<Waiter>>(),
+      byStream: new TextMap<Set<Waiter>, StreamKey>(),
       count: 0,
     };
     followed.set(tenant, one);
@@ -223,7 +224,9 @@ function tell(one: Followed, records: readonly LogRecord[]): void {
   wake(one.all);
   if (one.byStream.size === 0) return;
   // Each stream once: thousands may follow one that has many of the commits.
-  const streams = new Set(records.flatMap(({ entries }) => entries.map(({ stream }) => stream)));
+  const streams = new TextSet(
+    records.flatMap(({ entries }) => entries.map(({ stream }) => stream)),
+  );
   for (const stream of streams) {
     const waiters = one.byStream.get(stream);
     if (waiters !== undefined) wake(waiters);

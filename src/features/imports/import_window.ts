@@ -9,6 +9,7 @@ import type { EncodedEvent } from "../../domain/event.ts";
 import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import { EVENT_OVERHEAD_BYTES } from "../../store/streams/stream_head.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** Events of one stream, in file order. */
 export interface WindowStream {
@@ -49,7 +50,7 @@ export interface OpenWindow {
 export const STREAM_OVERHEAD_BYTES = 1_500;
 
 export function openWindow(): OpenWindow {
-  const streams = new Map<StreamKey, WindowStream>();
+  const streams = new TextMap<WindowStream, StreamKey>();
   let bytes = 0;
   let events = 0;
   return {

@@ -7,7 +7,7 @@
 import type { Instance } from "../../domain/access/access.ts";
 import { type RateKind, RATES_PER_MINUTE, type RateVerdict } from "../../domain/limits/plan.ts";
 import { addAt, countAt, newRateWindow, roomInMs } from "../../domain/limits/rate.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import type { Host } from "../../host.ts";
 
 export interface RequestAdmission {
@@ -34,7 +34,7 @@ export function createRequestAdmission(
   host: Host,
   openCounter: OpenCounter = openOwnCounter,
 ): RequestAdmission {
-  const instances = createRecentMap<string, Partial<Record<RateKind, RateCounter>>>(
+  const instances = createRecentTexts<Partial<Record<RateKind, RateCounter>>>(
     INSTANCES_MAX,
   );
   return {

@@ -32,6 +32,7 @@ import { createLaneWorker, type LaneRest } from "./work_lane.ts";
 import type { Host } from "../../host.ts";
 import { keys } from "../../store/keys.ts";
 import { followVersion } from "../base/follow_version.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 export interface DeliveryRunner extends OwnLanes {
   /**
@@ -81,7 +82,7 @@ export function createDeliveryRunner(parts: RunnerParts): DeliveryRunner {
   const { engine, host, share, counters, sender } = parts;
   const settler = openDeliverySettler(engine, host);
   const endpoints = openEndpoints(openInstanceNames(engine));
-  const busy = new Map<string, Busy>();
+  const busy = new TextMap<Busy>();
   const isBusy = (lane: Lane) => busy.has(nameOf(lane));
   const scanner = openLaneScanner({ engine, host, endpoints, isBusy });
   const ready = openReadyEndpoints();

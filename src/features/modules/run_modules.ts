@@ -10,7 +10,7 @@ import { count, type Counters } from "../../domain/measures/counters.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { ModuleAnswer, ModuleQuestion } from "../../domain/reaction/module_question.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
 import { type BlobReference, referenceText, type ResolvedBlob } from "../../domain/wasm/blob.ts";
@@ -120,7 +120,7 @@ interface ModuleRunnerParts {
 function createModuleRunner(
   { engine, host, pool, tracer, counters }: ModuleRunnerParts,
 ): ModuleRunner {
-  const targets = createRecentMap<string, WasmTarget>(TARGETS_MAX);
+  const targets = createRecentTexts<WasmTarget>(TARGETS_MAX);
   const instanceOf = openInstanceNames(engine);
 
   function targetOf(tenant: number, blobs: BlobTable, call: ModuleCall): WasmTarget {

@@ -28,6 +28,7 @@ import {
 } from "../../store/projections/projection_rows.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 import type { ComputeRunner } from "../states/run_compute.ts";
+import { TextMap, type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 /**
  * A row computed from its sources; only `encoded` has its data, which take many times as much as
@@ -176,7 +177,7 @@ type ReadSource<T> = (stream: StreamKey, isOwn: boolean) => Promise<() => T>;
 
 /** Reads each stream once. */
 function once<T>(readNow: ReadSource<T>) {
-  const reads = new Map<StreamKey, ReturnType<ReadSource<T>>>();
+  const reads = new TextMap<ReturnType<ReadSource<T>>, StreamKey>();
   const read: ReadSource<T> = (stream, isOwn) => {
     const known = reads.get(stream);
     if (known !== undefined) return known;
@@ -200,7 +201,7 @@ function advanceHere(
   found: Found,
 ): Outcome<RowStep> | undefined {
   if (charactersOf(found) > ROW_CHARACTERS_HERE_MAX) return undefined;
-  const states = new Map<StreamKey, JsonValue>();
+  const states = new TextMap<JsonValue, StreamKey>();
   const budget = newPieceBudget(clock);
   for (const [stream, { state, text }] of found) {
     const known = text === undefined ? state ?? null : parseJsonInTime(text, budget.time.isLate);
@@ -227,7 +228,7 @@ async function advanceElsewhere(
   compute: ComputeRunner,
   { tenant, projection, key, found }: RowToAdvance,
 ): Promise<Outcome<RowStep>> {
-  const states = new Map<StreamKey, string | null>();
+  const states = new TextMap<string | null, StreamKey>();
   for (const [stream, { head, text }] of found) {
     states.set(stream, head.length === 0 ? null : text!);
   }
@@ -259,8 +260,8 @@ async function computeRow(
   advance: Advance,
 ): Promise<RowOutcome | undefined> {
   const own = streamKey(projection.forEach, key);
-  const found = new Map<StreamKey, SourceState>();
-  const asked = new Set<StreamKey>();
+  const found = new TextMap<SourceState, StreamKey>();
+  const asked = new TextSet<StreamKey>();
   const { rowSourcesBytesMax: limit } = limits;
   let characters = 0;
   for (;;) {
@@ -321,7 +322,7 @@ function finish(
 interface AskedRow {
   readonly key: string;
   readonly own: StreamKey;
-  readonly asked: ReadonlySet<StreamKey>;
+  readonly asked: Texts<StreamKey>;
   readonly projection: CompiledProjection;
 }
 

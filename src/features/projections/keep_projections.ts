@@ -32,6 +32,7 @@ import type { WorkShare } from "../base/share_work.ts";
 import { openRefresh, type Refresh, type RowParts, type RowPlace } from "./refresh_rows.ts";
 import { openRounds, ROUND_MS_MAX } from "./rounds.ts";
 import { forgetProjectionTenant, settleProjections } from "./settle_projections.ts";
+import { TextSet } from "../../domain/lookup/text_map.ts";
 
 export interface ProjectionKeeper {
   /** Returns how many records it has processed. Stops early once `isStopping` returns true. */
@@ -217,12 +218,12 @@ async function findRows(
   changed: readonly StreamKey[],
   { placesMax, pieces }: RowsToFind,
 ): Promise<FoundRows | undefined> {
-  const streams = new Set(changed);
+  const streams = new TextSet(changed);
   let looks = 0;
   const places: RowPlace[] = [];
   const wide: WideChange[] = [];
   for (const kept of projections) {
-    const keys = new Set<string>();
+    const keys = new TextSet();
     for (const stream of streams) {
       const rest = pieces.rest();
       if (rest !== undefined) await rest;

@@ -7,7 +7,7 @@
 import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
-import { createRecentMapBySize } from "../../domain/recent_map.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { readProjectionChanges } from "../../store/projections/projections.ts";
@@ -53,7 +53,7 @@ const TYPE_BYTES = 150;
 const TENANTS_AT_A_TIME = 25;
 
 export function openOutlines(engine: Engine, host: Host): Outlines {
-  const known = createRecentMapBySize<number, KnownOutline>(
+  const known = createRecentMap<number, KnownOutline>(
     OUTLINES_BYTES_MAX,
     ({ bytes }) => bytes,
   );

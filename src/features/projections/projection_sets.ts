@@ -10,7 +10,7 @@ import { basisSteps } from "../../domain/projection/basis.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
-import { createRecentMapBySize } from "../../domain/recent_map.ts";
+import { createRecentMap } from "../../domain/recent_map.ts";
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 import type { Engine, Transaction } from "../../kv/engine.ts";
 import {
@@ -84,7 +84,7 @@ export function openProjectionSets(
   specs: SpecCache,
   turns: Turns,
 ): ProjectionSets {
-  const known = createRecentMapBySize<number, KnownSet>(SETS_BYTES_MAX, ({ bytes }) => bytes);
+  const known = createRecentMap<number, KnownSet>(SETS_BYTES_MAX, ({ bytes }) => bytes);
   const making = new Map<number, SetInTheMaking>();
 
   async function current(tenant: number): Promise<ProjectionSet> {

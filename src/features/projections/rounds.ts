@@ -5,7 +5,7 @@
  */
 
 import { isOutage } from "../../domain/outage.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import type { Host } from "../../host.ts";
 import type { Refresh } from "./refresh_rows.ts";
 
@@ -41,7 +41,7 @@ interface Failure {
 
 export function openRounds(host: Host): Rounds {
   const open = new Map<string, Refresh>();
-  const failures = createRecentMap<string, Failure>(FAILED_MAX);
+  const failures = createRecentTexts<Failure>(FAILED_MAX);
 
   async function guard(name: string, work: () => Promise<number>): Promise<number> {
     const before = failures.get(name);

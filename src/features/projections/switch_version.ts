@@ -10,7 +10,7 @@ import { createHash, type Hash } from "node:crypto";
 import { openPieces } from "../../domain/fairness/pieces.ts";
 import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { LogPlace } from "../../domain/feed/place.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import type { ProjectionPlace } from "../../domain/projection/ready_projection.ts";
 import { openRowBatch } from "./compute_rows.ts";
 import type { KeptProjection, ProjectionSet } from "./projection_sets.ts";
@@ -67,7 +67,7 @@ export function createVersionSwitch(parts: RowParts): VersionSwitch {
   const { engine, host } = parts;
   /** By version: where the log ended when the version was first found to have all its rows. */
   const ends = new Map<string, LogPlace | undefined>();
-  const checks = createRecentMap<string, SampleCheck>(CHECKS_KEPT_MAX);
+  const checks = createRecentTexts<SampleCheck>(CHECKS_KEPT_MAX);
 
   /** Undefined while the version has to wait. */
   async function beginCheck(id: string, kept: KeptProjection): Promise<SampleCheck | undefined> {

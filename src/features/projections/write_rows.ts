@@ -31,6 +31,7 @@ import {
 import { addRetry, clearRetry } from "../../store/projections/projection_work.ts";
 import type { JsonObject } from "../../domain/json.ts";
 import { parseJson } from "../../domain/json_text/parse_json.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** A row of one version, computed or failed. */
 export interface RowWork {
@@ -72,7 +73,7 @@ export async function writeRows(
 ): Promise<WrittenRows> {
   const errors: ErrorRecord[] = [];
   const moved: RowWork[] = [];
-  const checks = { heads: new Map<StreamKey, Promise<SourceMark>>(), pieces };
+  const checks = { heads: new TextMap<Promise<SourceMark>, StreamKey>(), pieces };
   let bytes = 0;
   let written = 0;
   while (written < works.length && bytes < STORED_BYTES_MAX) {
@@ -134,7 +135,7 @@ interface CheckedRow {
 }
 
 interface Checks {
-  readonly heads: Map<StreamKey, Promise<SourceMark>>;
+  readonly heads: TextMap<Promise<SourceMark>, StreamKey>;
   readonly pieces: Pieces;
 }
 
@@ -157,7 +158,7 @@ async function isMoved(
   tx: Transaction,
   { kept, row: computed }: RowWork,
   before: StoredRowText | undefined,
-  heads: Map<StreamKey, Promise<SourceMark>>,
+  heads: TextMap<Promise<SourceMark>, StreamKey>,
 ): Promise<boolean> {
   if ("failure" in computed) return false;
   const { row } = computed;
@@ -167,8 +168,8 @@ async function isMoved(
     const own = [before.generation, before.position] as const;
     if (isLess([row.generation, row.position], own)) return true;
   }
-  const known = new Map(
-    [...before?.sources ?? [], ...before?.includes ?? []].map((mark) => [mark[0], mark]),
+  const known = new TextMap(
+    [...before?.sources ?? [], ...before?.includes ?? []].map((mark) => [mark[0], mark] as const),
   );
   for (const [stream, generation, length] of [...row.sources, ...row.includes]) {
     const shown = known.get(stream);
@@ -235,7 +236,7 @@ function writeFailure(
   const isKnown = known !== undefined && known.error_type === errorTypeOfRow(failure);
   const record = isKnown ? undefined : moment.makeRecord(kept, key, failure);
   const error: RowError = makeRowError(known, record, moment);
-  const listed = new Map((before?.sources ?? []).map((mark) => [mark[0], mark]));
+  const listed = new TextMap((before?.sources ?? []).map((mark) => [mark[0], mark] as const));
   // Nothing of these sources is shown, so any change of them counts as news.
   for (const stream of sources) if (!listed.has(stream)) listed.set(stream, [stream, 0, 0]);
   const row = {

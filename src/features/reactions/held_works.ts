@@ -8,6 +8,7 @@ import { limits } from "../../domain/limits.ts";
 import type { OutboxPlace, OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import type { Host } from "../../host.ts";
 import { type Timer, timerShard } from "../../store/timers.ts";
+import { TextSet } from "../../domain/lookup/text_map.ts";
 
 /** A wait for something that goes on when the wait is over. */
 export interface ShortWait {
@@ -63,7 +64,7 @@ const ENTRY_BYTES = 500;
 export function openHeldWorks(): HeldWorks {
   const numbers = openShares(WORKS_MAX);
   const bytes = openShares(limits.outboxHeldBytesMax);
-  const names = new Set<string>();
+  const names = new TextSet();
 
   function isFull(tenant: number): boolean {
     return names.size > 0 && (numbers.isFull(tenant) || bytes.isFull(tenant));

@@ -1,7 +1,7 @@
 /** Lists sagas by name and state, newest first, and reads one with its history: `/_sagas`. */
 
 import { waitForTurn } from "../../domain/fairness/pieces.ts";
-import { createRecentMapBySize } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import { checkStart, cutPage, pageLimit } from "../../domain/list_page.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import { type SagaPage, type SagaView, viewSaga } from "../../domain/saga/view.ts";
@@ -57,7 +57,7 @@ const BYTES_OF_ENTRY = 500;
 const BYTES_OF_NAME = 40;
 
 export function openStepNames(engine: Pick<Engine, "snapshot">, host: Host): StepNames {
-  const kept = createRecentMapBySize<string, readonly string[]>(KEPT_BYTES_MAX, bytesOf);
+  const kept = createRecentTexts<readonly string[]>(KEPT_BYTES_MAX, bytesOf);
   const underWay = new Map<string, Promise<readonly string[]>>();
 
   async function read(

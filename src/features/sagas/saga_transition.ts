@@ -12,7 +12,7 @@ import { type Pieces, runWithin } from "../../domain/fairness/pieces.ts";
 import { openTransactionPieces } from "../../domain/fairness/transaction_pieces.ts";
 import type { OutboxWork } from "../../domain/reaction/outbox_entry.ts";
 import { keptRoot, type Root, rootOf } from "../../domain/reaction/root.ts";
-import { createRecentMap, createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts, type RecentMap } from "../../domain/recent_map.ts";
 import type { CompiledSaga } from "../../domain/saga/definition.ts";
 import type {
   PlacedEvent,
@@ -83,11 +83,11 @@ export interface SagaTools {
 }
 
 export function openSagaTools(host: Host, watched: WatchedTypesReader): SagaTools {
-  const definitions = createRecentMapBySize<string, CompiledSaga>(
+  const definitions = createRecentTexts<CompiledSaga>(
     DEFINITIONS_BYTES_MAX,
     bytesOfDefinition,
   );
-  const stepNames = createRecentMap<string, readonly string[]>(STEP_NAMES_KEPT);
+  const stepNames = createRecentTexts<readonly string[]>(STEP_NAMES_KEPT);
   return { host, watched, definitions, stepNames };
 }
 

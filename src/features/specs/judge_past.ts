@@ -30,6 +30,7 @@ import type { Engine } from "../../kv/engine.ts";
 import { readEvents } from "../../store/streams/stream_events.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { readHead } from "../../store/streams/streams.ts";
+import { TextMap, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** What one check knows for judging. */
 export interface PastJudging {
@@ -95,16 +96,16 @@ interface Past {
 
 interface Judging extends PastJudging {
   /** Aggregates that guards look at; what was looked at last is the last. */
-  readonly pasts: Map<StreamKey, Past>;
+  readonly pasts: TextMap<Past, StreamKey>;
 }
 
 /** An event that is judged, and the others that its guards have looked at. */
 interface JudgedEvent extends GuardedEvent {
-  readonly others: Set<StreamKey>;
+  readonly others: TextSet<StreamKey>;
 }
 
 export function openPastJudge(parts: PastJudging): PastJudge {
-  const judging: Judging = { ...parts, pasts: new Map() };
+  const judging: Judging = { ...parts, pasts: new TextMap() };
   return { walk: (type, key, bytes) => openGuardWalk(judging, type, key, bytes) };
 }
 
@@ -132,7 +133,7 @@ function openGuardWalk(
   async function judge(event: StoredEvent, id: string): Promise<void> {
     const failed: NamedGuard[] = [];
     let judged = 0;
-    const others = new Set<StreamKey>();
+    const others = new TextSet<StreamKey>();
     for (const [number, guard] of (guarded!.get(event.type) ?? []).entries()) {
       if (!isTried(type!, guard, aggregateTypes)) continue;
       await judging.pieces.rest();
@@ -173,7 +174,7 @@ async function held(
   for (const { key } of named) if (key !== own) looked.add(key);
   // Such an event cannot be written.
   if (looked.size > limits.guardOthersMax) return undefined;
-  const pasts = new Map<StreamKey, PastStates>();
+  const pasts = new TextMap<PastStates, StreamKey>();
   let bytes = 0;
   for (const { key, aggregateType } of named) {
     if (key === own || pasts.has(key)) continue;

@@ -16,6 +16,7 @@ import type { LogPlace } from "../../domain/feed/place.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { lastLogPlace, type LogRecord, readLogBehind } from "../../store/feed/commit_log.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** If more is new in the log, it costs more to read than the heads of some streams. */
 const RECORDS_MAX = 64;
@@ -46,7 +47,7 @@ interface Follower {
   version: bigint;
   /** Whether the last read found the store at a later one. */
   hasMoved: boolean;
-  readonly marks: Map<StreamKey, Mark>;
+  readonly marks: TextMap<Mark>;
   /** Too much was new, or the log was cleared: its marks say nothing. */
   isOver: boolean;
   /** The reads of the log that are under way. */
@@ -96,7 +97,7 @@ export function openLogMarks(engine: Engine, nowMs: () => number): LogMarks {
       place,
       version: 0n,
       hasMoved: true,
-      marks: new Map(),
+      marks: new TextMap(),
       isOver: false,
       reading: new Set(),
       next: undefined,
@@ -184,7 +185,7 @@ export function openLogMarks(engine: Engine, nowMs: () => number): LogMarks {
   return { mark, stands };
 }
 
-function dropOldest(marks: Map<StreamKey, Mark>): void {
+function dropOldest(marks: TextMap<Mark>): void {
   for (const [stream, mark] of marks) {
     mark.isGone = true;
     marks.delete(stream);

@@ -16,13 +16,14 @@ import {
   type SnapshotPlace,
 } from "../../store/streams/snapshots.ts";
 import { LRUCache } from "lru-cache";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import type { AggregateView } from "../../domain/reading.ts";
 import type { Refusal } from "../../domain/refusal.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { FoldedState } from "./folded_state.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import type { Mark } from "./log_marks.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** The bytes that states take in memory, in total and for one entry. */
 const CACHE_BYTES_MAX = 48 * 1024 * 1024;
@@ -92,7 +93,7 @@ export interface StateCache {
 
 export function openStateCache(): StateCache {
   /** By tenant, so that a stream's key is looked up as it is. */
-  const slots = new Map<number, Map<StreamKey, Slot>>();
+  const slots = new Map<number, TextMap<Slot>>();
   const kept = new LRUCache<Slot, Slot>({
     maxSize: CACHE_BYTES_MAX,
     sizeCalculation: sizeOf,
@@ -104,7 +105,7 @@ export function openStateCache(): StateCache {
       if (ofTenant.size === 0) slots.delete(slot.tenant);
     },
   });
-  const refusals = createRecentMap<string, Refusal>(REFUSALS_MAX);
+  const refusals = createRecentTexts<Refusal>(REFUSALS_MAX);
   return {
     refusal: (name) => refusals.get(textOf(name)),
     refuse: (name, refusal) => void refusals.set(textOf(name), refusal),
@@ -126,7 +127,7 @@ export function openStateCache(): StateCache {
       if (sizeOf(slot) > ENTRY_BYTES_MAX) return;
       slot.state = cachedState(state, foldHash, slot);
       const ofTenant = slots.get(tenant);
-      if (ofTenant === undefined) slots.set(tenant, new Map([[stream, slot]]));
+      if (ofTenant === undefined) slots.set(tenant, new TextMap([[stream, slot]]));
       else ofTenant.set(stream, slot);
       kept.set(slot, slot);
     },

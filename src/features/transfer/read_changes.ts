@@ -22,6 +22,7 @@ import {
   type SpecState,
 } from "./read_streams.ts";
 import { scanWork, type SegmentLimits, WORK_BEGIN, type WorkSegment } from "./scan_work.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /**
  * What one transaction of the first round has seen: the streams up to `last` in the order of the
@@ -64,7 +65,7 @@ export interface RestOfMoment {
 const LOG_PAGE_BYTES = 64 * 1024;
 
 /** New events of streams: from one index up to another, by stream. */
-type Grown = Map<StreamKey, { readonly from: number; readonly to: number }>;
+type Grown = TextMap<{ readonly from: number; readonly to: number }, StreamKey>;
 
 /**
  * @throws {ExportDisturbed} if a stream was rewritten that the file has, or if nothing is logged.
@@ -78,7 +79,7 @@ export function readChanges(
     const endMs = host.nowMs() + limits.milliseconds;
     const [version, end] = await Promise.all([tx.readVersion(), logEnd(tx, tenant)]);
     if (end === BEFORE_COMMITS && !await isFeedPrepared(tx)) throw notLogged();
-    const grown: Grown = new Map();
+    const grown: Grown = new TextMap();
     /** Of the streams that have grown, in the same order. */
     const heads: StreamHead[] = [];
     let place = after;

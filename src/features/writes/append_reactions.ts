@@ -38,6 +38,7 @@ import type {
 } from "./prepared_write.ts";
 import type { ReactionState } from "./reaction_state.ts";
 import { claimReactions } from "./root_claims.ts";
+import { TextSet } from "../../domain/lookup/text_map.ts";
 
 /** What the events of a write have set off, as far as it has to be done or counted. */
 export interface AppendedReactions {
@@ -226,7 +227,7 @@ function addSchedule(
 function watchCancel(state: ReactionState, name: string): void {
   if (state.watched.cancels.has(name)) return;
   if (state.grownCancels === undefined) {
-    state.grownCancels = new Set(state.watched.cancels);
+    state.grownCancels = new TextSet(state.watched.cancels);
     state.watched = { ...state.watched, cancels: state.grownCancels };
   }
   state.grownCancels.add(name);

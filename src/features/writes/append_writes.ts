@@ -48,6 +48,7 @@ import { flushRootClaims, tellErrors } from "./root_claims.ts";
 import { assert } from "../../domain/assert.ts";
 import type { PlanUsage } from "../../domain/limits/plan.ts";
 import { countUsage, monthEnd, monthOf, readUsage } from "../../store/usage.ts";
+import { TextMap, type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 const MS_PER_SECOND = 1000;
 /** A write that stores this much is hashed in time slices; less takes no longer than one. */
@@ -58,7 +59,7 @@ export interface AppendOptions {
    * Streams besides those of the writes to which implied events may be written directly
    * (`direct_events.ts`). An implied event for any other stream goes to the outbox.
    */
-  readonly directStreams?: ReadonlySet<StreamKey>;
+  readonly directStreams?: Texts<StreamKey>;
   /** The delivery lanes that this process works on. */
   readonly lanes?: OwnLanes;
   /**
@@ -96,7 +97,7 @@ export async function appendWrites(
     openMeter(tx, tenant, writes),
     readForWrites(tx, tenant, writes),
   ]);
-  const [streams, direct]: [Streams, Streams] = [new Map(), new Map()];
+  const [streams, direct]: [Streams, Streams] = [new TextMap(), new TextMap()];
   for (const stream of own) streams.set(stream.key, stream);
   for (const stream of implied) direct.set(stream.key, stream);
   const opened = [...own, ...implied];
@@ -108,7 +109,7 @@ export async function appendWrites(
   const pieces = writes.length + long.length > 1 ? turns && openPieces(turns) : undefined;
   for (const [stream, events] of long) await runWithin(pieces!, stream.chainAheadSteps(events));
   const [outcomes, log]: [Outcome<Written>[], LogEntry[]] = [[], []];
-  const loggedLengths = new Map<StreamKey, number>();
+  const loggedLengths = new TextMap<number, StreamKey>();
   for (const [index, write] of writes.entries()) {
     const rest = pieces?.rest();
     if (rest !== undefined) await rest;
@@ -231,7 +232,7 @@ export async function logEntries(
 function addGrown(
   log: LogEntry[],
   streams: readonly StreamAppender[],
-  lengths: Map<StreamKey, number>,
+  lengths: TextMap<number, StreamKey>,
 ): void {
   for (const { key, before, head } of streams) {
     const first = lengths.get(key) ?? before.length;
@@ -241,7 +242,7 @@ function addGrown(
   }
 }
 
-type Streams = Map<StreamKey, StreamAppender>;
+type Streams = TextMap<StreamAppender, StreamKey>;
 
 /** What one transaction has read; it changes with each write. */
 interface WriteState {
@@ -251,8 +252,8 @@ interface WriteState {
   readonly meter: EventMeter;
 }
 
-function streamsOf(writes: readonly PreparedWrite[]): ReadonlySet<StreamKey> {
-  const keys = new Set<StreamKey>();
+function streamsOf(writes: readonly PreparedWrite[]): Texts<StreamKey> {
+  const keys = new TextSet<StreamKey>();
   for (const { targets } of writes) for (const { key } of targets) keys.add(key);
   return keys;
 }

@@ -29,6 +29,7 @@ import type { SceneParts } from "./judge_scene.ts";
 import { createJudge } from "./judge_writes.ts";
 import { StatesNeeded } from "./outside_states.ts";
 import { NOTHING_WRITTEN, type PreparedWrite, type Submit } from "./prepared_write.ts";
+import { type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** Groups of what the service itself writes that are under way at once, if others go before. */
 const LATER_GROUPS_MAX = 2;
@@ -41,7 +42,7 @@ const DIRECT_PAUSE_MS = 1_000;
 
 /** The writes of one tenant in order of arrival, and the streams that are being written. */
 interface Queue {
-  readonly busy: Set<StreamKey>;
+  readonly busy: TextSet<StreamKey>;
   waiting: WaitingWrite[];
   /** What the service itself writes and others go before. */
   later: WaitingWrite[];
@@ -97,7 +98,7 @@ export function createCombiner(
     if (write.targets.length > 1) return commitAlone(tenant, write);
     let queue = queues.get(tenant);
     if (queue === undefined) {
-      queues.set(tenant, queue = { busy: new Set(), waiting: [], later: [] });
+      queues.set(tenant, queue = { busy: new TextSet(), waiting: [], later: [] });
     }
     const { promise, resolve, reject } = Promise.withResolvers<Outcome<Written>>();
     const waits = { stream: write.targets[0]!.key, write, resolve, reject };
@@ -250,7 +251,7 @@ export function createCombiner(
     tenant: number,
     queue: Queue,
     group: WriteGroup,
-    direct: ReadonlySet<StreamKey>,
+    direct: Texts<StreamKey>,
   ): Promise<void> {
     for (const stream of group.streams) queue.busy.add(stream);
     for (const stream of direct) queue.busy.add(stream);
@@ -266,7 +267,7 @@ export function createCombiner(
     tenant: number,
     queue: Queue,
     group: WriteGroup,
-    direct: ReadonlySet<StreamKey> = NO_STREAMS,
+    direct: Texts<StreamKey> = NO_STREAMS,
   ): Promise<void> {
     const writes: PreparedWrite[] = [];
     for (const { write } of group.writes) writes.push(write);
@@ -298,7 +299,7 @@ export function createCombiner(
       if (direct.size > 0 && !isAway) return await commitGroup(tenant, queue, group);
       const { streams } = group;
       if (streams.length === 1 || isAway) {
-        const behind = isAway ? takeBehind(queue, direct.union(new Set(streams))) : [];
+        const behind = isAway ? takeBehind(queue, new TextSet([...direct, ...streams])) : [];
         waiting = sumWaiting(queues);
         for (const { reject } of [...group.writes, ...behind]) reject(error);
         return;
@@ -350,7 +351,7 @@ function sumWaiting(queues: ReadonlyMap<number, Queue>): Waits {
  * Takes the writes that wait for streams whose commit has just met an outage. They would wait
  * as long again, and an outage has to be reported within five seconds.
  */
-function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): WaitingWrite[] {
+function takeBehind(queue: Queue, streams: Texts<StreamKey>): WaitingWrite[] {
   const all = [...queue.waiting, ...queue.later];
   queue.waiting = queue.waiting.filter(({ stream }) => !streams.has(stream));
   queue.later = queue.later.filter(({ stream }) => !streams.has(stream));
@@ -361,9 +362,13 @@ function takeBehind(queue: Queue, streams: ReadonlySet<StreamKey>): WaitingWrite
  * Streams that are being written or have writes waiting. No implied event is written to them
  * directly.
  */
-function takenStreams(queue: Queue, groups: readonly WriteGroup[]): Set<StreamKey> {
+function takenStreams(queue: Queue, groups: readonly WriteGroup[]): TextSet<StreamKey> {
   const waiting = [...queue.waiting, ...queue.later].map(({ stream }) => stream);
-  return queue.busy.union(new Set([...waiting, ...groups.flatMap(({ streams }) => streams)]));
+  return new TextSet([
+    ...queue.busy,
+    ...waiting,
+    ...groups.flatMap(({ streams }) => streams),
+  ]);
 }
 
 /** Counts what a committed transaction has done; `outcomes` are those of `writes`, in order. */

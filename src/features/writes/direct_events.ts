@@ -15,21 +15,22 @@ import type { StreamKey } from "../../domain/identifier.ts";
 import type { StreamAppender } from "../../store/streams/streams.ts";
 import type { WatchedTypes } from "../../store/reactions/watched_types.ts";
 import type { PreparedEntry, PreparedWrite } from "./prepared_write.ts";
+import { type TextMap, type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** Streams that one transaction opens for direct events at most, besides those of its writes. */
 const STREAMS_MAX = 320;
 const MS_PER_SECOND = 1000;
 
-export const NO_STREAMS: ReadonlySet<StreamKey> = new Set();
+export const NO_STREAMS: Texts<StreamKey> = new TextSet();
 
 /** Streams to which implied events may go directly, but only in the first run. */
 export interface DirectRuns {
-  readonly streams: ReadonlySet<StreamKey>;
+  readonly streams: Texts<StreamKey>;
   runs: number;
 }
 
 /** Open streams to which a transaction may still append implied events directly. */
-export type DirectStreams = Map<StreamKey, StreamAppender>;
+export type DirectStreams = TextMap<StreamAppender, StreamKey>;
 
 /**
  * Picks, for each group of writes, the streams to which it may append implied events directly.
@@ -37,15 +38,15 @@ export type DirectStreams = Map<StreamKey, StreamAppender>;
  */
 export function directStreamsOf(
   groups: readonly (readonly PreparedWrite[])[],
-  taken: () => Set<StreamKey>,
-): ReadonlySet<StreamKey>[] {
-  let used: Set<StreamKey> | undefined;
+  taken: () => TextSet<StreamKey>,
+): Texts<StreamKey>[] {
+  let used: TextSet<StreamKey> | undefined;
   return groups.map((group) => {
-    let own: Set<StreamKey> | undefined;
+    let own: TextSet<StreamKey> | undefined;
     for (const { directStreams } of group) {
       if (directStreams === undefined) continue;
       used ??= taken();
-      own ??= new Set();
+      own ??= new TextSet();
       for (const stream of directStreams) {
         if (own.size === STREAMS_MAX || used.has(stream)) continue;
         own.add(stream);

@@ -14,6 +14,7 @@ import { limits } from "../../domain/limits.ts";
 import type { Outcome } from "../../domain/refusal.ts";
 import type { Written } from "../../domain/write/write.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
+import { TextMap, type Texts } from "../../domain/lookup/text_map.ts";
 
 export interface Gathering {
   /** A transaction with this many writes begins. */
@@ -193,10 +194,10 @@ export interface GroupLimits {
  */
 export function takeGroups(
   waiting: readonly WaitingWrite[],
-  busy: ReadonlySet<StreamKey>,
+  busy: Texts<StreamKey>,
   { groupsMax = Infinity, writesMax = GROUP_WRITES_MAX }: GroupLimits = {},
 ): { readonly groups: readonly WriteGroup[]; readonly staying: WaitingWrite[] } {
-  const byStream = new Map<StreamKey, Taken>();
+  const byStream = new TextMap<Taken, StreamKey>();
   const staying: WaitingWrite[] = [];
   for (const one of waiting) {
     const { stream, write } = one;

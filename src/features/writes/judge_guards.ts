@@ -51,6 +51,7 @@ import {
   StatesNeeded,
 } from "./outside_states.ts";
 import type { PreparedTarget, PreparedWrite } from "./prepared_write.ts";
+import { TextMap, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** "later": the writes before have to be committed first. Undefined: nothing is refused. */
 type Refusing = Outcome<never> | "later" | undefined;
@@ -151,9 +152,9 @@ function* judgeWrite(clock: Clock, scene: Scene, write: PreparedWrite): Awaiting
       scene,
       write,
       budget: newTimedBudget(clock, limits.guardUnitsMax),
-      moved: new Map(),
-      others: new Set(),
-      parsed: new Map(),
+      moved: new TextMap(),
+      others: new TextSet(),
+      parsed: new TextMap(),
     });
     if (refusing !== "late" && refusing !== "slow") return refusing;
     if (refusing === "slow" || tries === TRIES_MAX) {

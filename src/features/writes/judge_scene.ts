@@ -23,6 +23,7 @@ import type { FoldedState } from "../states/folded_state.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
 import { answerFromEntry, readLedger } from "../../store/streams/idempotency.ts";
 import type { PreparedTarget, PreparedWrite, StreamTip } from "./prepared_write.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 export interface SceneParts extends HandlerRunners {
   readonly engine: Engine;
@@ -75,7 +76,7 @@ function asksModules({ judgedAs, events }: PreparedTarget): boolean {
 }
 
 export function openScene(parts: SceneParts, tenant: number): Scene {
-  const streams = new Map<StreamKey, StreamState>();
+  const streams = new TextMap<StreamState, StreamKey>();
   let characters = 0;
 
   async function judge(write: PreparedWrite): Promise<Verdict> {

@@ -10,7 +10,7 @@
  */
 
 import { openWaitingRoom } from "../../domain/fairness/shares.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import { type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Written } from "../../domain/write/write.ts";
 import {
@@ -55,7 +55,7 @@ export function createJudge(parts: SceneParts, submit: Submit): Submit {
   const turns = openStreamTurns();
   const room = openWaitingRoom(JUDGED_CHARACTERS_MAX);
   /** What the last group of a kind has held. */
-  const held = createRecentMap<string, number>(HELD_MAX);
+  const held = createRecentTexts<number>(HELD_MAX);
 
   function judge(tenant: number, write: PreparedWrite): Promise<Outcome<Written>> {
     return new Promise((resolve, reject) => {

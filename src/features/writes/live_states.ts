@@ -36,6 +36,7 @@ import {
   StatesNeeded,
 } from "./outside_states.ts";
 import type { PreparedTarget, PreparedWrite } from "./prepared_write.ts";
+import { TextMap, type TextSet } from "../../domain/lookup/text_map.ts";
 
 /** What a transaction folds and writes as text to keep its states: it does so in one turn. */
 const KEPT_UNITS_MAX = PIECE_UNITS;
@@ -90,13 +91,13 @@ export function openLiveStates(
   tx: Transaction,
   appenders: readonly StreamAppender[],
 ): LiveStates {
-  const opened = new Map<StreamKey, StreamAppender>();
+  const opened = new TextMap<StreamAppender, StreamKey>();
   for (const appender of appenders) opened.set(appender.key, appender);
-  const lives = new Map<StreamKey, Soon<Outcome<Live>>>();
+  const lives = new TextMap<Soon<Outcome<Live>>, StreamKey>();
   const known: Live[] = [];
   let held = 0;
   /** The event of each stream that was judged last: its state moves on with it next. */
-  const decoded = new Map<StreamKey, { readonly raw: string; readonly event: StoredEvent }>();
+  const decoded = new TextMap<{ readonly raw: string; readonly event: StoredEvent }, StreamKey>();
 
   async function lengthOf(key: StreamKey): Promise<number> {
     return (opened.get(key)?.head ?? await readHead(tx, tenant, key)).length;
@@ -276,17 +277,14 @@ export interface Judging {
   readonly write: PreparedWrite;
   readonly budget: Budget;
   /** States behind the earlier events of the write, and how many those are. */
-  readonly moved: Map<StreamKey, Moved>;
+  readonly moved: TextMap<Moved, StreamKey>;
   /** Aggregates that guards have looked at beside the targets. */
-  readonly others: Set<StreamKey>;
-  /** Of each target, the state that was looked at last, if modules have computed it. */
-  readonly parsed: Map<StreamKey, Parsed>;
+  readonly others: TextSet<StreamKey>;
+  /** Of each target, the state looked at last, if modules have computed it. */
+  readonly parsed: TextMap<Parsed, StreamKey>;
 }
 
-interface Parsed {
-  readonly before: number;
-  readonly state: Outcome<JsonObject>;
-}
+type Parsed = { readonly before: number; readonly state: Outcome<JsonObject> };
 
 interface Moved {
   state: JsonObject;

@@ -32,6 +32,7 @@ import type { PreparedEntry, PreparedReactions, PreparedSchedule } from "./prepa
 import { prepareSchedule } from "./prepare_schedule.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import { encodeEntry, leanEntry } from "../../store/reactions/entry_bytes.ts";
+import { type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** What all events of one write share; the sums grow as events are processed. */
 export interface ReactionPlan {
@@ -299,18 +300,18 @@ function entryKeyBytes(stream: StreamKey): number {
 }
 
 /** Cached by spec, because every write needs the event types of its sagas. */
-const shownBySpec = new WeakMap<CompiledSpec, ReadonlySet<string>>();
+const shownBySpec = new WeakMap<CompiledSpec, Texts>();
 
 /**
  * `<aggregate_type>.<event_type>` of the events shown to sagas; undefined if there are no
  * sagas.
  */
-function shownTypes(spec: CompiledSpec): ReadonlySet<string> | undefined {
+function shownTypes(spec: CompiledSpec): Texts | undefined {
   if (spec.sagas.size === 0) return undefined;
   const known = shownBySpec.get(spec);
   if (known !== undefined) return known;
   const types = [...spec.sagas.values()].flatMap(eventTypesOf);
-  const shown = new Set(
+  const shown = new TextSet(
     types.map(({ aggregateType, eventType }) => `${aggregateType}.${eventType}`),
   );
   shownBySpec.set(spec, shown);

@@ -23,6 +23,7 @@ import {
 } from "../../store/reactions/watched_types.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
 import { readRootClaims, type RootClaims } from "./root_claims.ts";
+import { TextMap, type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** What one transaction knows about reactions; it changes with each event that is appended. */
 export interface ReactionState {
@@ -31,18 +32,18 @@ export interface ReactionState {
   watched: WatchedTypes;
   readonly watchedBefore: WatchedTypes;
   /** All types that cancel, once this transaction has added some. See {@link flushWatched}. */
-  grownCancels: Set<string> | undefined;
+  grownCancels: TextSet | undefined;
   /**
    * Pending scheduled events by the rule that cancels them; undefined if they are too many, or too
    * large, for one transaction.
    */
-  readonly pending: Map<string, ScheduleRecord[] | undefined>;
+  readonly pending: TextMap<ScheduleRecord[] | undefined>;
   readonly cancelRoom: CancelRoom;
-  readonly marks: Map<string, number>;
+  readonly marks: TextMap<number>;
   /** Causes that this transaction has already settled or cancelled. */
-  readonly gone: Set<string>;
+  readonly gone: TextSet;
   /** Rules whose cancel mark this transaction has moved. */
-  readonly moved: Set<string>;
+  readonly moved: TextSet;
   /** Scheduled events that this transaction has cancelled one by one. */
   cancelled: number;
   /** Whether no event of its writes can set anything off, or cancel what waits. */
@@ -76,14 +77,14 @@ export async function readReactionState(
     watched,
     watchedBefore: watched,
     grownCancels: undefined,
-    pending: new Map(),
+    pending: new TextMap(),
     cancelRoom: {
       records: limits.cancelledOneByOneMax,
       bytes: limits.cancelledOneByOneBytesMax,
     },
-    marks: new Map(),
-    gone: new Set(),
-    moved: new Set(),
+    marks: new TextMap(),
+    gone: new TextSet(),
+    moved: new TextSet(),
     cancelled: 0,
     isQuiet: !isReacting && watched.cancels.size + watched.sagas.size === 0,
     claims,
@@ -130,7 +131,7 @@ async function readRules(
   turns: Turns | undefined,
 ): Promise<void> {
   /** Streams without any rule: their events cancel nothing. */
-  const free = new Set<StreamKey>();
+  const free = new TextSet<StreamKey>();
   /** Rules with more records than a few. */
   const long: RuleRead[] = [];
   await inSteps(findFree(tx, state, writes, free), READS_PER_STEP, turns);
@@ -169,7 +170,7 @@ function* findFree(
   tx: Transaction,
   { tenant, watched }: ReactionState,
   writes: readonly PreparedWrite[],
-  free: Set<StreamKey>,
+  free: TextSet<StreamKey>,
 ): Iterable<Promise<void>> {
   if (watched.cancels.size === 0) return;
   for (const { targets } of writes) {
@@ -182,7 +183,7 @@ function* findFree(
 
 interface PendingReads {
   readonly writes: readonly PreparedWrite[];
-  readonly free: ReadonlySet<StreamKey>;
+  readonly free: Texts<StreamKey>;
   readonly long: RuleRead[];
 }
 

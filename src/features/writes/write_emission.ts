@@ -10,7 +10,7 @@
  */
 
 import type { CompiledSpec } from "../../domain/spec/compiled.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import type { ModuleAnswers } from "../../domain/reaction/module_question.ts";
 import type { Written } from "../../domain/write/write.ts";
 import type { Host } from "../../host.ts";
@@ -53,7 +53,7 @@ const SPENT_ROOTS_MAX = 1_000;
 
 export function createEmitter(host: Host, combiner: Combiner, asker: ModuleAsker): Emitter {
   const room = openEmissionRoom(host);
-  const spentRoots = createRecentMap<string, true>(SPENT_ROOTS_MAX);
+  const spentRoots = createRecentTexts<true>(SPENT_ROOTS_MAX);
 
   function prepare(
     ...[tenant, spec, request, moment]: Parameters<Emitter["write"]>

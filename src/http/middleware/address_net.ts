@@ -14,7 +14,7 @@ import {
   type RateWindow,
   roomInMs,
 } from "../../domain/limits/rate.ts";
-import { createRecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts } from "../../domain/recent_map.ts";
 import { networkOf } from "../client_address.ts";
 
 export interface AddressNet {
@@ -43,8 +43,8 @@ export function createAddressNet(
   clientAddress: (peer: string, forwardedFor: string | null) => string,
   limit: number = limits.addressRequestsPerMinuteDefault,
 ): AddressNet {
-  const windows = createRecentMap<string, RateWindow>(ADDRESSES_MAX);
-  const readings = createRecentMap<string, string>(READINGS_MAX);
+  const windows = createRecentTexts<RateWindow>(ADDRESSES_MAX);
+  const readings = createRecentTexts<string>(READINGS_MAX);
 
   function readNetwork(peer: string, forwardedFor: string | null): string {
     const text = forwardedFor === null ? peer : `${peer} ${forwardedFor}`;

@@ -14,6 +14,7 @@ import { aggregateShapesSteps } from "../../domain/spec/shapes/state_shape.ts";
 import { SCHEMAS } from "./components.ts";
 import { ERROR_SCHEMAS } from "./error_schemas.ts";
 import { ref } from "./schema.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 export interface NamedType {
   readonly type: string;
@@ -42,13 +43,15 @@ export function showTypes(
 ): ShownTypes {
   const naming = createNames([...Object.keys(SCHEMAS), ...Object.keys(ERROR_SCHEMAS)]);
   const types = Object.entries(aggregateTypes).map(([type, definition]) => ({ type, definition }));
-  const names = new Map<string, string>();
+  const names = new TextMap<string>();
   for (const { type, definition } of types) {
     for (const event of writableEvents(definition)) {
       names.set(`${type}.${event}`, naming.claim(`${type}.${event}`));
     }
   }
-  const states = new Map(types.map(({ type }) => [type, naming.claim(`${type}.state`)]));
+  const states = new TextMap(
+    types.map(({ type }) => [type, naming.claim(`${type}.state`)] as const),
+  );
   const idNames = createNames(ids);
   const schemaName = (type: string, event: string) => names.get(`${type}.${event}`)!;
   return {
@@ -117,7 +120,7 @@ export function eventsOf(definition: JsonValue): JsonObject {
  */
 export function createNames(taken: Iterable<string>): Naming {
   /** The form of a name that generators see, and how often it was requested. */
-  const counts = new Map<string, number>();
+  const counts = new TextMap<number>();
   for (const name of taken) counts.set(seen(name), 1);
 
   function claim(wanted: string): string {

@@ -3,7 +3,7 @@
 import { runInPieces } from "../../domain/fairness/pieces.ts";
 import type { SpecVersion } from "../../domain/spec/deployment.ts";
 import type { Tenant } from "../../domain/tenant.ts";
-import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
+import { createRecentTexts, type RecentMap } from "../../domain/recent_map.ts";
 import { limits } from "../../domain/limits.ts";
 import { limitInstance } from "../middleware/rate_limit.ts";
 import { sendRefusal } from "../reply.ts";
@@ -32,7 +32,7 @@ const documentsOf = new WeakMap<Edge, Documents>();
 function openDocuments(edge: Edge): Documents {
   let documents = documentsOf.get(edge);
   if (documents === undefined) {
-    const made = createRecentMapBySize<string, string>(
+    const made = createRecentTexts<string>(
       limits.openApiKeptCharactersMax,
       (text) => text.length,
     );

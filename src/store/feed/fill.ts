@@ -10,6 +10,7 @@ import { unpack } from "../../kv/tuple.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { keys } from "../keys.ts";
 import { lastLogPlace, LIVE_EPOCH, type LogEntry } from "./commit_log.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 export interface FillProgress {
   /** How many records were filled in. */
@@ -60,7 +61,7 @@ export async function noteLogStarts(
   tenant: number,
   entries: readonly LogEntry[],
 ): Promise<void> {
-  const firsts = new Map<StreamKey, number>();
+  const firsts = new TextMap<number, StreamKey>();
   for (const entry of entries) {
     if (entry.kind === "appended" && !firsts.has(entry.stream)) {
       firsts.set(entry.stream, entry.first);

@@ -17,6 +17,7 @@ import { keyAfter, keys } from "../keys.ts";
 import { decodeRecord, encodeRecord } from "../json_record.ts";
 import { clearLargeValue, setLargeValue, wholeBytes, wholeValue } from "../large_value.ts";
 import { parseJson } from "../../domain/json_text/parse_json.ts";
+import { TextSet } from "../../domain/lookup/text_map.ts";
 
 /** A stream as a row shows it: its generation, and how many of its events. */
 export type SourceMark = readonly [stream: StreamKey, generation: number, length: number];
@@ -213,7 +214,7 @@ export function setProjectionRow(
     clearLargeValue(tx, tenant, key);
   }
   setLargeValue(tx, tenant, key, after.value);
-  const old = new Set(before?.sources.map(([stream]) => stream));
+  const old = new TextSet(before?.sources.map(([stream]) => stream));
   for (const [stream] of after.sources) {
     if (!old.delete(stream)) tx.set(sourceKey(place, stream, after.key), new Uint8Array(0));
   }

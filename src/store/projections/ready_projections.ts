@@ -7,15 +7,16 @@
 
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
-import { createRecentMapBySize, type RecentMap } from "../../domain/recent_map.ts";
+import { createRecentMap, type RecentMap } from "../../domain/recent_map.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keys } from "../keys.ts";
 import { readProjectionChanges, readReadyProjection } from "./projections.ts";
+import type { Texts } from "../../domain/lookup/text_map.ts";
 
 export interface ReadyOnes {
   /** The projections that are wanted; absent: all. */
-  readonly names?: ReadonlySet<string>;
+  readonly names?: Texts;
   readonly pieces: Pieces;
 }
 
@@ -40,7 +41,7 @@ const knownByEngine = new WeakMap<Engine, RecentMap<number, KnownVersions>>();
 function knownOf(engine: Engine): RecentMap<number, KnownVersions> {
   const before = knownByEngine.get(engine);
   if (before !== undefined) return before;
-  const opened = createRecentMapBySize<number, KnownVersions>(
+  const opened = createRecentMap<number, KnownVersions>(
     KNOWN_BYTES_MAX,
     ({ bytes }) => bytes,
   );

@@ -11,12 +11,13 @@ import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { keys } from "../keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
 import { parseJson } from "../../domain/json_text/parse_json.ts";
+import { type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 export interface WatchedTypes {
   /** `<aggregate_type>.<event_type>` that some `cancel_on` has named. */
-  readonly cancels: ReadonlySet<string>;
+  readonly cancels: Texts;
   /** `<aggregate_type>.<event_type>` that sagas are shown. */
-  readonly sagas: ReadonlySet<string>;
+  readonly sagas: Texts;
   /** Aggregate types that projections read: their commits wake the upkeep. */
   readonly logged: ReadonlySet<string>;
   /** Whether the log of the time before the feed is being filled in (`feed/fill.ts`). */
@@ -84,7 +85,7 @@ export function watchTypes(
     ...before,
     cancels: withMore(before.cancels, more.cancels),
     sagas: withMore(before.sagas, more.sagas),
-    logged: withMore(before.logged, more.logged),
+    logged: before.logged.union(new Set(more.logged)),
   };
   if (count(after) === count(before)) return before;
   storeDocument(tx, tenant, after);
@@ -92,11 +93,11 @@ export function watchTypes(
 }
 
 /** The same set if it has all of them already. */
-function withMore(before: ReadonlySet<string>, more: Iterable<string> = []): ReadonlySet<string> {
-  let after: Set<string> | undefined;
+function withMore(before: Texts, more: Iterable<string> = []): Texts {
+  let after: TextSet | undefined;
   for (const name of more) {
     if (before.has(name)) continue;
-    after ??= new Set(before);
+    after ??= new TextSet(before);
     after.add(name);
   }
   return after ?? before;
@@ -160,7 +161,12 @@ async function readDocument(
   const { cancels, sagas, logged = [], isFilling = false } = parseJson(text) as
     & Record<"cancels" | "sagas", string[]>
     & { readonly logged?: string[]; readonly isFilling?: boolean };
-  return { cancels: new Set(cancels), sagas: new Set(sagas), logged: new Set(logged), isFilling };
+  return {
+    cancels: new TextSet(cancels),
+    sagas: new TextSet(sagas),
+    logged: new Set(logged),
+    isFilling,
+  };
 }
 
 function hashOf(document: Bytes): Bytes {

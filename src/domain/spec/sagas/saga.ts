@@ -25,6 +25,7 @@ import { checkTypeName, sortNamesSteps } from "../declared_names.ts";
 import { checkNames, compileCondition, type SagaPlace } from "./saga_expressions.ts";
 import { compileStep } from "./saga_step.ts";
 import { checkKnownKeys, requireObject } from "../shape.ts";
+import { type Texts, TextSet } from "../../lookup/text_map.ts";
 
 const SAGA_KEYS = ["trigger", "steps", "title", "description"];
 const TRIGGER_KEYS = ["aggregate_type", "event_type", "condition"];
@@ -79,7 +80,7 @@ const NAMES_PER_STEP = 1_000;
 
 /** The same in steps, for a definition whose hash is known. */
 export function* compileKeptSagaSteps(kept: KeptSagaDefinition, hash: string): Steps<CompiledSaga> {
-  const singletons = new Set<string>();
+  const singletons = new TextSet();
   for (const [at, name] of kept.singletons.entries()) {
     if (at % NAMES_PER_STEP === 0) yield;
     singletons.add(name);
@@ -96,7 +97,7 @@ export function* compileKeptSagaSteps(kept: KeptSagaDefinition, hash: string): S
 /** The same for a definition from elsewhere; undefined if it does not compile. */
 export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefined {
   const faults = createFaultList();
-  const vocabulary = { ...namedTypes(kept.saga), singletons: new Set(kept.singletons) };
+  const vocabulary = { ...namedTypes(kept.saga), singletons: new TextSet(kept.singletons) };
   const singletons = runAtOnce(sortSingletons(vocabulary.singletons));
   const site = { path: "saga", vocabulary, singletons, faults, warnings: createFaultList() };
   const saga = runAtOnce(compileSaga(kept.name, kept.saga, site));
@@ -117,7 +118,7 @@ interface KnownSingletons {
   readonly hash: string;
 }
 
-function* sortSingletons(singletons: ReadonlySet<string>): Steps<SortedSingletons> {
+function* sortSingletons(singletons: Texts): Steps<SortedSingletons> {
   const names = yield* sortNamesSteps(singletons);
   const pieces: string[] = [];
   yield* canonicalPieces(names, (piece) => pieces.push(piece));
@@ -146,7 +147,7 @@ function* compileSaga(
     ...vocabulary,
     named: [],
     isOpen: false,
-    watched: new Set(),
+    watched: new TextSet(),
     moduleCalls: [],
   };
   const place: SagaPlace = { all: [], earlier: [], hasPrev: false, terms, faults };

@@ -23,6 +23,7 @@ import {
   subschemasOf,
   unescapePointer,
 } from "./vocabulary.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** Maximum number of parts in one event's schema; compiling a part takes up to 60 microseconds. */
 const PARTS_MAX = 10_000;
@@ -313,7 +314,7 @@ function* checkLoops(
   pathOf: (pointer: string) => string,
   faults: FaultList,
 ): Steps<void> {
-  const heights = new Map<string, number>();
+  const heights = new TextMap<number>();
   for (const pointer of references.places.keys()) {
     yield;
     const height = heightOf(pointer, references, heights, 0);
@@ -337,7 +338,7 @@ function* checkLoops(
 function heightOf(
   pointer: string,
   references: References,
-  heights: Map<string, number>,
+  heights: TextMap<number>,
   depth: number,
 ): number {
   const known = heights.get(pointer);

@@ -10,6 +10,7 @@
 import { type Budget, spend } from "../../budget.ts";
 import { isJsonObject } from "../../json.ts";
 import type { References } from "./references.ts";
+import { TextMap, TextSet } from "../../lookup/text_map.ts";
 
 /** The resources that give names a meaning. */
 export interface DynamicResources {
@@ -41,9 +42,9 @@ const UNITS_PER_ANCHOR = 32;
 
 /** Considers only names that some reference uses. */
 export function dynamicResources(references: References): DynamicResources {
-  const anchors = new Map<string, Map<string, string>>();
+  const anchors = new TextMap<TextMap<string>>();
   const roots: string[] = [];
-  const seen = new Set<string>();
+  const seen = new TextSet();
   for (const [pointer, { schema }] of references.places) {
     if (!isJsonObject(schema) || typeof schema.$dynamicRef !== "string") continue;
     const targets = references.dynamicTargets(schema.$dynamicRef, pointer);
@@ -51,7 +52,7 @@ export function dynamicResources(references: References): DynamicResources {
     seen.add(targets.anchor);
     for (const target of targets.pointers) {
       const { base } = references.places.get(target)!;
-      const named = anchors.get(base) ?? new Map<string, string>();
+      const named = anchors.get(base) ?? new TextMap<string>();
       anchors.set(base, named);
       named.set(targets.anchor, target);
     }
@@ -70,9 +71,9 @@ export function planScope(
   numbers: ReadonlyMap<string, number>,
 ): ScopePlan | undefined {
   if (anchors.size === 0) return undefined;
-  const byResource = new Map<string, Anchors>();
+  const byResource = new TextMap<Anchors>();
   for (const [base, named] of anchors) {
-    const numbered = new Map<string, number>();
+    const numbered = new TextMap<number>();
     for (const [anchor, pointer] of named) numbered.set(anchor, numbers.get(pointer)!);
     byResource.set(base, numbered);
   }
@@ -84,7 +85,7 @@ export function planScope(
 }
 
 export function createDynamicScope({ anchorsOf }: ScopePlan, budget: Budget): DynamicScope {
-  const meanings = new Map<string, number>();
+  const meanings = new TextMap<number>();
   /**
    * The resources the validator is in: how many times, and the names that each was first to
    * define.

@@ -10,6 +10,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Steps } from "../../fairness/pieces.ts";
 import { findReferencesSteps, findTargets, type References } from "./references.ts";
 import { ANNOTATIONS, escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** Keywords that locate a schema. Two event types may use the same names. */
 const NAMING: ReadonlySet<string> = new Set(["$schema", "$id", "$anchor", "$dynamicAnchor"]);
@@ -34,9 +35,9 @@ export interface Naming {
 interface Embedding {
   readonly references: References;
   /** The names of the parts, by the pointer of their schema. */
-  readonly names: Map<string, string>;
+  readonly names: TextMap<string>;
   /** The names of the parts for what a dynamic reference may mean, by its anchor. */
-  readonly choices: Map<string, string>;
+  readonly choices: TextMap<string>;
   readonly naming: Naming;
 }
 
@@ -52,11 +53,11 @@ export function* embedSchema(
   naming: Naming,
 ): Generator<Part | void> {
   const references = yield* findReferencesSteps(schema);
-  const names = new Map([["", name]]);
+  const names = new TextMap<string>([["", name]]);
   for (const target of findTargets(references)) {
     if (!names.has(target)) names.set(target, naming.claim(`${name}.${lastSegment(target)}`));
   }
-  const embedding: Embedding = { references, names, choices: new Map(), naming };
+  const embedding: Embedding = { references, names, choices: new TextMap(), naming };
   for (const [pointer, part] of names) yield [part, yield* embedAt(pointer, embedding)];
   for (const [anchor, part] of embedding.choices) yield [part, choiceOf(anchor, embedding)];
 }

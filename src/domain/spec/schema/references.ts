@@ -9,6 +9,7 @@
 import { isJsonObject, type JsonValue } from "../../json.ts";
 import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
 import { escapePointer, type Subschema, subschemasOf, unescapePointer } from "./vocabulary.ts";
+import { TextMap, type Texts, TextSet } from "../../lookup/text_map.ts";
 
 /** Base URI of a schema without `$id`. Never fetched and never shown. */
 const ROOT_URI = "event-schema:///";
@@ -52,16 +53,16 @@ export const LENGTHS = `an $id has at most ${URI_CHARACTERS_MAX} characters when
 interface Found {
   pointerCharactersLeft: number;
   isTooLong: boolean;
-  readonly places: Map<string, Place>;
+  readonly places: TextMap<Place>;
   /** Absolute URI without fragment, to the pointer of the resource's root. */
-  readonly resources: Map<string, string>;
+  readonly resources: TextMap<string>;
   /** `<uri>#<anchor>` to pointer. */
-  readonly anchors: Map<string, string>;
+  readonly anchors: TextMap<string>;
   /** By dynamic anchor: the pointers of the schemas that have it. */
-  readonly dynamicAnchors: Map<string, string[]>;
-  readonly duplicates: Map<string, string>;
+  readonly dynamicAnchors: TextMap<string[]>;
+  readonly duplicates: TextMap<string>;
   /** Resolved references by the base they are read from, so that a long URI is parsed only once. */
-  readonly known: Map<string, Map<string, string | undefined>>;
+  readonly known: TextMap<TextMap<string | undefined>>;
 }
 
 /** Walks the schema once. */
@@ -80,12 +81,12 @@ export function* findReferencesSteps(
   const found: Found = {
     pointerCharactersLeft: POINTER_CHARACTERS_MAX,
     isTooLong: false,
-    places: new Map(),
-    resources: new Map([[ROOT_URI, ""]]),
-    anchors: new Map(),
-    dynamicAnchors: new Map(),
-    duplicates: new Map(),
-    known: new Map(),
+    places: new TextMap(),
+    resources: new TextMap([[ROOT_URI, ""]]),
+    anchors: new TextMap(),
+    dynamicAnchors: new TextMap(),
+    duplicates: new TextMap(),
+    known: new TextMap(),
   };
   yield* findPlaces(root, placesMax, found);
   if (!found.isTooLong && found.places.size <= placesMax) {
@@ -130,9 +131,9 @@ function targetsAt(pointer: string, found: Found): string[] {
  * The pointers of all schemas that some reference means. Every `$dynamicRef` to one anchor may
  * mean the same schemas, so they are added once for each anchor.
  */
-export function findTargets(references: References): ReadonlySet<string> {
-  const targets = new Set<string>();
-  const anchors = new Set<string>();
+export function findTargets(references: References): Texts {
+  const targets = new TextSet();
+  const anchors = new TextSet();
   for (const [pointer, { schema }] of references.places) {
     const several = isJsonObject(schema) && typeof schema.$dynamicRef === "string"
       ? references.dynamicTargets(schema.$dynamicRef, pointer)
@@ -233,7 +234,7 @@ function visit(
   return { pointer, base, children: subschemasOf(schema) };
 }
 
-function claim(names: Map<string, string>, name: string, pointer: string, found: Found): void {
+function claim(names: TextMap<string>, name: string, pointer: string, found: Found): void {
   const owner = names.get(name);
   if (owner !== undefined && owner !== pointer) found.duplicates.set(pointer, name);
   else names.set(name, pointer);
@@ -241,7 +242,7 @@ function claim(names: Map<string, string>, name: string, pointer: string, found:
 
 function resolve(reference: string, from: string, found: Found): string | undefined {
   const base = found.places.get(from)?.base ?? ROOT_URI;
-  const known = found.known.get(base) ?? new Map<string, string | undefined>();
+  const known = found.known.get(base) ?? new TextMap<string | undefined>();
   found.known.set(base, known);
   if (!known.has(reference)) known.set(reference, resolveFrom(base, reference, found));
   return known.get(reference);

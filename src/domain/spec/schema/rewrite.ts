@@ -16,6 +16,7 @@ import { FORMAT_NAMES } from "./formats/formats.ts";
 import { findTargets, type References } from "./references.ts";
 import { escapePointer, type Holds, KEYWORDS, LEFT_OUT, subschemasOf } from "./vocabulary.ts";
 import { partsOf } from "./schema_size.ts";
+import { TextMap, type Texts, TextSet } from "../../lookup/text_map.ts";
 
 /** The marks of every schema that is created here. */
 const MARKS: JsonObject = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
@@ -23,9 +24,9 @@ const MARKS: JsonObject = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
 interface Rewriting {
   readonly references: References;
   /** The pointers of all schemas that become functions. */
-  readonly functions: ReadonlySet<string>;
+  readonly functions: Texts;
   /** The number of each function that is used, by its pointer. */
-  readonly numbers: Map<string, number>;
+  readonly numbers: TextMap<number>;
   /** By number; an entry that is not rewritten yet is a pointer. */
   readonly rewritten: (JsonObject | boolean | string)[];
   readonly hasUnevaluated: boolean;
@@ -46,7 +47,7 @@ export function* rewriteSchema(references: References): Steps<RewrittenSchema> {
   const rewriting: Rewriting = {
     references,
     functions: yield* chooseFunctions(references, [...findTargets(references), ...resources.roots]),
-    numbers: new Map([["", 0]]),
+    numbers: new TextMap([["", 0]]),
     rewritten: [""],
     hasUnevaluated: usesUnevaluated(references),
   };
@@ -262,15 +263,15 @@ const PATH_CHARACTERS = 160;
 function* chooseFunctions(
   references: References,
   targets: Iterable<string>,
-): Steps<ReadonlySet<string>> {
-  const functions = new Set(targets);
+): Steps<Texts> {
+  const functions = new TextSet(targets);
   yield* measure("", 0, { references, functions });
   return functions;
 }
 
 interface Choosing {
   readonly references: References;
-  readonly functions: Set<string>;
+  readonly functions: TextSet;
 }
 
 /** Counts the parts of the schema at `pointer` that stay in the enclosing function. */

@@ -9,6 +9,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { FORMAT_NAMES } from "./formats/formats.ts";
 import { KEYWORDS, LEFT_OUT, unescapePointer } from "./vocabulary.ts";
+import { TextSet } from "../../lookup/text_map.ts";
 
 const VALUES_MAX = 100;
 const DEPTH_MAX = 8;
@@ -144,7 +145,7 @@ function valueOf(values: readonly JsonValue[], { type }: JsonObject): JsonValue 
 
 function objectOf(schema: JsonObject, depth: number, sampling: Sampling): JsonObject | undefined {
   const properties = isJsonObject(schema.properties ?? null) ? schema.properties as JsonObject : {};
-  const required = new Set(schema.required as string[] | undefined);
+  const required = new TextSet(schema.required as string[] | undefined);
   if (required.size > PROPERTIES_MAX) return undefined;
   for (const name of required) if (!Object.hasOwn(properties, name)) return undefined;
   const result: [string, JsonValue][] = [];

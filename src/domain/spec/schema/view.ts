@@ -8,7 +8,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { type Budget, spend } from "../../budget.ts";
 import type { References } from "./references.ts";
-import { textMapOf, type TextSet, textSetOf } from "../../lookup/text_map.ts";
+import { TextMap, TextSet } from "../../lookup/text_map.ts";
 import { escapePointer, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 
 /** One schema of a document, by its pointer. */
@@ -49,16 +49,16 @@ const UNITS_PER_DEPENDENT = 16;
  * @throws {BudgetSpent} when `budget` does not suffice.
  */
 export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
-  const parts = partsOf(at, new Set(), budget);
+  const parts = partsOf(at, new TextSet(), budget);
   for (const part of parts) spend(budget, UNITS_PER_NAME * countNames(objectAt(part)));
-  const known: KnownTypes = new Map();
+  const known: KnownTypes = new TextMap();
   const types = parts.map((part) => typesOf(part, known, budget))
     .filter((type) => type !== undefined);
   return {
     isFalse: parts.some(({ references, pointer }) => isNever(schemaAt({ references, pointer }))),
     types: types.length === 0 ? undefined : types.reduce(intersect),
     declaresType: parts.some((part) => objectAt(part).type !== undefined),
-    required: textSetOf(parts.flatMap((part) => stringsOf(objectAt(part).required))),
+    required: new TextSet(parts.flatMap((part) => stringsOf(objectAt(part).required))),
     dependents: dependentsOf(parts, budget),
     properties: collect(parts, (part) => membersOf(part, "properties")),
     isOpen: !parts.some((part) => {
@@ -99,7 +99,7 @@ function countNames(schema: JsonObject): number {
 
 /** Follows a schema that says nothing but what another one says to that other one. */
 export function withoutDetour(at: SchemaAt): SchemaAt {
-  const seen = new Set<string>();
+  const seen = new TextSet();
   for (let next = at; !seen.has(next.pointer);) {
     seen.add(next.pointer);
     const target = soleTarget(next);
@@ -125,7 +125,7 @@ function isNever(schema: JsonValue): boolean {
 }
 
 /** The schema and all schemas that always apply with it. */
-function partsOf(at: SchemaAt, seen: Set<string>, budget: Budget): SchemaAt[] {
+function partsOf(at: SchemaAt, seen: TextSet, budget: Budget): SchemaAt[] {
   spend(budget, UNITS_PER_PART);
   if (seen.has(at.pointer)) return [];
   seen.add(at.pointer);
@@ -157,7 +157,7 @@ function membersOf(
 ): ReadonlyMap<string, SchemaAt> {
   const value = objectAt({ references, pointer })[keyword];
   const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
-  return textMapOf(
+  return new TextMap(
     keys.map((
       key,
     ) => [key, { references, pointer: `${pointer}/${keyword}/${escapePointer(key)}` }]),
@@ -177,7 +177,7 @@ function heldBy(at: SchemaAt): ReadonlyMap<string, SchemaAt> {
   for (const keyword of HELD_BY_NAME) {
     for (const [key, member] of membersOf(at, keyword)) held.push([`${keyword}.${key}`, member]);
   }
-  return textMapOf(held);
+  return new TextMap(held);
 }
 
 /** The first part that defines a name wins. */
@@ -190,7 +190,7 @@ function collect(
   if (first === undefined || others.length === 0) return first ?? new Map();
   const all = [first, ...others].flatMap((each) => [...each]);
   // Later values replace earlier ones, so those of the first parts come again at the end.
-  return textMapOf([...all, ...all.toReversed()]);
+  return new TextMap([...all, ...all.toReversed()]);
 }
 
 function dependentsOf(
@@ -202,9 +202,9 @@ function dependentsOf(
     return isJsonObject(dependentRequired) ? Object.entries(dependentRequired) : [];
   }).map(([trigger, list]) => [trigger, stringsOf(list)] as const);
   for (const [, names] of lists) spend(budget, UNITS_PER_DEPENDENT * names.length);
-  const byTrigger = textMapOf(lists.map(([trigger]) => [trigger, [] as string[]]));
+  const byTrigger = new TextMap(lists.map(([trigger]) => [trigger, [] as string[]]));
   for (const [trigger, names] of lists) byTrigger.get(trigger)!.push(...names);
-  return textMapOf([...byTrigger].map(([trigger, names]) => [trigger, textSetOf(names)]));
+  return new TextMap([...byTrigger].map(([trigger, names]) => [trigger, new TextSet(names)]));
 }
 
 function stringsOf(value: JsonValue | undefined): string[] {
@@ -214,7 +214,7 @@ function stringsOf(value: JsonValue | undefined): string[] {
 type Types = ReadonlySet<string> | undefined;
 
 /** What is known of the types of schemas, by pointer and depth, as a deep choice tells nothing. */
-type KnownTypes = Map<string, Types>;
+type KnownTypes = TextMap<Types>;
 
 /** Each schema is read once, however many branches lead to it. */
 function typesOf(at: SchemaAt, known: KnownTypes, budget: Budget, depth = 0): Types {
@@ -238,7 +238,7 @@ function readTypes(at: SchemaAt, known: KnownTypes, budget: Budget, depth: numbe
     const branches = [...membersOf(at, keyword).values()];
     if (branches.length === 0 || depth > 8) continue;
     const types = branches.map((branch) =>
-      partsOf(branch, new Set(), budget).map((part) => typesOf(part, known, budget, depth + 1))
+      partsOf(branch, new TextSet(), budget).map((part) => typesOf(part, known, budget, depth + 1))
         .find((type) => type)
     );
     if (types.every((type) => type !== undefined)) {

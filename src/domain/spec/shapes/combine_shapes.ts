@@ -20,7 +20,7 @@ import {
   type Shape,
   typeOfLiteral,
 } from "./shape.ts";
-import { textMapOf } from "../../lookup/text_map.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** Alternatives of objects that are kept apart; beyond, they become one. */
 const ALTERNATIVES_MAX = 16;
@@ -202,13 +202,13 @@ export function joinObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): Obj
   const rest = joinShapes(a.rest, b.rest, work);
   const fields: [name: string, field: Field][] = [];
   let isSame = rest === a.rest;
-  for (const name of textMapOf([...a.fields, ...b.fields]).keys()) {
+  for (const name of new TextMap([...a.fields, ...b.fields]).keys()) {
     const mine = a.fields.get(name);
     const field = joinFields(mine ?? restField(a), b.fields.get(name) ?? restField(b), work);
     fields.push([name, field]);
     isSame &&= field === mine;
   }
-  return isSame ? a : { fields: textMapOf(fields), rest };
+  return isSame ? a : { fields: new TextMap(fields), rest };
 }
 
 function restField({ rest }: ObjectShape): Field {
@@ -278,7 +278,7 @@ function meetObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): ObjectShap
   const fields: [name: string, field: Field][] = [];
   const rest = meetShapes(a.rest, b.rest, work);
   const isSame = new Map([[a, rest === a.rest], [b, rest === b.rest]]);
-  for (const name of textMapOf([...a.fields, ...b.fields]).keys()) {
+  for (const name of new TextMap([...a.fields, ...b.fields]).keys()) {
     const [one, other] = [a.fields.get(name) ?? restField(a), b.fields.get(name) ?? restField(b)];
     const shape = meetShapes(one.shape, other.shape, work);
     const isOptional = one.isOptional && other.isOptional;
@@ -293,5 +293,5 @@ function meetObject(a: ObjectShape, b: ObjectShape, work: ShapeWork): ObjectShap
     }
   }
   if (isSame.get(a)) return a;
-  return isSame.get(b) ? b : { fields: textMapOf(fields), rest };
+  return isSame.get(b) ? b : { fields: new TextMap(fields), rest };
 }

@@ -29,7 +29,7 @@ import {
   shapeOfObjects,
 } from "./shape.ts";
 import { overlay, type ShapeScope, templateShape } from "./template_shape.ts";
-import { textMapOf } from "../../lookup/text_map.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** The scope of an operation without the state, which is given beside it. */
 export type Around = Omit<ShapeScope, "state">;
@@ -294,7 +294,7 @@ function writeObject(
   const field = fieldOf(object, step.name);
   const after = writeField(field, further, change, work);
   if (after === undefined || after === field) return object;
-  return { fields: textMapOf([...object.fields, [step.name, after]]), rest: object.rest };
+  return { fields: new TextMap([...object.fields, [step.name, after]]), rest: object.rest };
 }
 
 /** The field after the change, or as it was; undefined if there still is none. */

@@ -28,7 +28,7 @@ import {
   type Shape,
   shapeOfObjects,
 } from "./shape.ts";
-import { textMapOf, textSetOf } from "../../lookup/text_map.ts";
+import { TextMap, type Texts, TextSet } from "../../lookup/text_map.ts";
 
 /** Steps that the shape of one schema may take, in one time slice. Beyond, it is any object. */
 const WORK_MAX = 50_000;
@@ -37,11 +37,11 @@ const FORMS_MAX = 16;
 
 interface Reading {
   readonly references: References;
-  readonly targets: ReadonlySet<string>;
+  readonly targets: Texts;
   /** By pointer; null while it is being computed. */
-  readonly shapes: Map<string, Shape | null>;
-  readonly definitions: Map<string, Definition>;
-  readonly opened: Map<string, Kinds>;
+  readonly shapes: TextMap<Shape | null>;
+  readonly definitions: TextMap<Definition>;
+  readonly opened: TextMap<Kinds>;
   readonly work: ShapeWork;
 }
 
@@ -53,9 +53,9 @@ export function* shapeOfDataSteps(schema: JsonValue): Steps<Shape> {
   const reading: Reading = {
     references,
     targets,
-    shapes: new Map(),
-    definitions: new Map(),
-    opened: new Map(),
+    shapes: new TextMap(),
+    definitions: new TextMap(),
+    opened: new TextMap(),
     work,
   };
   try {
@@ -268,7 +268,7 @@ function objectShape(
   reading: Reading,
 ): ObjectShape | undefined {
   const rest = restOfObject(schema, pointer, reading);
-  const required = textSetOf(schema.required as string[] | undefined ?? []);
+  const required = new TextSet(schema.required as string[] | undefined ?? []);
   const fields: [name: string, field: Field][] = [];
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const shape = heldShape(`${pointer}/properties/${escapePointer(name)}`, reading);
@@ -280,7 +280,7 @@ function objectShape(
     fields.push([name, { shape: rest, isOptional: false }]);
   }
   const isPossible = fields.every(([, field]) => field.isOptional || !isNever(field.shape));
-  return isPossible ? { fields: textMapOf(fields), rest } : undefined;
+  return isPossible ? { fields: new TextMap(fields), rest } : undefined;
 }
 
 /** Fields that `properties` does not name have the shape of a pattern or of all others. */
@@ -318,12 +318,12 @@ function unevaluatedShape(pointer: string, reading: Reading): ObjectShape {
   const fields = names.map((
     name,
   ): [string, Field] => [name, { shape: ANY, isOptional: true }]);
-  return { fields: textMapOf(fields), rest };
+  return { fields: new TextMap(fields), rest };
 }
 
 /** The schemas that look at the same value as the one at `pointer`, itself first. */
-function placesInPlace(pointer: string, reading: Reading): ReadonlySet<string> {
-  const found = new Set<string>();
+function placesInPlace(pointer: string, reading: Reading): Texts {
+  const found = new TextSet();
   const pending = [pointer];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const schema = schemaAt(next, reading);

@@ -23,7 +23,7 @@ import {
   type ObjectShape,
   type Shape,
 } from "./shape.ts";
-import { textMapOf } from "../../lookup/text_map.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** Steps that deriving one state may take, and one operation of it. Beyond, it is any object. */
 const WORK_MAX = 2_000_000;
@@ -103,7 +103,7 @@ function cutObject(object: ObjectShape, levels: number): ObjectShape {
   });
   const isSame = rest === object.rest &&
     fields.every(([name, field]) => field === object.fields.get(name));
-  return isSame ? object : { fields: textMapOf(fields), rest };
+  return isSame ? object : { fields: new TextMap(fields), rest };
 }
 
 /** Says nothing about what is nested deeper. A named shape ends by itself. */

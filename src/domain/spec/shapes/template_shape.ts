@@ -19,7 +19,7 @@ import {
   shapeOfArray,
   shapeOfObjects,
 } from "./shape.ts";
-import { textMapOf } from "../../lookup/text_map.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** What the paths of a handler read. */
 export interface ShapeScope {
@@ -112,7 +112,7 @@ function mergedShape(parts: readonly JsonValue[], scope: ShapeScope): Shape {
 export function overlay(under: ObjectShape, over: ObjectShape, work: ShapeWork): ObjectShape {
   spendFields([under, over], work);
   const fields: [name: string, field: Field][] = [];
-  for (const name of textMapOf([...under.fields, ...over.fields]).keys()) {
+  for (const name of new TextMap([...under.fields, ...over.fields]).keys()) {
     const [below, above] = [fieldOf(under, name), fieldOf(over, name)];
     if (above === undefined || below === undefined) {
       const field = above ?? below;
@@ -123,7 +123,7 @@ export function overlay(under: ObjectShape, over: ObjectShape, work: ShapeWork):
       fields.push([name, { ...above, shape, isOptional: below.isOptional }]);
     }
   }
-  return { fields: textMapOf(fields), rest: joinShapes(under.rest, over.rest, work) };
+  return { fields: new TextMap(fields), rest: joinShapes(under.rest, over.rest, work) };
 }
 
 /** The value of a path: null where it finds nothing, unless it ends in `?`. */

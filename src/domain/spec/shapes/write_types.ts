@@ -21,6 +21,7 @@ import {
   shapeOfObjects,
 } from "./shape.ts";
 import { aggregateShapesSteps } from "./state_shape.ts";
+import { TextMap, TextSet } from "../../lookup/text_map.ts";
 
 /** One event type that clients write. */
 interface EventTypes {
@@ -88,7 +89,7 @@ interface Names {
 }
 
 function nameTypes(aggregates: readonly AggregateParts[], root: string): Names {
-  const taken = new Set([root]);
+  const taken = new TextSet([root]);
   function claim(wanted: string): string {
     let name = wanted;
     for (let count = 2; taken.has(name); count++) name = `${wanted}${count}`;
@@ -97,7 +98,7 @@ function nameTypes(aggregates: readonly AggregateParts[], root: string): Names {
   }
   const sorted = aggregates.toSorted((a, b) => a.type < b.type ? -1 : 1);
   const states = new Map(sorted.map(({ type }) => [type, claim(`${pascal(type)}State`)]));
-  const events = new Map<string, string>();
+  const events = new TextMap<string>();
   for (const { type, events: own } of sorted) {
     for (const event of own.map((each) => each.event).sort()) {
       events.set(`${type}.${event}`, claim(pascal(type) + pascal(event)));

@@ -8,7 +8,7 @@
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { isAsciiLabel, isHostname, isIdnHostname } from "./hostname.ts";
 import { isUri, isUriTemplate, isUrl, type UriForm } from "./uri.ts";
-import { createRecentMap } from "../../../recent_map.ts";
+import { createRecentTexts } from "../../../recent_map.ts";
 
 type Test = (text: string) => boolean;
 
@@ -190,7 +190,7 @@ function isLiteral(domain: string, { isIpv4, isIpv6 }: AddressTests): boolean {
 
 /** More than the language has: most names asked for exist. */
 const KNOWN_MAX = 1_000;
-const known = createRecentMap<string, boolean>(KNOWN_MAX);
+const known = createRecentTexts<boolean>(KNOWN_MAX);
 
 const PROPERTY = /\\[pP]\{([A-Za-z0-9_=]{1,60})\}/y;
 /** Maximum properties in one text; looking one up takes a few microseconds. */

@@ -5,6 +5,7 @@
  */
 
 import { parseJson } from "./domain/json_text/parse_json.ts";
+import { TextMap } from "./domain/lookup/text_map.ts";
 
 /** Describes the files; beside it, `<name>.br` has the bytes of each with brotli. */
 export const BUILT_MANIFEST = "manifest.json";
@@ -41,7 +42,7 @@ async function readFiles(folder: string): Promise<ReadonlyMap<string, BuiltFile>
   try {
     const manifest = await Deno.readTextFile(`${folder}/${BUILT_MANIFEST}`);
     const { files } = parseJson(manifest) as BuiltManifest;
-    const read = new Map<string, BuiltFile>();
+    const read = new TextMap<BuiltFile>();
     for (const [name, { type, hash }] of Object.entries(files)) {
       read.set(name, { type, hash, brotli: await Deno.readFile(`${folder}/${name}.br`) });
     }

@@ -156,7 +156,7 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
     },
   },
   // The console, in a browser. It knows the server by the client, and folds as the server does.
-  "src/built_files.ts": { imports: ["src/domain/json_text"] },
+  "src/built_files.ts": { imports: ["src/domain/lookup/text_map.ts", "src/domain/json_text"] },
   "console/src/parts": {
     imports: [
       "console/src/shell/loaded.ts",

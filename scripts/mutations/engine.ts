@@ -256,11 +256,15 @@ export const ENGINE_MUTATIONS: readonly Mutation[] = [
     ["the first text is where a deleted one was", "this.#first = 0;\n    for", "for"],
     ["what was deleted is counted", "    this.#size--;\n", ""],
   ]),
-  ...changesOf("src/domain/lookup/text_hash.ts", "tests/domain/lookup/text_hash_test.ts", [
+  ...changesOf("src/domain/lookup/text_map.ts", "tests/domain/lookup/text_hash_test.ts", [
     ["all places have one factor", "factors[i]!, text", "factors[0]!, text"],
     ["the length does not count", "Math.imul(factors[LENGTH]!, length)", "0"],
     ["blocks may change places", "if (from > 0)", "if (from < 0)"],
-    ["the factors are those that everybody knows", "factors[i] = random.getInt32(4 * i)", "random"],
+    [
+      "the factors are those that everybody knows",
+      "crypto.getRandomValues(new Int32Array(FACTORS))",
+      "new Int32Array(FACTORS)",
+    ],
   ]),
   ...changesOf("src/domain/fairness/lease.ts", "tests/domain/fairness/lease_test.ts", [
     [

@@ -65,7 +65,6 @@ import {
   settingsOrExit,
   tokenSecret,
 } from "./terminal/settings.ts";
-import { drawTextHash } from "../domain/lookup/text_hash.ts";
 
 /**
  * Processes for SQL: each may use a core and some hundred MiB for the five seconds of its
@@ -144,7 +143,6 @@ async function start(config: Config, host: Host, tracer?: Tracer): Promise<Runni
   };
   // Check before anything is created: a first start writes down the server's address.
   if (config.roles.api) refuseTakenPorts({ ...config, hostname: config.host });
-  drawTextHash((length) => host.randomBytes(length));
   const counters = newCounters();
   const archive = config.archive && openArchive(config.archive, host);
   const engine = measureEngine(

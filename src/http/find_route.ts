@@ -11,6 +11,7 @@ import { PATHS } from "./paths.ts";
 import { accept, type Outcome, refuse } from "../domain/refusal.ts";
 import { explainSlug } from "../domain/access/slug.ts";
 import type { Environment } from "../domain/tenant.ts";
+import { TextMap, type Texts, TextSet } from "../domain/lookup/text_map.ts";
 
 export interface Address {
   /** Host name in lowercase, without port and final dot. */
@@ -99,7 +100,7 @@ export interface FoundPath {
 export type Router = (segments: readonly string[]) => FoundPath | undefined;
 
 /** First segments that are never an aggregate type. See docs/reference/identifiers.md. */
-const RESERVED_TYPES: ReadonlySet<string> = new Set(["api", "health", "metrics"]);
+const RESERVED_TYPES: Texts = new TextSet(["api", "health", "metrics"]);
 
 interface Matcher {
   readonly path: PathRoutes;
@@ -119,7 +120,7 @@ function newMatcher(path: PathRoutes): Matcher {
 export function createRouter(paths: readonly PathRoutes[]): Router {
   const matchers = paths.map(newMatcher);
   // Few paths share a first segment, so only few are compared.
-  const byFirst = new Map<string, Matchers>();
+  const byFirst = new TextMap<Matchers>();
   for (const { parts: [first] } of matchers) {
     if (first !== undefined) byFirst.set(first, byLength(matchers.filter(fits(first))));
   }

@@ -10,6 +10,7 @@ import { nameHint } from "../domain/nearest_name.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "../domain/refusal.ts";
 import { MILLISECONDS_FROM } from "../domain/write/metadata.ts";
 import { choice, COUNT, type Schema, SECONDS } from "./openapi/schema.ts";
+import { type Texts, TextSet } from "../domain/lookup/text_map.ts";
 
 export interface Parameter<T> {
   readonly schema: Schema;
@@ -35,7 +36,7 @@ const NAME_CHARACTERS_MAX = 64;
  */
 export function queryDecoder<Q extends Query>(rows: Q): (query: string) => Outcome<Values<Q>> {
   const entries = Object.entries(rows);
-  const known = new Set(Object.keys(rows));
+  const known = new TextSet(Object.keys(rows));
 
   function decodeAll(given: URLSearchParams): Outcome<Values<Q>> {
     const values: Record<string, unknown> = {};
@@ -49,7 +50,7 @@ export function queryDecoder<Q extends Query>(rows: Q): (query: string) => Outco
 
   return (query) => {
     const given = new URLSearchParams(query);
-    const seen = new Set<string>();
+    const seen = new TextSet();
     // Bounded: ends at the first name that is unknown or repeated.
     for (const name of given.keys()) {
       if (!known.has(name)) return refuse({ kind: "bad_request", ...whyNot(name, known) });
@@ -60,7 +61,7 @@ export function queryDecoder<Q extends Query>(rows: Q): (query: string) => Outco
   };
 }
 
-function whyNot(name: string, known: ReadonlySet<string>) {
+function whyNot(name: string, known: Texts) {
   const shown = name.length > NAME_CHARACTERS_MAX
     ? `${name.slice(0, NAME_CHARACTERS_MAX)}...`
     : name;

@@ -81,6 +81,7 @@ import { listDeliveries, listListeners, replayDeliveries } from "./reactions/lis
 import { manageReactions, readReactions } from "./reactions/reactions.ts";
 import { listSagas, readSaga } from "./reactions/sagas.ts";
 import { cancelScheduled, listScheduled, readScheduled } from "./reactions/scheduled.ts";
+import { TextMap } from "../domain/lookup/text_map.ts";
 
 /**
  * The paths of one group of the OpenAPI document. A pattern consists of fixed segments and
@@ -93,7 +94,7 @@ export function paths(
   return Object.entries(rows).map(([pattern, methods]) => ({
     pattern,
     tag,
-    methods: new Map(Object.entries(methods)),
+    methods: new TextMap(Object.entries(methods)),
     allow: Object.keys(methods).join(", "),
   }));
 }

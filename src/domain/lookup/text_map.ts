@@ -1,12 +1,58 @@
 /**
  * Maps and sets of texts that clients choose: ids of streams, names in a spec, words of a query.
  *
- * They do what `Map` and `Set` do, in the same order, with a hash that clients cannot foresee
- * (`text_hash.ts`). So no choice of texts makes them slow. Use them wherever a client can bring
- * more than some hundreds of different texts together; for fewer, `Map` and `Set` are as good.
+ * They do what `Map` and `Set` do, in the same order, and no choice of texts makes them slow. The
+ * runtime's own hash of a text can be computed by everybody: its function is known, and for many
+ * texts its seed does not count. So a client can choose thousands of texts that fall into one
+ * bucket, where each look-up compares all of them; and a look-up in a `Map` or `Set` adds a text to
+ * the runtime's table of all names, where they are in one place again. Here the hash has secret
+ * factors, one for each place in a text. See
+ * docs/decisions/0035-texts-of-clients-are-hashed-with-drawn-factors.md.
+ *
+ * There are two differences. Whoever walks one of these, and meanwhile deletes and adds, may miss
+ * some texts. And each look-up reads the whole text, while the runtime keeps the hash of a text: a
+ * few long names that are looked up for each value of some data are better in a `Map`.
  */
 
-import { hashText, TEXT_HASH_BITS } from "./text_hash.ts";
+/** Characters that are hashed together. A longer text is hashed block by block. */
+const BLOCK_CHARACTERS = 256;
+/** The two halves of the sum so far are hashed with the next block. */
+const LOW = BLOCK_CHARACTERS;
+const HIGH = BLOCK_CHARACTERS + 1;
+const LENGTH = BLOCK_CHARACTERS + 2;
+export const FACTORS = BLOCK_CHARACTERS + 3;
+
+/** Few enough bits for a small integer of the runtime, which needs no allocation. */
+export const TEXT_HASH_BITS = 30;
+
+/**
+ * A hash of texts with these factors, {@link FACTORS} random integers. Any two texts share the
+ * first 17 bits of it with a probability of about 1 in 100,000, however they were chosen, and
+ * ordinary ones all of its {@link TEXT_HASH_BITS} with one of 1 in 1,000,000,000.
+ */
+export function newTextHash(factors: Int32Array): (text: string) => number {
+  return function hashText(text) {
+    const { length } = text;
+    let sum = Math.imul(factors[LENGTH]!, length);
+    for (let from = 0; from < length; from += BLOCK_CHARACTERS) {
+      const end = Math.min(length - from, BLOCK_CHARACTERS);
+      if (from > 0) {
+        sum = Math.imul(factors[LOW]!, sum & 0xffff) + Math.imul(factors[HIGH]!, sum >>> 16);
+      }
+      for (let i = 0; i < end; i++) {
+        sum = (sum + Math.imul(factors[i]!, text.charCodeAt(from + i))) | 0;
+      }
+    }
+    // The low bits are weaker: characters that differ only in high bits leave them equal.
+    return sum >>> (32 - TEXT_HASH_BITS);
+  };
+}
+
+/**
+ * The hash of this process. Its factors are drawn before anything can be hashed: a text that has a
+ * hash must be found by it later.
+ */
+export const hashText = newTextHash(crypto.getRandomValues(new Int32Array(FACTORS)));
 
 /** This few texts are found faster by looking through all of them than by a table. */
 const LISTED_MAX = 8;
@@ -48,7 +94,8 @@ export class TextMap<V, T extends string = string> implements ReadonlyMap<T, V> 
   }
 
   get(text: T): V | undefined {
-    return this.#entries[this.#placeOf(text, this.#hashOf(text))]?.value;
+    const place = this.#placeOf(text, this.#hashOf(text));
+    return place < 0 ? undefined : this.#entries[place]!.value;
   }
 
   set(text: T, value: V): this {

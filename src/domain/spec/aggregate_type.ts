@@ -25,6 +25,7 @@ import { compileGeo } from "./geo.ts";
 import { compileGuards, type GuardTerms } from "./guards.ts";
 import { warnOfPaths } from "./handler_warnings.ts";
 import type { ImplicationsCompiler } from "./implications.ts";
+import { TextMap } from "../lookup/text_map.ts";
 
 /** Raise this when handlers with an unchanged definition begin to fold differently. */
 const FOLD_FORMAT = 1;
@@ -43,11 +44,11 @@ export function* compileAggregateType(
 ): Steps<CompiledAggregateType> {
   const path = joinKey("aggregate_types", name);
   checkAggregateTypeName(name, path, faults);
-  const events = new Map<string, CompiledEventType>();
-  const handlers = new Map<string, Handler>();
-  const wasmHandlers = new Map<string, ModuleCall>();
+  const events = new TextMap<CompiledEventType>();
+  const handlers = new TextMap<Handler>();
+  const wasmHandlers = new TextMap<ModuleCall>();
   const definitions: [string, JsonValue][] = [];
-  const guarded = new Map<string, readonly Guard[]>();
+  const guarded = new TextMap<readonly Guard[]>();
   const hint = 'For example {"events": {"was_placed": {"schema": {...}, "handler": [...]}}}.';
   const definition = requireObject(value, path, hint, faults);
   if (definition !== undefined) {

@@ -27,7 +27,7 @@ import { compileAgentTypes, compileSingletons, compileTargetTypes } from "./decl
 import { compileSagas } from "./sagas/saga.ts";
 import { checkKnownKeys, isWithinDepthSteps, requireObject, uniqueStringsSteps } from "./shape.ts";
 import { didYouMean } from "../nearest_name.ts";
-import type { Texts } from "../lookup/text_map.ts";
+import { TextMap, type Texts } from "../lookup/text_map.ts";
 
 export type SpecCompilation =
   | { readonly ok: true; readonly spec: CompiledSpec; readonly warnings: readonly Violation[] }
@@ -174,7 +174,7 @@ function* compileAggregateTypes(
   const heard = origin === "store" ? undefined : warnings;
   const guardTerms = { types: declared, singletons };
   const compilers = { schemas, implications, geoTypes, guardTerms, warnings: heard };
-  const compiled = new Map<string, CompiledAggregateType>();
+  const compiled = new TextMap<CompiledAggregateType>();
   for (const name of Object.keys(types)) {
     if (faults.isFull()) break;
     // Not every type has events, between which the thread is yielded.

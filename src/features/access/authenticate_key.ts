@@ -19,6 +19,7 @@ import { readApiKeyByHash } from "../../store/access/api_keys.ts";
 import { readInstance, tenantOf, viewInstance } from "../../store/access/instances.ts";
 import { keys } from "../../store/keys.ts";
 import { followVersion } from "../base/follow_version.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** About 1 KB each. Unknown keys are not remembered, so guesses cannot push out real keys. */
 const REMEMBERED_MAX = 10_000;
@@ -58,7 +59,7 @@ const OTHER_INSTANCE: Answer = refused("forbidden", "The API key belongs to anot
 export function keyAuthenticator(engine: Engine, host: Host): KeyAuthenticator {
   /** Both maps are keyed by the API key. */
   const remembered = createRecentTexts<Remembered>(REMEMBERED_MAX);
-  const loading = new Map<string, Promise<Remembered | undefined>>();
+  const loading = new TextMap<Promise<Remembered | undefined>>();
   let era = 0;
 
   function forget(): void {

@@ -37,6 +37,7 @@ import {
   streamKey,
 } from "../../domain/identifier.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
+import { TextMap, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** Approximate memory of all compiled specs, and the size counted for the smallest one. */
 const SPECS_BYTES_MAX = 128 * 1024 * 1024;
@@ -64,17 +65,17 @@ const [OBJECT_BEGIN, QUOTE, STATE_ROOT, EVENT_ROOT] = Array.from(
 export const EMPTY_SPEC: CompiledSpec = {
   hash: "",
   document: {},
-  aggregateTypes: new Map(),
-  agentTypes: new Set(),
-  targetTypes: new Set(),
-  singletons: new Set(),
-  watched: new Set(),
+  aggregateTypes: new TextMap(),
+  agentTypes: new TextSet(),
+  targetTypes: new TextSet(),
+  singletons: new TextSet(),
+  watched: new TextSet(),
   sagas: new Map(),
   listeners: new Map(),
   listenersOf: indexListeners([]),
   setsOff: false,
   moduleCalls: [],
-  blobs: new Map(),
+  blobs: new TextMap(),
 };
 
 export interface SpecCache {

@@ -299,7 +299,7 @@ async function checkPoints(
   places: ReadonlyMap<StreamKey, GeoPlace>,
   report: Report,
 ): Promise<void> {
-  const missing = new Map(places);
+  const missing = new TextMap(places);
   let after: Bytes | undefined;
   async function hasMoved(stream: StreamKey): Promise<boolean> {
     const { place } = await readHeadNow(engine, tenant, stream);

@@ -24,6 +24,7 @@ import type { ModuleAsker } from "./ask_modules.ts";
 import type { Combiner } from "./combine.ts";
 import { prepareWriteSteps } from "./prepare_write.ts";
 import type { PreparedWrite } from "./prepared_write.ts";
+import { TextSet } from "../../domain/lookup/text_map.ts";
 
 const MS_PER_SECOND = 1000;
 /** How many heavy writes of one instance may wait for a place. */
@@ -85,7 +86,7 @@ export function createWriter(
   isDirect = true,
 ): Writer {
   /** Keys whose first request is still running here, as `<tenant>/<key>`. */
-  const inFlight = new Set<string>();
+  const inFlight = new TextSet();
 
   const heavy = openHeavyWrites();
   const slow = openSlowWrites(host);

@@ -12,11 +12,12 @@ import {
   observe,
   type Tally,
 } from "../../domain/measures/counters.ts";
+import { type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 /** For requests that match no path, and for preflights, which need none. */
 export const NO_ROUTE = "none";
 const OTHER_METHOD = "other";
-const METHODS: ReadonlySet<string> = new Set(
+const METHODS: Texts = new TextSet(
   ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 );
 

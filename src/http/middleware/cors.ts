@@ -5,6 +5,8 @@
  * method and header of the API. See docs/reference/basics.md.
  */
 
+import { TextSet } from "../../domain/lookup/text_map.ts";
+
 /** Allowed for every origin. */
 const OPEN_METHODS = "GET, POST, OPTIONS";
 const OPEN_HEADERS = "Authorization, Content-Type";
@@ -39,7 +41,7 @@ export interface Cors {
  * @param headerPrefix replaces `SVC` in header names.
  */
 export function createCors(origins: readonly string[], headerPrefix: string): Cors {
-  const named = new Set(origins);
+  const named = new TextSet(origins);
   const exposed = exposedHeaders(headerPrefix);
 
   return {

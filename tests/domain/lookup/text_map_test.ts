@@ -2,8 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { hashText } from "../../../src/domain/lookup/text_hash.ts";
-import { TextMap, TextSet } from "../../../src/domain/lookup/text_map.ts";
+import { hashText, TextMap, TextSet } from "../../../src/domain/lookup/text_map.ts";
 
 /** Texts that are often equal, among them such as look like numbers. */
 const text = fc.oneof(

@@ -22,7 +22,6 @@ import {
   type ScalarValue,
 } from "../../lookup/scalar_list.ts";
 import { escapePointer } from "./vocabulary.ts";
-import { TextMap } from "../../lookup/text_map.ts";
 
 export const VISIT_MARK = "x-units";
 export const FAULTS_MARK = "x-faults";
@@ -228,7 +227,7 @@ export interface KeyPaths {
 }
 
 export function createKeyPaths(budget: Budget): KeyPaths {
-  const known = new TextMap<string>();
+  const known = new Map<string, string>();
   return {
     escapeKey: (key) => {
       if (key.length <= KEY_CHARACTERS) return escapePointer(key);

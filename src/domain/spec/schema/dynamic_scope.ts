@@ -73,7 +73,7 @@ export function planScope(
   if (anchors.size === 0) return undefined;
   const byResource = new TextMap<Anchors>();
   for (const [base, named] of anchors) {
-    const numbered = new TextMap<number>();
+    const numbered = new Map<string, number>();
     for (const [anchor, pointer] of named) numbered.set(anchor, numbers.get(pointer)!);
     byResource.set(base, numbered);
   }
@@ -85,7 +85,7 @@ export function planScope(
 }
 
 export function createDynamicScope({ anchorsOf }: ScopePlan, budget: Budget): DynamicScope {
-  const meanings = new TextMap<number>();
+  const meanings = new Map<string, number>();
   /**
    * The resources the validator is in: how many times, and the names that each was first to
    * define.

@@ -80,6 +80,8 @@ export class TextMap<V, T extends string = string> implements ReadonlyMap<T, V> 
   #first = 0;
   #slots: number[] = [];
   #slotBits = 0;
+  /** Of the text that was looked up last; 0 while the entries are few. */
+  #hash = 0;
 
   constructor(entries: Iterable<readonly [T, V]> = []) {
     for (const [text, value] of entries) this.set(text, value);
@@ -90,24 +92,23 @@ export class TextMap<V, T extends string = string> implements ReadonlyMap<T, V> 
   }
 
   has(text: T): boolean {
-    return this.#placeOf(text, this.#hashOf(text)) >= 0;
+    return this.#placeOf(text) >= 0;
   }
 
   get(text: T): V | undefined {
-    const place = this.#placeOf(text, this.#hashOf(text));
+    const place = this.#placeOf(text);
     return place < 0 ? undefined : this.#entries[place]!.value;
   }
 
   set(text: T, value: V): this {
-    const hash = this.#hashOf(text);
-    const place = this.#placeOf(text, hash);
+    const place = this.#placeOf(text);
     if (place >= 0) this.#entries[place]!.value = value;
-    else this.#add({ text, hash, value });
+    else this.#add({ text, hash: this.#hash, value });
     return this;
   }
 
   delete(text: T): boolean {
-    const place = this.#placeOf(text, this.#hashOf(text));
+    const place = this.#placeOf(text);
     if (place < 0) return false;
     this.#entries[place] = undefined;
     this.#size--;
@@ -122,14 +123,21 @@ export class TextMap<V, T extends string = string> implements ReadonlyMap<T, V> 
     this.#first = 0;
     this.#slots = [];
     this.#slotBits = 0;
+    this.#hash = 0;
   }
 
   *keys(): Generator<T, undefined> {
-    for (const [text] of this) yield text;
+    for (let place = this.#first; place < this.#entries.length; place++) {
+      const entry = this.#entries[place];
+      if (entry !== undefined) yield entry.text;
+    }
   }
 
   *values(): Generator<V, undefined> {
-    for (const [, value] of this) yield value;
+    for (let place = this.#first; place < this.#entries.length; place++) {
+      const entry = this.#entries[place];
+      if (entry !== undefined) yield entry.value;
+    }
   }
 
   entries(): Generator<[T, V], undefined> {
@@ -147,12 +155,8 @@ export class TextMap<V, T extends string = string> implements ReadonlyMap<T, V> 
     for (const [text, value] of this) call(value, text, this);
   }
 
-  #hashOf(text: T): number {
-    return this.#slotBits === 0 ? 0 : hashText(text);
-  }
-
-  /** -1 if the text is not there. */
-  #placeOf(text: T, hash: number): number {
+  /** -1 if the text is not there. Leaves its hash in `#hash`. */
+  #placeOf(text: T): number {
     const entries = this.#entries;
     if (this.#slotBits === 0) {
       for (let place = 0; place < entries.length; place++) {
@@ -161,6 +165,7 @@ export class TextMap<V, T extends string = string> implements ReadonlyMap<T, V> 
       return -1;
     }
     const slots = this.#slots;
+    const hash = this.#hash = hashText(text);
     for (let at = this.#firstSlot(hash);; at = (at + 1) & (slots.length - 1)) {
       const place = slots[at]! - 1;
       if (place < 0) return -1;

@@ -85,7 +85,7 @@ const VALUES = [
 
 Deno.test("no path, query or cursor is answered with a 5xx, or changes anything", () =>
   withWorld(async (world) => {
-    const { seed, cases } = fuzzRun(6_000);
+    const { seed, cases } = fuzzRun(4_000);
     const random = createRandom(seed);
     await furnish(world);
     const before = await world.send("GET", "/note?resolve");

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { createRandom } from "../../crash/random.ts";
 import { hashText, TextMap, TextSet } from "../../../src/domain/lookup/text_map.ts";
 
 /** Texts that are often equal, among them such as look like numbers. */
@@ -78,8 +79,10 @@ Deno.test("a TextMap changes as a Map does", () => {
 /** Two texts with one hash, under the factors of this process. */
 function twoOfOneHash(): [string, string] {
   const known = new Map<number, string>();
-  for (let number = 0;; number++) {
-    const text = `text ${number}`;
+  const random = createRandom(1);
+  // Ids, not numbers: texts that differ in a few digits hardly ever share a hash.
+  for (;;) {
+    const text = random.uuid();
     const other = known.get(hashText(text));
     if (other !== undefined) return [other, text];
     known.set(hashText(text), text);

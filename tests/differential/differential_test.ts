@@ -15,7 +15,7 @@ import { describeRun, runDifferential } from "./run.ts";
 import { sqliteStore } from "./sqlite_store.ts";
 import { sqliteSubjects } from "./sqlite_subjects.ts";
 
-const operations = Number(Deno.env.get("DIFFERENTIAL_OPERATIONS") ?? 2_000);
+const operations = Number(Deno.env.get("DIFFERENTIAL_OPERATIONS") ?? 3_000);
 
 Deno.test("a trace leaves and answers the same on an engine that restarts and on one with faults", async () => {
   const seed = Number(Deno.env.get("DIFFERENTIAL_SEED") ?? Math.floor(Math.random() * 2 ** 31));

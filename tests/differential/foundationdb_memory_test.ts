@@ -10,7 +10,7 @@ import { memoryDatabase } from "../support/memory_foundationdb.ts";
 import { describeRun, runDifferential } from "./run.ts";
 import { sqliteStore } from "./sqlite_store.ts";
 
-const operations = Number(Deno.env.get("DIFFERENTIAL_OPERATIONS") ?? 1_500);
+const operations = Number(Deno.env.get("DIFFERENTIAL_OPERATIONS") ?? 2_000);
 
 Deno.test("a trace leaves and answers the same on SQLite and on the FoundationDB engine in memory", async () => {
   const seed = Number(Deno.env.get("DIFFERENTIAL_SEED") ?? Math.floor(Math.random() * 2 ** 31));

@@ -85,6 +85,19 @@ export const FRONT_DOOR: AttackGroup = {
       }],
     },
     {
+      name: "paths and origins with one hash",
+      does: "64 connections ask for what does not exist by names that share a bucket in the engine",
+      needs: "nothing",
+      waves: [{
+        request: (turn) => ({
+          ...read(`/${encodeURIComponent(JSON.parse(collidingLiterals(1, 2 * turn)[0]!))}`),
+          headers: { Origin: JSON.parse(collidingLiterals(1, 2 * turn + 1)[0]!) },
+          address: `10.${1 + turn % 200}.${(turn >> 8) % 250}.${turn % 250}`,
+        }),
+        clients: 64,
+      }],
+    },
+    {
       name: "login flood from many addresses",
       does: "80 connections, each request from another address and with another email",
       needs: "nothing",

@@ -3,13 +3,15 @@
  * other names goes on meanwhile.
  */
 
+import { TextMap } from "../lookup/text_map.ts";
+
 export interface Lines {
   /** Runs `work` when all earlier work of that name has ended. */
   inLine<T>(name: string, work: () => Promise<T>): Promise<T>;
 }
 
 export function openLines(): Lines {
-  const last = new Map<string, Promise<unknown>>();
+  const last = new TextMap<Promise<unknown>>();
   return {
     inLine(name, work) {
       const done = (last.get(name) ?? Promise.resolve()).then(work);
@@ -30,7 +32,7 @@ export interface Places {
 }
 
 export function openPlaces(placesMax: number, allMax = Infinity): Places {
-  const taken = new Map<string, number>();
+  const taken = new TextMap<number>();
   let all = 0;
   return {
     enter(name) {

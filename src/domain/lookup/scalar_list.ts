@@ -12,6 +12,7 @@
 
 import { type Budget, spend } from "../budget.ts";
 import type { JsonValue } from "../json.ts";
+import { TextSet } from "./text_map.ts";
 
 export type ScalarValue = null | boolean | number | string;
 
@@ -102,10 +103,12 @@ export function areDistinct(values: readonly ScalarValue[], budget: Budget): boo
   // Bounded: the caller has charged each value.
   for (const value of values) if (typeof value === "string") spend(budget, value.length);
   if (values.length <= FEW) return areFewDistinct(values);
-  if (values.length <= SET_MAX) return new Set(values).size === values.length;
   const { numbers, texts, others } = byType(values);
-  return new Set(others).size === others.length && areNumbersDistinct(numbers, budget) &&
-    areTextsDistinct(texts, budget);
+  if (new Set(others).size !== others.length) return false;
+  if (values.length <= SET_MAX) {
+    return new Set(numbers).size === numbers.length && new TextSet(texts).size === texts.length;
+  }
+  return areNumbersDistinct(numbers, budget) && areTextsDistinct(texts, budget);
 }
 
 function areFewDistinct(values: readonly ScalarValue[]): boolean {

@@ -17,7 +17,7 @@ import { type FaultList, joinKey, shorten } from "../spec/fault_list.ts";
 import { checkKnownKeys, requireObject } from "../spec/shape.ts";
 import { type StreamKey, streamKey } from "../identifier.ts";
 import type { CompiledSource, KnownNames, ProjectionOrigin } from "./definition.ts";
-import type { Texts } from "../lookup/text_map.ts";
+import { type Texts, TextSet } from "../lookup/text_map.ts";
 
 export interface CompiledSources {
   /** The roots that paths begin with; the index of a root is its slot. */
@@ -57,7 +57,7 @@ export function compileSources(
       `has ${aliases.length}.`;
     faults.add("too_many", "sources", message, "Split it into several.");
     const scope = { state: false, names: KEY_ROOTS, roots: KEY_ROOTS };
-    return { scope, steps: [], includes: new Set(), types: new Set() };
+    return { scope, steps: [], includes: new TextSet(), types: new Set() };
   }
   const roots = [...KEY_ROOTS, ...aliases];
   const kinds = origin === "store" ? undefined : kindsOf(include, sources);
@@ -79,7 +79,7 @@ export function compileSources(
   return {
     scope,
     steps: inSteps(includes, found, Object.keys(include), faults),
-    includes: new Set(includes.map(({ stream }) => stream)),
+    includes: new TextSet(includes.map(({ stream }) => stream)),
     types: new Set([...types, ...includes.map(({ stream }) => stream.split(":")[0]!)]),
   };
 }

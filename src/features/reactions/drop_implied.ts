@@ -23,6 +23,7 @@ import { clearEntry, hasEntry } from "../../store/reactions/outbox.ts";
 import { isCurrentSpec } from "../../store/specs.ts";
 import { makeErrorRecord } from "../base/record_error.ts";
 import { noteDropped } from "../writes/root_claims.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 export interface ImpliedWork {
   readonly work: OutboxWork;
@@ -58,7 +59,7 @@ interface Waiting {
 const GROUP_MAX = 250;
 
 export function openDropper({ engine, host, specs, counters }: DropperParts): Dropper {
-  const queues = new Map<string, Queue>();
+  const queues = new TextMap<Queue>();
 
   function drop(implied: ImpliedWork, specHash: string): Promise<void> {
     const { place } = implied.work;

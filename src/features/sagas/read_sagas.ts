@@ -15,6 +15,7 @@ import {
   readStoredSaga,
   type SagaFilter,
 } from "../../store/sagas/sagas.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 export interface ListSagasRequest extends SagaFilter {
   /** As requested, at least 1; clamped to `limits.listPageMax`. */
@@ -58,7 +59,7 @@ const BYTES_OF_NAME = 40;
 
 export function openStepNames(engine: Pick<Engine, "snapshot">, host: Host): StepNames {
   const kept = createRecentTexts<readonly string[]>(KEPT_BYTES_MAX, bytesOf);
-  const underWay = new Map<string, Promise<readonly string[]>>();
+  const underWay = new TextMap<Promise<readonly string[]>>();
 
   async function read(
     place: string,

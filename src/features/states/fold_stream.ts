@@ -38,6 +38,7 @@ import {
   textOfBase,
 } from "./folded_state.ts";
 import type { FoldOrder } from "./run_compute.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** The input of a fold. */
 export interface FoldWork {
@@ -300,7 +301,7 @@ export async function foldStream(
 export function shareFolds(
   tools: FoldTools,
 ): (work: FoldWork, onPart: (state: FoldedState) => void) => ReturnType<typeof foldStream> {
-  const running = new Map<string, ReturnType<typeof foldStream>>();
+  const running = new TextMap<ReturnType<typeof foldStream>>();
 
   return function foldShared(work, onPart) {
     const { tenant, stream, type, head } = work;

@@ -214,7 +214,7 @@ type LoadShared = (place: SnapshotPlace, head: StreamHead) => Promise<Snapshot |
 
 /** A load may take long, so concurrent reads of one snapshot up to one head share it. */
 export function shareLoads(engine: Engine, host: Host): LoadShared {
-  const loading = new Map<string, Promise<Snapshot | undefined>>();
+  const loading = new TextMap<Promise<Snapshot | undefined>>();
 
   return function loadShared(place, head) {
     const { tenant, stream, foldHash } = place;

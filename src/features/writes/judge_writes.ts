@@ -27,6 +27,7 @@ import {
   STREAM_MOVED,
   type Submit,
 } from "./prepared_write.ts";
+import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** Writes to one stream that are judged before the first of them is written. */
 const GROUP_MAX = 200;
@@ -51,7 +52,7 @@ interface Waiting {
 
 /** Submits writes with events that modules judge; `submit` gets what they have accepted. */
 export function createJudge(parts: SceneParts, submit: Submit): Submit {
-  const lanes = new Map<string, Waiting[]>();
+  const lanes = new TextMap<Waiting[]>();
   const turns = openStreamTurns();
   const room = openWaitingRoom(JUDGED_CHARACTERS_MAX);
   /** What the last group of a kind has held. */
@@ -196,7 +197,7 @@ interface StreamTurns {
 
 export function openStreamTurns(): StreamTurns {
   /** By name: the end of the last turn that was requested. */
-  const ends = new Map<string, Promise<void>>();
+  const ends = new TextMap<Promise<void>>();
 
   async function take(names: readonly string[], body: () => Promise<void>): Promise<void> {
     // All are requested at once, so two turns that want the same names cannot deadlock.

@@ -47,6 +47,8 @@ const PAUSE_MS = 200;
 const AWAY_MS = 1_000;
 /** A client that takes nothing for so long after the end of its answer is gone. */
 const GONE_MS = 60_000;
+/** When the process is to end, a client has so long to take what is left of its answer. */
+const STOP_MS = 2_000;
 
 /** How much one chunk may have. */
 export interface ChunkSize {
@@ -133,9 +135,7 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   if (!liveCount.enter(owner, bytes)) return answerRefused(edge, call, NO_PLACE);
   const source = openSource();
   const { form } = source;
-  // A client that takes nothing would hold up the stop.
-  const turn = openLiveTurn(edge, call, source.follower, () => isStepping || finish(true));
-  let isStepping = false;
+  const turn = openLiveTurn(edge, call, source.follower, () => endWithin(STOP_MS));
   const { hold, leave } = openFrames(owner);
   const gate = gateOf(edge.service, host);
   const jitter = host.randomBytes(1)[0]! / 256;
@@ -157,7 +157,14 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   /** What is left of the frames under way. */
   let pieces: Iterator<Uint8Array, void> | undefined;
   let controller: ReadableStreamDefaultController<Uint8Array>;
-  const stopTimer = host.startTimer(endMs - host.monotonicMs() + GONE_MS, () => finish(true));
+  let stopTimer = () => {};
+  endWithin(endMs - host.monotonicMs() + GONE_MS);
+
+  /** A client that takes nothing keeps no answer open for longer, and holds up no stop. */
+  function endWithin(ms: number): void {
+    stopTimer();
+    stopTimer = host.startTimer(ms, () => finish(true));
+  }
 
   function finish(isGone: boolean): void {
     if (isOver) return;
@@ -330,18 +337,14 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
       controller = opened;
     },
     async pull() {
-      isStepping = pieces === undefined;
       try {
         await gate.enter(owner);
         if (isOver || sendPiece()) return;
-        isStepping = true;
         await step();
       } catch (error) {
         const isEnded = isOver;
         finish(false);
         if (!isEnded) controller.error(error);
-      } finally {
-        isStepping = false;
       }
     },
     cancel: () => finish(false),

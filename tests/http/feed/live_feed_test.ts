@@ -5,6 +5,7 @@ import { createApp } from "../../../src/http/app.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { Tier } from "../../../src/domain/access/access.ts";
 import { RATES_PER_MINUTE } from "../../../src/domain/limits/plan.ts";
+import { openDrain } from "../../../src/http/middleware/load_gate.ts";
 import { LIVE_ANSWER_BYTES, liveCount, liveRoom } from "../../../src/http/feed/live_count.ts";
 import { endFill, setFill } from "../../../src/store/feed/fill.ts";
 import { makeKey } from "../../support/access_fixtures.ts";
@@ -195,6 +196,33 @@ Deno.test("a stop of the server ends live answers at once, behind a whole frame"
     for (const frames of all) assert.deepEqual(await frames.rest(), []);
     await stopped;
     assert.ok(performance.now() - beganAt < 3_000);
+  }));
+
+Deno.test("at a stop a client that takes what is left gets the end of its answer, within two seconds", () =>
+  withService(async ({ service, engine, host, tenants: { test } }) => {
+    const { key } = await makeKey(engine, host, test, "read");
+    const environment = { kind: "listener", environment: "test" } as const;
+    const clientAddress = (peer: string) => peer;
+    const drain = openDrain();
+    const options = { headerPrefix: "SVC", environment, clientAddress, drain };
+    const app = createApp(service, host, options);
+    const headers = { authorization: `Bearer ${key}` };
+    async function open() {
+      const request = new Request("http://127.0.0.1/_feed?live=sse", { headers });
+      const reader = (await app.fetch(request)).body!.getReader();
+      assert.match(new TextDecoder().decode((await reader.read()).value), /^event: caught_up/);
+      return reader;
+    }
+    const [quick, waiting, slow] = [await open(), await open(), await open()];
+    const rest = waiting.read();
+    for (let turn = 0; turn < 20; turn++) await host.yieldTurn();
+    await drain.stop();
+    assert.deepEqual(await quick.read(), { done: true, value: undefined });
+    assert.deepEqual(await rest, { done: true, value: undefined });
+    host.timeMs += 2_000;
+    await host.yieldTurn();
+    await assert.rejects(slow.read(), /taken nothing/);
+    assert.equal(service.feed.countFollowers(), 0);
   }));
 
 Deno.test("a revoked key ends a live answer within five seconds, and says why", () =>

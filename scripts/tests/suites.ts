@@ -111,6 +111,7 @@ export const ORDINARY_SIZES: Readonly<Record<string, string>> = {
   AUDIT_MUTATIONS: "7000",
   CRASH_ROUNDS: "7",
   DIFFERENTIAL_OPERATIONS: "2000",
+  ERASURE_SHARES: "2",
   FEED_SEEDS: "8",
   FILE_BIT_STRIDE: "7",
   HISTORIES: "8",

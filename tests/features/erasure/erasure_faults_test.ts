@@ -73,10 +73,12 @@ async function checkErased(
 }
 
 /**
- * On engines other than the embedded one an erasure takes a second. There each fault meets only
- * a share of the commits, and all faults together meet every commit.
+ * Each fault meets one commit out of so many. With as many as there are faults, all of them
+ * together meet every commit: engines other than the embedded one take a second for an erasure.
  */
-const SHARES = Deno.env.get("TEST_STORE") === undefined ? 1 : COMMIT_FAULTS.length;
+const SHARES = Deno.env.get("TEST_STORE") === undefined
+  ? Number(Deno.env.get("ERASURE_SHARES") ?? 1)
+  : COMMIT_FAULTS.length;
 
 /** Erases with the fault in one commit, one run for each commit from `first` to the last. */
 async function atEachCommit(fault: Fault, first: number) {

@@ -37,7 +37,7 @@ export const FEED_MUTATIONS: readonly Mutation[] = [
   ...changesOf("src/http/feed/live_answer.ts", TRANSFERRED, [
     [
       "who follows an empty environment does not hear of a transfer into it",
-      "if (isMoved) return close();",
+      "if (payer!.tenant.number !== call.tenant?.number) return close();",
       "",
     ],
   ]),

@@ -150,8 +150,6 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
   let [charged, isOver] = [0, false];
   /** Whose reads the entries are. Undefined before the credential was looked at again. */
   let payer: Holder | undefined;
-  /** Whether a transfer has filled the environment, whose data is elsewhere since then. */
-  let isMoved = false;
   /** What the next frames need at least. Nothing is read before there is room for it. */
   let needed = 0;
   /** What is left of the frames under way. */
@@ -183,7 +181,6 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
     checkMs = host.monotonicMs() + KEY_CHECK_MS;
     if (!holder.ok) return holder.refusal;
     payer = holder.value;
-    isMoved = payer.tenant.number !== call.tenant?.number;
     return undefined;
   }
 
@@ -238,7 +235,8 @@ export function liveAnswer(edge: Edge, call: Call, openSource: () => LiveSource)
         await gate.enter(owner);
         const refused = await checkKey();
         if (refused !== undefined) return closeWith(refused);
-        if (isMoved) return close();
+        // A transfer has filled the environment, whose data is elsewhere since then.
+        if (payer!.tenant.number !== call.tenant?.number) return close();
       }
       if (isOver) return;
       if (turns > 0 && sendQuiet()) return;

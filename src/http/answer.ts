@@ -170,12 +170,13 @@ const CODINGS_CHARACTERS_MAX = 1024;
  */
 function chooseCoding(header: string | null, isWhole: boolean): Coding | undefined {
   if (header === null || header.length > CODINGS_CHARACTERS_MAX) return undefined;
-  const weights = new Map(header.toLowerCase().split(",").map(readWeight));
+  const named = header.toLowerCase().split(",").map(readWeight);
+  const weightOf = (coding: string) => named.findLast(([name]) => name === coding)?.[1];
   const offered = isWhole ? CODINGS : CODINGS.filter((coding) => coding === "gzip");
   let best: Coding | undefined;
   let bestWeight = 0;
   for (const coding of offered) {
-    const weight = weights.get(coding) ?? weights.get("*") ?? 0;
+    const weight = weightOf(coding) ?? weightOf("*") ?? 0;
     if (weight <= bestWeight) continue;
     best = coding;
     bestWeight = weight;

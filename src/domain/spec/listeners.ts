@@ -7,6 +7,7 @@
 import { describeKind, isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { type Steps } from "../fairness/pieces.ts";
 import { limits } from "../limits.ts";
+import { TextMap } from "../lookup/text_map.ts";
 import type { Listener, ListenerFormat } from "../listener/definition.ts";
 import { isPublicAddress, literalAddress } from "../listener/public_address.ts";
 import { didYouMean } from "../nearest_name.ts";
@@ -32,7 +33,7 @@ export function* compileListeners(
   declared: DeclaredTypes,
   faults: FaultList,
 ): Steps<ReadonlyMap<string, Listener>> {
-  const compiled = new Map<string, Listener>();
+  const compiled = new TextMap<Listener>();
   const path = "modules.listeners";
   const value = isJsonObject(document.modules) ? document.modules.listeners : undefined;
   if (value === undefined) return compiled;

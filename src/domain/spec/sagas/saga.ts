@@ -25,7 +25,7 @@ import { checkTypeName, sortNamesSteps } from "../declared_names.ts";
 import { checkNames, compileCondition, type SagaPlace } from "./saga_expressions.ts";
 import { compileStep } from "./saga_step.ts";
 import { checkKnownKeys, requireObject } from "../shape.ts";
-import { type Texts, TextSet } from "../../lookup/text_map.ts";
+import { TextMap, type Texts, TextSet } from "../../lookup/text_map.ts";
 
 const SAGA_KEYS = ["trigger", "steps", "title", "description"];
 const TRIGGER_KEYS = ["aggregate_type", "event_type", "condition"];
@@ -40,7 +40,7 @@ export function* compileSagas(
   faults: FaultList,
   warnings: FaultList,
 ): Steps<ReadonlyMap<string, CompiledSaga>> {
-  const compiled = new Map<string, CompiledSaga>();
+  const compiled = new TextMap<CompiledSaga>();
   const path = "modules.sagas";
   const value = isJsonObject(document.modules) ? document.modules.sagas : undefined;
   if (value === undefined) return compiled;

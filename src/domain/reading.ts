@@ -12,7 +12,8 @@ export interface AggregateName {
 
 /** A folded aggregate. `dataJson` is the state as JSON text, ready to go into a body. */
 export interface AggregateView {
-  readonly dataJson: string;
+  /** A text, or the bytes of a long one in UTF-8. */
+  readonly dataJson: string | Uint8Array<ArrayBuffer>;
   readonly length: number;
   /** Unix seconds; null for a singleton without events. */
   readonly createdAt: number | null;

@@ -9,6 +9,7 @@ import { copyOfExampleSpec } from "../support/example_spec.ts";
 import { noteWrite, orderWrite, refusalOf, uuid, valueOf } from "../support/service_fixture.ts";
 import { type NodesTest, OPERATOR, type TwoNodes } from "../support/two_nodes.ts";
 import { until } from "../support/until.ts";
+import { parsedState } from "../support/parsed_state.ts";
 
 /** Old knowledge must not be used beyond five seconds of clock time, notified or not. */
 const HEARD_MS = 4_000;
@@ -56,7 +57,7 @@ export function nodesCacheContract(test: NodesTest, newsMs: number): void {
       await wait(nodes, way, async () => (await b.service.data.writeEvents(tenant, shipped)).ok);
       const read = { aggregateType: "order", id: uuid(1), synchronous: false };
       const view = valueOf(await b.service.data.readAggregate(tenant, read));
-      assert.deepEqual(JSON.parse(view.dataJson), { remarks: ["old"], status: "shipped" });
+      assert.deepEqual(parsedState(view), { remarks: ["old"], status: "shipped" });
     });
 
     test(`a tier changed on one limits requests to the other: it ${way}`, async (nodes) => {
@@ -146,7 +147,7 @@ export function nodesCacheContract(test: NodesTest, newsMs: number): void {
       valueOf(await writer.service.data.writeEvents(tenant, noteWrite(uuid(1), `note ${n}`)));
       for (const node of [reader, writer]) {
         const view = valueOf(await node.service.data.readAggregate(tenant, read));
-        assert.deepEqual([view.length, JSON.parse(view.dataJson).notes], [n + 1, notes]);
+        assert.deepEqual([view.length, parsedState(view).notes], [n + 1, notes]);
       }
     }
   });

@@ -13,6 +13,7 @@ import {
   type TwoNodes,
   withTwoNodes,
 } from "../support/two_nodes.ts";
+import { parsedState } from "../support/parsed_state.ts";
 
 /** How long B may use what it remembers. */
 const REMEMBERED_MS = 4_000;
@@ -57,7 +58,7 @@ export function nodesOutageContract(name: string, open: OpenNodes): void {
       await b.service.ping();
       valueOf(await b.service.data.writeEvents(tenant, noteWrite(uuid(1), "after")));
       const view = valueOf(await b.service.data.readAggregate(tenant, read));
-      assert.deepEqual(JSON.parse(view.dataJson).notes, ["before", "meanwhile", "after"]);
+      assert.deepEqual(parsedState(view).notes, ["before", "meanwhile", "after"]);
     },
   );
 

@@ -9,6 +9,7 @@ import type { Written } from "../../src/domain/write/write.ts";
 import { drainErasures, erasureOf } from "../support/erasure_fixtures.ts";
 import { ACTOR, noteWrite, uuid, valueOf } from "../support/service_fixture.ts";
 import type { Node, NodesTest, TwoNodes } from "../support/two_nodes.ts";
+import { parsedState } from "../support/parsed_state.ts";
 
 const BODY_HASH = "aa".repeat(32);
 
@@ -59,9 +60,10 @@ export function nodesWriteContract(test: NodesTest): void {
     async function readOften(id: string): Promise<void> {
       for (let again = 0; again < 3; again++) {
         const least = acknowledged.get(id)!;
-        const { length, dataJson } = await read(id);
+        const view = await read(id);
+        const { length } = view;
         assert.ok(length >= least, `${length} events where ${least} were acknowledged`);
-        assert.equal(JSON.parse(dataJson).notes.length, length);
+        assert.equal(parsedState(view).notes.length, length);
       }
     }
     const ids = [1, 2, 3, 4].map(uuid);
@@ -75,7 +77,7 @@ export function nodesWriteContract(test: NodesTest): void {
     valueOf(await a.service.erasure.request(tenant, erasureOf(`order:${ids[0]}`)));
     await drainErasures(a.service);
     const states = await Promise.all(readers.map(() => read(ids[0]!)));
-    for (const { dataJson } of states) assert.equal(JSON.parse(dataJson).notes, undefined);
+    for (const view of states) assert.equal(parsedState(view).notes, undefined);
   });
 
   test("a key raced with two bodies is recorded for one of them", async (nodes) => {
@@ -189,7 +191,7 @@ async function checkReads(
   const request = { aggregateType: "order", id, synchronous: false };
   const view = valueOf(await service.data.readAggregate(tenant, request));
   assert.ok(view.length >= acknowledged);
-  assert.equal(JSON.parse(view.dataJson).notes.length, view.length);
+  assert.equal(parsedState(view).notes.length, view.length);
   assert.ok(valueOf(await service.data.readLength(tenant, "order", id)) >= view.length);
   const list = {
     aggregateType: "order",

@@ -11,6 +11,8 @@ import type { WriteRequest, Written } from "../../src/domain/write/write.ts";
 import type { DataService } from "../../src/features/service.ts";
 import type { Random } from "../crash/random.ts";
 import type { Bound, FinalStreams, Heard, Operation, Part, Write } from "./history.ts";
+import { parsedState } from "../support/parsed_state.ts";
+import type { AggregateView } from "../../src/domain/reading.ts";
 
 const NOTED = [
   { append: { target: "values", value: "$.data.value" } },
@@ -252,13 +254,13 @@ function lengthHeard(outcome: Outcome<number>): Heard {
 }
 
 function stateHeard(
-  outcome: Outcome<{ readonly dataJson: string; readonly length: number }>,
+  outcome: Outcome<Pick<AggregateView, "dataJson" | "length">>,
 ): Heard {
   if (!outcome.ok) {
     if (outcome.refusal.kind === "aggregate_missing") return { kind: "values", values: [] };
     throw new Error(JSON.stringify(outcome.refusal));
   }
-  const { values = [] } = JSON.parse(outcome.value.dataJson);
+  const { values = [] } = parsedState(outcome.value);
   if (values.length !== outcome.value.length) throw new Error("a state of another length");
   return { kind: "values", values };
 }

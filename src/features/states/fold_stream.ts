@@ -17,6 +17,7 @@ import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
 import { type IndexedEvent, readEvents } from "../../store/streams/stream_events.ts";
+import { textOfState } from "../../store/streams/state_parts.ts";
 import { readHead } from "../../store/streams/streams.ts";
 import {
   beginFold,
@@ -126,7 +127,8 @@ export async function* foldInSteps(
 }
 
 function isQuick(work: FoldWork): boolean {
-  if ((stateOfBase(work.base)?.length ?? 0) > STATE_CHARACTERS_HERE_MAX) return false;
+  const { base } = work;
+  if (base !== undefined && stateOfBase(base).length > STATE_CHARACTERS_HERE_MAX) return false;
   return bytesToFold(work) <= EVENT_BYTES_HERE_MAX;
 }
 
@@ -201,7 +203,7 @@ function openFoldJob(
   }
 
   const bytes = Math.min(stepBytes, bytesToFold(work));
-  const order: FoldOrder = { stream, type, base: stateOfBase(base), events, bytes };
+  const order: FoldOrder = { stream, type, base: base && stateOfBase(base), events, bytes };
   return { order, reached: () => count.now() };
 }
 
@@ -211,13 +213,8 @@ async function* foldWithModules(
   { purpose, filter = keepAll }: FoldOptions,
 ): AsyncGenerator<Outcome<FoldStep>> {
   const { type, tenant, stream, base } = work;
-  const { stateJson, take } = beginFold(tools, {
-    tenant,
-    stream,
-    type,
-    base: textOfBase(base),
-    purpose,
-  });
+  const text = base && await textOfState(stateOfBase(base), openPieces(tools.host).rest);
+  const { stateJson, take } = beginFold(tools, { tenant, stream, type, base: text, purpose });
   const size = openSliceSize(tools.host, purpose === "rebuild");
   const isWanted = filter();
   const reached = openCount(base);

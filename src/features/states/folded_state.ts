@@ -19,13 +19,12 @@ export type FoldBase =
 
 const decoder = new TextDecoder();
 
-export function stateOfBase(base: FoldBase | undefined): StateJson | undefined {
-  if (base === undefined) return undefined;
+export function stateOfBase(base: FoldBase): StateJson {
   return "stateJson" in base ? base.stateJson : base.stateUtf8;
 }
 
 export function textOfBase(base: FoldBase | undefined): string | undefined {
-  const state = stateOfBase(base);
+  const state = base && stateOfBase(base);
   return typeof state === "object" ? decoder.decode(state) : state;
 }
 

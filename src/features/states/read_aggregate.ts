@@ -7,6 +7,7 @@
 
 import { count, type Counters, newCounters } from "../../domain/measures/counters.ts";
 import type { StoredEvent } from "../../domain/event.ts";
+import { openPieces } from "../../domain/fairness/pieces.ts";
 import { limits } from "../../domain/limits.ts";
 import type { AggregateView, ReadAggregateRequest } from "../../domain/reading.ts";
 import { accept, ACCEPTED, type Outcome, type Refusal, refuse } from "../../domain/refusal.ts";
@@ -18,8 +19,9 @@ import type { Engine } from "../../kv/engine.ts";
 import { locateStream, type SpecCache } from "../base/current_spec.ts";
 import { readHeadAfter } from "../../store/streams/stream_events.ts";
 import type { StreamHead } from "../../store/streams/stream_head.ts";
+import { type StateJson, textOfState } from "../../store/streams/state_parts.ts";
 import { readHead } from "../../store/streams/streams.ts";
-import type { FoldedState } from "./folded_state.ts";
+import { type FoldBase, type FoldedState, stateOfBase } from "./folded_state.ts";
 import {
   bytesToFold,
   foldInSteps,
@@ -93,6 +95,9 @@ export interface FoldRead {
   readonly bytesRead: number;
 }
 
+/** The same with a state as it is at hand. */
+type AnyFoldRead = Omit<FoldRead, "stateJson"> & { readonly state: StateJson };
+
 interface FoldLimits {
   readonly synchronous: boolean;
   readonly bytesMax: number;
@@ -163,25 +168,28 @@ export function createAggregateReader(
     const mark = type.cached && !options.synchronous ? marks.mark(tenant, stream) : undefined;
     const read = await foldFrom(cached, { tenant, stream, type }, options);
     if (!read.ok) return read;
-    const { head, stateJson, bytesRead } = read.value;
+    const { head, state, bytesRead } = read.value;
     if (head.length === 0) return ACCEPTED;
     if (cached !== undefined) noteSeen(cached, head, version);
     if (mark !== undefined) noteMarked(findCached(tenant, stream, type, options), head, mark);
-    return accept({ view: viewOfState(stateJson, head, type.foldHash), bytesRead });
+    return accept({ view: viewOfState(state, head, type.foldHash), bytesRead });
   }
 
   async function readFolded(
     ...[tenant, stream, type, options]: Parameters<AggregateReader["readFolded"]>
   ): Promise<Outcome<FoldRead>> {
     const cached = findCached(tenant, stream, type, options);
-    return await foldFrom(cached, { tenant, stream, type }, options);
+    const read = await foldFrom(cached, { tenant, stream, type }, options);
+    if (!read.ok) return read;
+    const { state, ...about } = read.value;
+    return accept({ ...about, stateJson: await textOfState(state, openPieces(host).rest) });
   }
 
   async function foldFrom(
     cached: CachedState | undefined,
     { tenant, stream, type }: Pick<FoldWork, "tenant" | "stream" | "type">,
     { synchronous, bytesMax, atLength }: FoldLimits,
-  ): Promise<Outcome<FoldRead>> {
+  ): Promise<Outcome<AnyFoldRead>> {
     const caching = type.cached && !synchronous;
     return await untilUnmoved(async () => {
       const newest = await engine.snapshot((tx) => readHead(tx, tenant, stream));
@@ -200,7 +208,7 @@ export function createAggregateReader(
           await findStored(tenant, stream, type.foldHash, head)
         : undefined;
       if (base === undefined) count(counters.stateReads, "events");
-      if (base?.length === head.length) return accept(foldRead(head, base.stateJson, 0));
+      if (base?.length === head.length) return accept(foldRead(head, stateOfBase(base), 0));
       const whole: FoldWork = { tenant, stream, type, head, base };
       const work = head === newest ? whole : await measureFold(tools, whole, bytesMax);
       const bytes = bytesToFold(work);
@@ -239,9 +247,9 @@ export function createAggregateReader(
     }
     const read = await foldFrom(undefined, { tenant, stream, type }, options);
     if (!read.ok) return read;
-    const { head, stateJson, bytesRead } = read.value;
+    const { head, state, bytesRead } = read.value;
     if (head.length === 0) return ACCEPTED;
-    return accept({ view: viewOfState(stateJson, head, type.foldHash), bytesRead });
+    return accept({ view: viewOfState(state, head, type.foldHash), bytesRead });
   }
 
   function findCached(
@@ -315,7 +323,7 @@ export function createAggregateReader(
     stream: StreamKey,
     foldHash: string,
     head: StreamHead,
-  ): Promise<FoldedState | undefined> {
+  ): Promise<FoldBase | undefined> {
     // Only a stream that has once reached this size can have a snapshot.
     if (head.bytes < SNAPSHOT_BYTES_MIN) return undefined;
     const stored = await loadShared({ tenant, stream, foldHash }, head);
@@ -371,8 +379,8 @@ export function createAggregateReader(
   return { compute, readAggregate, readState, readFolded, ...small, keepState };
 }
 
-function foldRead(head: StreamHead, stateJson: string, bytesRead: number): FoldRead {
-  return { head, stateJson, bytesRead };
+function foldRead(head: StreamHead, state: StateJson, bytesRead: number): AnyFoldRead {
+  return { head, state, bytesRead };
 }
 
 function refuseLength(length: number, asked: number) {

@@ -23,7 +23,6 @@ import {
   type StreamRebuild,
 } from "../../store/streams/rebuilds.ts";
 import {
-  loadSnapshot,
   loadSnapshotBytes,
   saveSnapshot,
   type StateToSave,
@@ -218,9 +217,7 @@ async function rebuildStream(
   // Read in this order, the head is never older than the snapshot.
   const { rest } = openPieces(host);
   const place = { tenant, stream, foldHash: type.foldHash };
-  // Modules take a text; a process takes the bytes.
-  const load = type.wasmHandlers.size > 0 ? loadSnapshot : loadSnapshotBytes;
-  const base = await load(engine, place, { rest });
+  const base = await loadSnapshotBytes(engine, place, { rest });
   const head = await engine.snapshot((tx) => readHead(tx, tenant, stream));
   const usable = base?.generation === head.generation ? base : undefined;
   if (head.bytes - (usable?.bytes ?? 0) < STREAM_BYTES_MIN) return head.bytes;

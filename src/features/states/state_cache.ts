@@ -12,9 +12,11 @@ import type { Engine } from "../../kv/engine.ts";
 import {
   loadSnapshot,
   type Snapshot,
+  type SnapshotBytes,
   type SnapshotHeader,
   type SnapshotPlace,
 } from "../../store/streams/snapshots.ts";
+import type { StateJson } from "../../store/streams/state_parts.ts";
 import { LRUCache } from "lru-cache";
 import { createRecentTexts } from "../../domain/recent_map.ts";
 import type { AggregateView } from "../../domain/reading.ts";
@@ -194,7 +196,7 @@ export interface StatePlace {
 
 /** A state as returned to callers; long ones carry a version. */
 export function viewOfState(
-  dataJson: string,
+  dataJson: StateJson,
   { length, createdAt, updatedAt, generation }: StatePlace,
   foldHash: string,
 ): AggregateView {
@@ -210,11 +212,14 @@ function textOf({ tenant, stream, foldHash, generation, from, to }: FoldName): s
 }
 
 /** Loads the newest snapshot, if it is of any use for that head. */
-type LoadShared = (place: SnapshotPlace, head: StreamHead) => Promise<Snapshot | undefined>;
+type LoadShared = (
+  place: SnapshotPlace,
+  head: StreamHead,
+) => Promise<Snapshot | SnapshotBytes | undefined>;
 
 /** A load may take long, so concurrent reads of one snapshot up to one head share it. */
 export function shareLoads(engine: Engine, host: Host): LoadShared {
-  const loading = new TextMap<Promise<Snapshot | undefined>>();
+  const loading = new TextMap<Promise<Snapshot | SnapshotBytes | undefined>>();
 
   return function loadShared(place, head) {
     const { tenant, stream, foldHash } = place;

@@ -90,7 +90,8 @@ export interface SnapshotPlace {
 }
 
 /**
- * The newest snapshot under `foldHash`, or undefined. Opens its own transactions, because a
+ * The newest snapshot under `foldHash`, or undefined; the state as a text, or as its bytes if it is
+ * read in several transactions. Opens its own transactions, because a
  * large state may take longer to read than one may last. If another node saves a newer snapshot
  * meanwhile, loading starts again: without its snapshot, a long stream could not be read at all.
  */
@@ -98,12 +99,20 @@ export async function loadSnapshot(
   engine: Engine,
   place: SnapshotPlace,
   loading: Loading,
-): Promise<Snapshot | undefined> {
-  const loaded = await loadState(engine, place, loading, textOfParts);
-  return loaded && { ...loaded.header, stateJson: loaded.state };
+): Promise<Snapshot | SnapshotBytes | undefined> {
+  const loaded = await loadState<StateJson>(engine, place, loading, joinParts);
+  if (loaded === undefined) return undefined;
+  const { header, state } = loaded;
+  return typeof state === "string"
+    ? { ...header, stateJson: state }
+    : { ...header, stateUtf8: state };
 }
 
-/** The same without making a text of the state. */
+function joinParts(parts: readonly Bytes[], rest: Rest): Promise<StateJson> {
+  return parts.length > PARTS_PER_READ ? bytesOfParts(parts, rest) : textOfParts(parts, rest);
+}
+
+/** The same with the bytes of any state. */
 export async function loadSnapshotBytes(
   engine: Engine,
   place: SnapshotPlace,

@@ -37,6 +37,16 @@ export async function partsOfState(state: StateJson, rest: Rest): Promise<Bytes[
   return parts;
 }
 
+/** The text of a state. */
+export async function textOfState(state: StateJson, rest: Rest): Promise<string> {
+  if (typeof state === "string") return state;
+  const parts: Bytes[] = [];
+  for (let at = 0; at < state.length; at += PART_BYTES) {
+    parts.push(state.subarray(at, at + PART_BYTES) as Bytes);
+  }
+  return await textOfParts(parts, rest);
+}
+
 /** The text of all parts. */
 export async function textOfParts(parts: readonly Bytes[], rest: Rest): Promise<string> {
   const decoder = new TextDecoder();

@@ -32,6 +32,7 @@ import {
   valueOf,
   withService,
 } from "../../support/service_fixture.ts";
+import { stateText } from "../../support/parsed_state.ts";
 
 const SECRET = "Grete Samsa";
 const ORDER = streamKey("order", uuid(1));
@@ -99,7 +100,7 @@ Deno.test("an erased aggregate is folded from its markers by the handler of the 
   await withService(async (fixture) => {
     const { service, tenants: { test } } = fixture;
     await fill(fixture);
-    assert.match(valueOf(await readOrder(fixture)).dataJson, new RegExp(SECRET));
+    assert.match(stateText(valueOf(await readOrder(fixture)).dataJson), new RegExp(SECRET));
     await erase(fixture, ORDER);
     const { dataJson, length } = valueOf(await readOrder(fixture));
     assert.deepEqual([dataJson, length], ["{}", 3]);
@@ -118,7 +119,7 @@ Deno.test("an erased stream is written again behind its markers, and erased agai
     const markers = await eventsOf(service, test, uuid(1));
     const guarded = { metadata: { actor: ACTOR, previous_length: 3 } };
     valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "again", guarded)));
-    assert.match(valueOf(await readOrder(fixture)).dataJson, /again/);
+    assert.match(stateText(valueOf(await readOrder(fixture)).dataJson), /again/);
     const second = await erase(fixture, ORDER);
     const after = await eventsOf(service, test, uuid(1));
     assert.deepEqual(after.slice(0, 3), markers);

@@ -15,6 +15,7 @@ import {
   withService,
 } from "../../support/service_fixture.ts";
 import { seats, withModules } from "../../support/wasm/module_world.ts";
+import { parsedState } from "../../support/parsed_state.ts";
 
 const STOCK: JsonObject = {
   was_stocked: { schema: true, handler: { increment: { target: "stock" } } },
@@ -56,7 +57,7 @@ async function stock({ service: { data }, tenants: { test } }: ServiceFixture): 
 
 async function stateOf({ service: { data }, tenants: { test } }: ServiceFixture): Promise<unknown> {
   const request = { aggregateType: "stock", id: "global", synchronous: true };
-  return JSON.parse(valueOf(await data.readAggregate(test, request)).dataJson);
+  return parsedState(valueOf(await data.readAggregate(test, request)));
 }
 
 async function errors({ service: { data }, tenants: { test } }: ServiceFixture) {

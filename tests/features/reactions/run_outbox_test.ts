@@ -22,6 +22,7 @@ import {
 } from "../../support/reactive_spec.ts";
 import { ACTOR, refusalOf, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { until } from "../../support/until.ts";
+import { parsedState } from "../../support/parsed_state.ts";
 
 const options = { spec: reactiveSpec, isDirect: false };
 
@@ -55,7 +56,7 @@ Deno.test("an implied event is listed, folded and counted like a client's", asyn
     await write(service, test, setOff(uuid(1), "was_placed"));
     const request = { aggregateType: "ledger", id: uuid(1), synchronous: false };
     const view = valueOf(await service.data.readAggregate(test, request));
-    assert.deepEqual(JSON.parse(view.dataJson), { notes: [{ order: `order:${uuid(1)}` }] });
+    assert.deepEqual(parsedState(view), { notes: [{ order: `order:${uuid(1)}` }] });
     const list = { aggregateType: "ledger", resolve: false, synchronous: false };
     const { entries } = valueOf(await service.data.listAggregates(test, list));
     assert.deepEqual(entries, [{ id: uuid(1) }]);

@@ -30,6 +30,7 @@ import {
 } from "../../support/service_fixture.ts";
 import { showSpec, withModules } from "../../support/wasm/module_world.ts";
 import { framed, returning } from "../../support/wasm/build_module.ts";
+import { parsedState } from "../../support/parsed_state.ts";
 
 // deno-lint-ignore no-explicit-any -- a spec is changed at one place
 type Draft = any;
@@ -85,7 +86,7 @@ async function withLimits(change: Limits, body: () => Promise<void>) {
 async function stateOf({ service, tenants: { test } }: ServiceFixture, key: string) {
   const [aggregateType = "", id = ""] = key.split(":");
   const asked = { aggregateType, id, synchronous: true };
-  return JSON.parse(valueOf(await service.data.readAggregate(test, asked)).dataJson);
+  return parsedState(valueOf(await service.data.readAggregate(test, asked)));
 }
 
 function countsOf({ refused, changed: types }: DataCheck) {

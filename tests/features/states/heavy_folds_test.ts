@@ -14,6 +14,7 @@ import {
   valueOf,
   withService,
 } from "../../support/service_fixture.ts";
+import { parsedState } from "../../support/parsed_state.ts";
 
 /** Nothing may hold the thread longer; this allows for a noisy machine. */
 const DELAY_MS_MAX = 500;
@@ -84,10 +85,10 @@ Deno.test("a state that is folded in a process is the one that its events make",
       assert.equal(length, 19);
     }
     await attack(1);
-    assert.equal(JSON.parse(valueOf(await read(false)).dataJson).n, 8, "on from what is known");
+    assert.equal(parsedState(valueOf(await read(false))).n, 8, "on from what is known");
     const at = { aggregateType: "order", id: uuid(1), synchronous: false, atSeconds: 2e9 };
     const then = valueOf(await service.data.readAggregate(test, at));
-    assert.equal(JSON.parse(then.dataJson).n, 8);
+    assert.equal(parsedState(then).n, 8);
     assert.equal(then.length, 20);
   });
 });

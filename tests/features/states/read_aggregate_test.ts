@@ -22,6 +22,7 @@ import {
   valueOf,
   withService,
 } from "../../support/service_fixture.ts";
+import { parsedState } from "../../support/parsed_state.ts";
 
 type Change = Partial<ReadAggregateRequest>;
 
@@ -31,7 +32,7 @@ function read(service: Service, tenant: Tenant, change: Change = {}) {
 }
 
 async function stateOf(service: Service, tenant: Tenant, change: Change = {}) {
-  return JSON.parse(valueOf(await read(service, tenant, change)).dataJson);
+  return parsedState(valueOf(await read(service, tenant, change)));
 }
 
 async function note(service: Service, tenant: Tenant, text: string, timestamp = 1): Promise<void> {
@@ -211,13 +212,33 @@ Deno.test("readAggregate() with atLength begins with a snapshot or cached state 
     async function bytesOf(atLength: number, notes: string[]): Promise<number> {
       bytes = 0;
       const view = valueOf(await read(service, test, { atLength }));
-      assert.deepEqual([view.length, JSON.parse(view.dataJson)], [atLength, { notes }]);
+      assert.deepEqual([view.length, parsedState(view)], [atLength, { notes }]);
       return bytes;
     }
     assert.ok(await bytesOf(72, ["first", "second"]) < 1_000_000, "from what was known at 71");
     assert.ok(await bytesOf(2, ["first"]) < 1_000_000, "not the events behind it");
     assert.ok(await bytesOf(60, ["first"]) > 5_000_000, "from the first event");
   }, { wrap });
+});
+
+Deno.test("readAggregate() gives a state of megabytes as the bytes of its snapshot, and folds on from them", async () => {
+  const spec = copyOfExampleSpec();
+  // deno-lint-ignore no-explicit-any
+  const order = (spec.aggregate_types as any).order;
+  order.events.was_viewed.handler = { append: { target: "views", value: "$.data" } };
+  await withService(async ({ service, tenants: { test } }) => {
+    // The bytes of a part are no multiple of those of these characters.
+    const views = Array.from({ length: 64 }, (_, n) => ({ fill: `${n}${"😀é".repeat(12_000)}` }));
+    const events = views.map((data) => ({ type: "was_viewed", data }));
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
+    while (await service.background.rebuildSnapshots(10) > 0);
+    const view = valueOf(await read(service, test));
+    assert.ok(view.dataJson instanceof Uint8Array);
+    assert.ok(view.dataJson.length > 4_000_000);
+    assert.deepEqual(parsedState(view), { views });
+    await note(service, test, "last");
+    assert.deepEqual(await stateOf(service, test), { views, notes: ["last"] });
+  }, { spec });
 });
 
 Deno.test("readAggregate() with atLength keeps the budget for the events that it folds", async () => {
@@ -247,7 +268,7 @@ Deno.test("readAggregate() with atLength gives markers of an erased stream, and 
     }
     await note(service, test, "after", 50);
     const view = valueOf(await read(service, test, { atLength: 3 }));
-    assert.deepEqual(JSON.parse(view.dataJson), { notes: ["after"] });
+    assert.deepEqual(parsedState(view), { notes: ["after"] });
     assert.equal(refusalOf(await read(service, test, { atLength: 4 })).kind, "beyond_length");
   });
 });

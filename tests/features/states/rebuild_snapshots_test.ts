@@ -31,6 +31,7 @@ import {
   valueOf,
   withService,
 } from "../../support/service_fixture.ts";
+import { parsedState } from "../../support/parsed_state.ts";
 
 async function writeNotes(service: Service, tenant: Tenant, id: string, count: number) {
   const note = { type: "was_noted", data: { text: "x".repeat(900) } };
@@ -103,7 +104,7 @@ Deno.test("a deploy that changes handlers folds the type's larger streams anew",
     assert.deepEqual(lengths, [100, 100, 100, 100], "the stream of one event needs none");
     const request = { aggregateType: "order", id: uuid(0), synchronous: false };
     const view = valueOf(await service.data.readAggregate(test, request));
-    assert.equal(JSON.parse(view.dataJson).remarks.length, 100);
+    assert.equal(parsedState(view).remarks.length, 100);
   });
 });
 

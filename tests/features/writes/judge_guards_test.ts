@@ -33,6 +33,7 @@ import {
   valueOf,
   withService,
 } from "../../support/service_fixture.ts";
+import { parsedState } from "../../support/parsed_state.ts";
 
 interface CaseEvent {
   readonly key: string;
@@ -126,10 +127,8 @@ Deno.test("of sixty-four sales at once just as many are written as there is stoc
     assert.deepEqual(kindsOf(outcomes), { written: 20, guard_failed: 44 });
     const request = { aggregateType: "product", id: uuid(1) };
     for (const synchronous of [false, true]) {
-      const { dataJson, length } = valueOf(
-        await data.readAggregate(test, { ...request, synchronous }),
-      );
-      assert.deepEqual([JSON.parse(dataJson), length], [{ stock: 0 }, 21]);
+      const view = valueOf(await data.readAggregate(test, { ...request, synchronous }));
+      assert.deepEqual([parsedState(view), view.length], [{ stock: 0 }, 21]);
     }
   }, { spec: guardedSpec });
 });

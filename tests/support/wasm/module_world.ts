@@ -15,6 +15,7 @@ import {
   withService,
 } from "../service_fixture.ts";
 import { assemble, dataAt, framed, moduleFile } from "./build_module.ts";
+import { parsedState } from "../parsed_state.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -85,7 +86,7 @@ export function moduleWorld(service: Service, fixture: ServiceFixture): ModuleWo
     async stateOf(id, synchronous = false) {
       const request = { aggregateType: "show", id, synchronous };
       const read = await service.data.readAggregate(tenant, request);
-      return read.ok ? JSON.parse(read.value.dataJson) : read.refusal;
+      return read.ok ? parsedState(read.value) : read.refusal;
     },
   };
 }

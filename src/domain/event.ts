@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import type { GeoStamp } from "./geo/point.ts";
 import type { JsonObject } from "./json.ts";
+import { closingQuote } from "./json_text/json_characters.ts";
 import { parseStored } from "./json_text/name_cost.ts";
 import { accept, ACCEPTED, type Outcome, refuse } from "./refusal.ts";
 
@@ -173,6 +174,16 @@ function orderOrigin(origin: Origin): Origin {
 /** Parses the event in `raw`. */
 export function decodeEvent(raw: string): StoredEvent {
   return parseStored(raw) as unknown as StoredEvent;
+}
+
+/** Where the key of an event begins in its text. */
+const KEY_AT = '{"key":'.length;
+const BEFORE_TYPE = ',"type":'.length;
+
+/** The type of the event in `raw`, without parsing the rest. */
+export function typeOfEvent(raw: string): string {
+  const from = closingQuote(raw, KEY_AT) + 1 + BEFORE_TYPE;
+  return parseStored(raw.slice(from, closingQuote(raw, from) + 1)) as string;
 }
 
 /** The opaque id of an event, and the `stream_id` of its write: the index as 12 decimal digits. */

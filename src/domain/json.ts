@@ -1,6 +1,6 @@
 /**
  * JSON as TypeScript types: what requests carry, handlers fold and the store keeps. Numbers that no
- * double holds are found here.
+ * double holds, and values that are too long, are found here.
  */
 
 import { limits } from "./limits.ts";
@@ -48,6 +48,39 @@ export function countKeys(value: JsonValue): number {
     if (typeof member === "object" && member !== null) count += countKeys(member);
   }
   return count;
+}
+
+/** `"":0,` and `0,`. */
+const MEMBER_CHARACTERS = 5;
+const ITEM_CHARACTERS = 2;
+
+/**
+ * Whether the JSON text of the value surely has more than so many characters. If not, it has at most
+ * some times as many (six, for texts of escapes), so it may be made at once. No more of the value is
+ * looked at than fits into the limit.
+ */
+export function isSurelyLonger(value: JsonValue, charactersMax: number): boolean {
+  const waiting = [value];
+  let least = 0;
+  // Bounded: whatever waits takes room below `charactersMax`.
+  while (waiting.length > 0 && least <= charactersMax) {
+    const one = waiting.pop()!;
+    if (typeof one === "string") least += one.length;
+    if (typeof one !== "object" || one === null) continue;
+    if (Array.isArray(one)) {
+      least += ITEM_CHARACTERS * one.length;
+      if (least <= charactersMax) { for (const item of one) waiting.push(item); }
+      continue;
+    }
+    const names = Object.keys(one);
+    least += MEMBER_CHARACTERS * names.length;
+    if (least > charactersMax) break;
+    for (const name of names) {
+      least += name.length;
+      waiting.push(one[name]!);
+    }
+  }
+  return least > charactersMax;
 }
 
 /** A number of JSON: its sign, digits, fraction and exponent. */

@@ -116,9 +116,10 @@ export const limits = {
   openApiKeptCharactersMax: 16 * MiB,
   /** Nesting of a request's JSON. */
   jsonDepthMax: 64,
-  /** Values in a body, counting arrays and objects twice, and keys of one object. */
+  /** Values in a body, counting arrays and objects twice; keys of one object, items of one list. */
   jsonNodesMax: 1_500_000,
   jsonObjectKeysMax: 20_000,
+  jsonListItemsMax: 100_000,
   /** A string including its escapes, and a number, as the body spells them. */
   jsonStringCharactersMax: 1 * MiB,
   jsonNumberCharactersMax: 1_024,
@@ -350,10 +351,7 @@ export const limits = {
   rowRetryMsMax: 5 * 60 * 1000,
   /** How long changes of projections are kept for nodes that hold copies of the rows. */
   rowChangesSeconds: HOUR_S,
-  /**
-   * How long queries and exports wait for projections to catch up. See
-   * docs/reference/projections.md.
-   */
+  /** How long queries and exports wait for projections to catch up. */
   projectionWaitMsMax: 2_000,
   /** How long the first query that names a projection waits for its copy to be filled. */
   sqlFillWaitMsMax: 15_000,

@@ -13,6 +13,7 @@ import {
   eventId,
   parseEventId,
   parseStart,
+  typeOfEvent,
 } from "../../src/domain/event.ts";
 import type { JsonObject } from "../../src/domain/json.ts";
 
@@ -49,6 +50,15 @@ Deno.test("encodeEvent() equals JSON.stringify of the whole event, and decodes t
     assert.equal(event.raw, JSON.stringify(whole));
     assert.equal(event.bytes, Buffer.from(event.raw, "utf8").length);
     assert.deepEqual(decodeEvent(event.raw), JSON.parse(JSON.stringify(whole)));
+  }));
+});
+
+Deno.test("typeOfEvent() reads the type of an event, whatever its key and data", () => {
+  const names = fc.tuple(fc.string(), fc.string());
+  fc.assert(fc.property(names, fc.jsonValue(), ([key, type], data) => {
+    const dataJson = JSON.stringify({ type: data });
+    const { raw } = encodeEvent({ key, type, dataJson, metadataJson: "{}" });
+    assert.equal(typeOfEvent(raw), type);
   }));
 });
 

@@ -1,11 +1,17 @@
 /**
- * What counts as a JSON object, the names of the kinds of values, and which numbers survive a
- * double unchanged (the oracle: fractions of BigInts).
+ * What counts as a JSON object, the names of the kinds of values, which numbers survive a double
+ * unchanged (the oracle: fractions of BigInts), and which values are surely too long.
  */
 
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { describeKind, findNumberFault, isJsonObject } from "../../src/domain/json.ts";
+import {
+  describeKind,
+  findNumberFault,
+  isJsonObject,
+  isSurelyLonger,
+  type JsonValue,
+} from "../../src/domain/json.ts";
 
 Deno.test("isJsonObject() is true for objects, false for null, arrays and scalars", () => {
   for (const object of [{}, { a: 1 }, Object.create(null)]) {
@@ -121,3 +127,38 @@ function ratioOf(literal: string): Ratio {
   const scale = 10n ** BigInt(Math.abs(exponent));
   return exponent < 0 ? [top, scale] : [top * scale, 1n];
 }
+
+/** A character with an escape has six, a number 24 with its comma 25 where two are counted. */
+const MOST_FOR_EACH_COUNTED = 13;
+
+Deno.test("isSurelyLonger() is true of no text within the limit, and of each far beyond it", () => {
+  const limit = fc.integer({ min: 0, max: 300 });
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), limit, (value, charactersMax) => {
+    const { length } = JSON.stringify(value);
+    const isLonger = isSurelyLonger(value as JsonValue, charactersMax);
+    if (length <= charactersMax) assert.equal(isLonger, false);
+    if (length > MOST_FOR_EACH_COUNTED * (charactersMax + 3)) assert.equal(isLonger, true);
+  }));
+});
+
+Deno.test("isSurelyLonger() counts an empty text, list and object for nothing", () => {
+  for (const value of ["", [], {}, 0, null, true]) {
+    assert.equal(isSurelyLonger(value, 0), false, JSON.stringify(value));
+  }
+});
+
+Deno.test("isSurelyLonger() looks at no value of a list or object that has more than there is room for", () => {
+  function unread(): never {
+    assert.fail("a value was read");
+  }
+  const list = new Proxy(Array.from({ length: 1_000 }, () => 0), {
+    get: (items, name) => name === "length" ? items.length : unread(),
+    getPrototypeOf: () => Array.prototype,
+  });
+  assert.equal(isSurelyLonger({ list }, 1_999), true);
+  const object: Record<string, number> = {};
+  for (let name = 0; name < 1_000; name++) {
+    Object.defineProperty(object, `${name}`, { enumerable: true, get: unread });
+  }
+  assert.equal(isSurelyLonger([object], 4_999), true);
+});

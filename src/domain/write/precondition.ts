@@ -12,7 +12,7 @@ import { compilePredicate } from "../handler/compile_handler.ts";
 import type { Scope } from "../handler/evaluation.ts";
 import { type Guard, guardHolds } from "../handler/guard.ts";
 import { explainIdentifier, parseIdentifier, type StreamKey, streamKey } from "../identifier.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { isJsonObject, isSurelyLonger, type JsonObject, type JsonValue } from "../json.ts";
 import { limits } from "../limits.ts";
 import { nameHint } from "../nearest_name.ts";
 import { accept, type Outcome, type Refusal, refuse } from "../refusal.ts";
@@ -117,7 +117,8 @@ function checkExpected(
   }
   const place = `${path}.require`;
   const limit = limits.preconditionCharactersMax;
-  if (JSON.stringify(require).length > limit) {
+  const isLong = isSurelyLonger(require!, limit) || JSON.stringify(require).length > limit;
+  if (isLong) {
     return invalid(place, `require must have at most ${limit} characters of JSON`);
   }
   const compiled = compilePredicate(require!, place, STATE_SCOPE);

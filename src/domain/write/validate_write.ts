@@ -10,7 +10,7 @@ import { Buffer } from "node:buffer";
 import { type Budget, newBudget } from "../budget.ts";
 import type { GeoStamp } from "../geo/point.ts";
 import { explainIdentifier, parseIdentifier, type StreamKey, streamKey } from "../identifier.ts";
-import { isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, isSurelyLonger, type JsonObject } from "../json.ts";
 import { nameHint } from "../nearest_name.ts";
 import { limits } from "../limits.ts";
 import { type CheckedMetadata, checkMetadata, isCount } from "./metadata.ts";
@@ -25,6 +25,9 @@ import {
 import type { Environment } from "../tenant.ts";
 import { checkPreconditionSteps, type Precondition } from "./precondition.ts";
 import type { RequestedEvent, RequestedTarget, WriteRequest } from "./write.ts";
+
+/** What a character of a text takes at most. */
+const UTF8_BYTES_MAX = 3;
 
 export interface ValidTarget {
   readonly key: StreamKey;
@@ -240,9 +243,9 @@ function* checkData(
       const path = `targets.${targetIndex}.events.${index}.data`;
       return refuse({ kind: "write_invalid", message, path, ...where });
     }
-    const dataJson = JSON.stringify(data);
     const limit = limits.eventDataBytesMax;
-    if (dataJson.length * 3 > limit && Buffer.byteLength(dataJson) > limit) {
+    const dataJson = isSurelyLonger(data, limit) ? undefined : JSON.stringify(data);
+    if (dataJson === undefined || isBeyond(dataJson, limit)) {
       const message = `Event data exceeds ${limit} bytes of JSON`;
       const where = place(form, targetIndex, index);
       return refuse({ kind: "payload_too_large", message, limit, path: "data", ...where });
@@ -263,6 +266,10 @@ function* checkData(
     }
   }
   return accept(valid);
+}
+
+function isBeyond(text: string, bytesMax: number): boolean {
+  return text.length * UTF8_BYTES_MAX > bytesMax && Buffer.byteLength(text) > bytesMax;
 }
 
 /** The stream length that the writer expects. `"any"` never conflicts; it is not the same as 0. */

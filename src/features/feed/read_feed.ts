@@ -5,7 +5,7 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import { decodeEvent, eventId } from "../../domain/event.ts";
+import { eventId, typeOfEvent } from "../../domain/event.ts";
 import { openPieces, type Pieces, type Turns } from "../../domain/fairness/pieces.ts";
 import type { FeedFilter } from "../../domain/feed/filter.ts";
 import type { FeedEntry, FeedErasure, FeedPage } from "../../domain/feed/page.ts";
@@ -257,7 +257,7 @@ function addItem(
   for (const [number, { index, raw, hash, bytes }] of events.entries()) {
     draft.lookedAtEvents++;
     draft.lookedAtBytes += bytes;
-    const isWanted = item.eventTypes?.has(decodeEvent(raw).type) ?? true;
+    const isWanted = item.eventTypes?.has(typeOfEvent(raw)) ?? true;
     const isBeyond = draft.entries.length > 0 && draft.bytes + bytes > page.bytesMax;
     if (isWanted && isBeyond) {
       draft.isFull = true;

@@ -4,7 +4,8 @@
  */
 
 import { extendChain } from "../../domain/audit/chain.ts";
-import { decodeEvent } from "../../domain/event.ts";
+import { decodeEvent, type EncodedEvent, type StoredEvent } from "../../domain/event.ts";
+import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
 import { limits } from "../../domain/limits.ts";
 import { meetsExpectedLength } from "../../domain/write/validate_write.ts";
 import {
@@ -64,6 +65,7 @@ export interface Scene {
 const NEVER: StreamTip = { tip: "never" };
 /** Events of a write that are judged before the clock is checked. */
 const SLICE_EVENTS = 100;
+const SLICE_BYTES_MAX = 256 * 1024;
 const MS_PER_SECOND = 1_000;
 
 /** Whether a module judges any event of the write. */
@@ -224,14 +226,15 @@ export async function foldTarget(
     base: before.stateJson,
     purpose: "write",
   });
+  const pieces = openPieces(tools.host);
   const step = states === undefined ? SLICE_EVENTS : 1;
-  for (let at = 0; at < events.length; at += step) {
+  for (let at = 0, end = 0; at < events.length; at = end) {
     if (tools.host.monotonicMs() > endMs) return refuseSlowModules(before.bytes);
-    const stored = events.slice(at, at + step);
-    const slice = { stored, events: stored.map(({ raw }) => decodeEvent(raw)) };
+    end = endOfSlice(events, at, step);
+    const slice = await decodeSlice(events.slice(at, end), pieces);
     const folded = await folding.take(slice);
     if (folded.ok) {
-      const isKept = states?.note(at + 1, folding.stateJson()) ?? true;
+      const isKept = states?.note(end, folding.stateJson()) ?? true;
       if (isKept) continue;
       return refuseTexts();
     }
@@ -243,11 +246,33 @@ export async function foldTarget(
   if (!stateJson.ok) return stateJson;
   let { tip, bytes } = before;
   for (const event of events) {
+    const rest = pieces.rest();
+    if (rest !== undefined) await rest;
     tip = extendChain(tip, event.raw);
     bytes += event.bytes;
   }
   const length = before.length + events.length;
   return accept({ length, bytes, generation: before.generation, tip, stateJson: stateJson.value });
+}
+
+/** A slice has at least one event. */
+function endOfSlice(events: readonly EncodedEvent[], from: number, eventsMax: number): number {
+  let end = from;
+  for (let bytes = 0; end < events.length && end - from < eventsMax; end++) {
+    bytes += events[end]!.bytes;
+    if (end > from && bytes > SLICE_BYTES_MAX) break;
+  }
+  return end;
+}
+
+async function decodeSlice(stored: readonly EncodedEvent[], { rest }: Pieces) {
+  const events: StoredEvent[] = [];
+  for (const { raw } of stored) {
+    const resting = rest();
+    if (resting !== undefined) await resting;
+    events.push(decodeEvent(raw));
+  }
+  return { stored, events };
 }
 
 function placeOf({ form, targets }: PreparedWrite, target: PreparedTarget, eventIndex?: number) {

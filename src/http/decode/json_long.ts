@@ -230,7 +230,7 @@ function openBuilder(reader: LongReader, open: number): void {
     : checkBlank(reader, before, parent.array.length);
   const array: JsonValue[] | undefined = isArray ? [] : undefined;
   const object: JsonObject = {};
-  if (parent.array !== undefined) parent.array.push(array ?? object);
+  if (parent.array !== undefined) putAll(reader, parent.array, [array ?? object]);
   else put(reader, parent, name, array ?? object);
   reader.builders.push({ name, array, object, keys: 0, after: "start" });
   reader.groupStart = open + 1;
@@ -309,8 +309,20 @@ function flush(reader: LongReader, end: number, keys: number, isLast = false): v
   const value = parsed as JsonObject | JsonValue[];
   const hasFaulty = reader.faultyAt >= reader.groupStart && reader.faultyAt < end;
   if (hasFaulty || keys - reader.groupKeys !== countKeys(value)) refuseFault(reader, end);
-  if (array !== undefined) { for (const element of value as JsonValue[]) array.push(element); }
+  if (array !== undefined) putAll(reader, array, value as JsonValue[]);
   else for (const key of Object.keys(value)) put(reader, builder, key, (value as JsonObject)[key]!);
+}
+
+/** A list of a million items would be copied whole whenever it has to grow. */
+function putAll(reader: LongReader, array: JsonValue[], values: readonly JsonValue[]): void {
+  const limit = limits.jsonListItemsMax;
+  if (array.length + values.length > limit) {
+    refuseTooLarge(`A list has more than ${limit} items`, {
+      limit,
+      path: pathOf(reader).join("."),
+    });
+  }
+  for (const value of values) array.push(value);
 }
 
 function put(reader: LongReader, builder: Builder, key: string, value: JsonValue): void {

@@ -50,6 +50,9 @@ const GONE_MS = 60_000;
 /** When the process is to end, a client has so long to take what is left of its answer. */
 const STOP_MS = 2_000;
 
+/** A longer `Accept` is not read: its client gets server-sent events. */
+const ACCEPT_CHARACTERS_MAX = 1024;
+
 /** How much one chunk may have. */
 export interface ChunkSize {
   readonly limit: number;
@@ -89,8 +92,10 @@ export interface LiveSource {
 
 /** How the client wants a live answer. */
 export function liveFormOf({ request }: Call): LiveForm {
-  const accept = request.headers.get("accept")?.toLowerCase().split(",").map(readWeight) ?? [];
-  const takesLines = accept.some(([type, weight]) => type === "application/x-ndjson" && weight > 0);
+  const accept = request.headers.get("accept") ?? "";
+  if (accept.length > ACCEPT_CHARACTERS_MAX) return "sse";
+  const types = accept.toLowerCase().split(",").map(readWeight);
+  const takesLines = types.some(([type, weight]) => type === "application/x-ndjson" && weight > 0);
   return takesLines ? "ndjson" : "sse";
 }
 

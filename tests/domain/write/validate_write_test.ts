@@ -122,6 +122,21 @@ Deno.test("validateWrite() takes 102,400 bytes of data and refuses one byte more
   assert.equal("limit" in refusal && refusal.limit, 102_400);
 });
 
+Deno.test("validateWrite() refuses what is surely too long without making its text", () => {
+  function unread(): never {
+    assert.fail("a value was read");
+  }
+  const list = new Proxy(Array.from({ length: 60_000 }, () => 0), {
+    get: (items, name) => name === "length" ? items.length : unread(),
+  });
+  const refusal = refusalOf(single([{ type: "was_viewed", data: { list } }]));
+  assert.equal(refusal.kind, "payload_too_large");
+  const preconditions = [{ key: `order:${id}`, require: list }];
+  const asked = { ...single([{ type: "was_viewed", data: {} }]), preconditions };
+  const outcome = validateWrite(asked, spec, "test");
+  assert.match(JSON.stringify(outcome), /require must have at most 4096 characters of JSON/);
+});
+
 Deno.test("validateWrite() counts the data's bytes, not its characters", () => {
   // Eight bytes for the JSON around the text, three for each euro sign.
   const euros = (count: number) => ({ type: "was_viewed", data: { a: "€".repeat(count) } });

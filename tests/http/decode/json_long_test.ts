@@ -196,7 +196,8 @@ Deno.test("__proto__ is an ordinary key of an object that is filled in pieces", 
 });
 
 Deno.test("1,500,000 values are taken, more are refused with 413 and the limit", () => {
-  const values = (count: number) => `{"a":[${"0,".repeat(count - 3)}0]}`;
+  const list = `[${"0,".repeat(99_999)}0]`;
+  const values = (count: number) => `{"a":[${`${list},`.repeat(count / 100_000 - 1)}${list}]}`;
   assert.ok("value" in readAll(values(1_400_000)));
   const read = readAll(values(1_600_000));
   assert.ok("refusal" in read && read.refusal.kind === "payload_too_large");
@@ -210,6 +211,16 @@ Deno.test("20,000 keys of one object are taken and one more refused with its pat
   const read = readAll(keys(20_001));
   assert.ok("refusal" in read && read.refusal.kind === "payload_too_large");
   assert.deepEqual([read.refusal.limit, read.refusal.path], [20_000, "a"]);
+});
+
+Deno.test("100,000 items of one list are taken and one more refused with its path", () => {
+  for (const item of ["0", "{}", '"a"']) {
+    const items = (count: number) => `{"a":[0,[${`${item},`.repeat(count - 1)}${item}]]}`;
+    assert.ok("value" in readAll(items(100_000)));
+    const read = readAll(items(100_001));
+    assert.ok("refusal" in read && read.refusal.kind === "payload_too_large");
+    assert.deepEqual([read.refusal.limit, read.refusal.path], [100_000, "a.1"]);
+  }
 });
 
 Deno.test("a string of 1 MiB is taken and a longer one refused, with and without escapes", () => {

@@ -87,6 +87,8 @@ Deno.test("lines are sent to those who take them, in any case, and not at a weig
       "application/x-ndjson;q=0, text/event-stream": "text/event-stream",
       "application/x-ndjson; q=0.00": "text/event-stream",
       "application/x-ndjson-seq": "text/event-stream",
+      [`application/x-ndjson${",a/b".repeat(251)}`]: "application/x-ndjson",
+      [`application/x-ndjson${",a/b".repeat(252)}`]: "text/event-stream",
     };
     for (const [accept, form] of Object.entries(forms)) {
       const response = await world.get("?live=sse", { headers: { accept } });

@@ -55,9 +55,9 @@ const MEMBER_CHARACTERS = 5;
 const ITEM_CHARACTERS = 2;
 
 /**
- * Whether the JSON text of the value surely has more than so many characters. If not, it has at most
- * some times as many (six, for texts of escapes), so it may be made at once. No more of the value is
- * looked at than fits into the limit.
+ * Whether the JSON text of the value surely has more than so many characters. If not, it has some
+ * times as many at most (six, for texts of escapes), so it may be made at once. No more of the
+ * value is looked at than fits into the limit.
  */
 export function isSurelyLonger(value: JsonValue, charactersMax: number): boolean {
   const waiting = [value];

@@ -1,13 +1,13 @@
 /** A row computed in a process equals the row computed here: same states, steps and bytes. */
 
 import assert from "node:assert/strict";
-import { createComputeRunner } from "../../src/features/states/run_compute.ts";
+import { createComputeRunner, type RowTextStep } from "../../src/features/states/run_compute.ts";
 import { openComputePool } from "../../src/compute/pool.ts";
 import { newFoldBudget } from "../../src/domain/handler/budget.ts";
 import type { JsonObject, JsonValue } from "../../src/domain/json.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { compileProjection } from "../../src/domain/projection/compile.ts";
-import { advanceRow, type RowStep } from "../../src/domain/projection/row.ts";
+import { advanceRow } from "../../src/domain/projection/row.ts";
 import { compileSpec } from "../../src/domain/spec/compile.ts";
 import type { StreamKey } from "../../src/domain/identifier.ts";
 import { shopSpec } from "../support/projection_shop.ts";
@@ -46,13 +46,13 @@ Deno.test("a row is computed in a process step by step, as here", async () => {
     });
     const texts = new Map<StreamKey, string | null>();
     const known = new Map<StreamKey, JsonValue>();
-    let there: RowStep | undefined;
+    let there: RowTextStep | undefined;
     try {
       while (there?.kind !== "data") {
         const here = advanceRow(projection, ORDER, (key) => known.get(key), newFoldBudget());
         there = valueOf(await advance(test.number, { projection, key: ORDER, states: texts }));
-        assert.deepEqual(there, here);
         if (there.kind === "data") break;
+        assert.deepEqual(there, here);
         for (const stream of there.streams) {
           const state = STATES[stream]!;
           known.set(stream, state);
@@ -60,7 +60,7 @@ Deno.test("a row is computed in a process step by step, as here", async () => {
         }
       }
       const row = { name: "Ada é😀", total: 34, pieces: 5, currency: null };
-      assert.deepEqual(there.data, row);
+      assert.equal(there.dataJson, JSON.stringify(row));
       const large = compile({ a: "$.customer.note", b: "$.customer.note" });
       const order = { projection: large, key: ORDER, states: texts };
       const refusal = refusalOf(await advance(test.number, order));

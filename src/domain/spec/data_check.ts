@@ -10,7 +10,6 @@ import { isJsonObject } from "../json.ts";
 import { limits } from "../limits.ts";
 import type { DataFault } from "../refusal.ts";
 import { splitStreamKey, type StreamKey } from "../identifier.ts";
-import { parseJson } from "../json_text/parse_json.ts";
 
 /** An event that could not be written any more. */
 export interface RefusedExample {
@@ -188,13 +187,22 @@ function clipFault({ path, message }: DataFault): DataFault {
   };
 }
 
-/** How two texts of states compare. Undefined: they are too long to tell at once. */
-export function isSameState(before: string, after: string): boolean | undefined {
+/**
+ * How two texts of states compare. Undefined: they are too long to tell at once, or `parse` gives
+ * one of them up.
+ */
+export function isSameState(
+  before: string,
+  after: string,
+  parse: (text: string) => JsonObject | undefined,
+): boolean | undefined {
   if (before === after) return true;
   // The order of keys says nothing, and does not change the length.
   if (before.length !== after.length) return false;
   if (before.length > limits.dataCheckStateCharactersMax) return undefined;
-  return canonicalJson(parseJson(before)) === canonicalJson(parseJson(after));
+  const left = parse(before);
+  const right = left && parse(after);
+  return right && canonicalJson(left) === canonicalJson(right);
 }
 
 /**

@@ -10,9 +10,9 @@ import { BudgetSpent, type Clock, newPieceBudget } from "../../domain/budget.ts"
 import type { Pieces } from "../../domain/fairness/pieces.ts";
 import { StateTooLarge } from "../../domain/handler/handler.ts";
 import { limits } from "../../domain/limits.ts";
-import type { JsonObject, JsonValue } from "../../domain/json.ts";
+import type { JsonValue } from "../../domain/json.ts";
 import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
-import { advanceRow, refuseRow, type RowStep } from "../../domain/projection/row.ts";
+import { advanceRow, refuseRow } from "../../domain/projection/row.ts";
 import type { CompiledProjection } from "../../domain/projection/definition.ts";
 import { accept, type Outcome, type Refusal } from "../../domain/refusal.ts";
 import type { CompiledAggregateType, CompiledSpec } from "../../domain/spec/compiled.ts";
@@ -27,7 +27,7 @@ import {
   type StoredRow,
 } from "../../store/projections/projection_rows.ts";
 import type { AggregateReader } from "../states/read_aggregate.ts";
-import type { ComputeRunner } from "../states/run_compute.ts";
+import type { ComputeRunner, RowTextStep } from "../states/run_compute.ts";
 import { TextMap, type Texts, TextSet } from "../../domain/lookup/text_map.ts";
 
 /**
@@ -191,7 +191,7 @@ function once<T>(readNow: ReadSource<T>) {
 type Found = ReadonlyMap<StreamKey, SourceState>;
 
 /** The next step of a row; undefined if it exceeds what may be done here. */
-type Advance = (found: Found) => Awaitable<Outcome<RowStep> | undefined>;
+type Advance = (found: Found) => Awaitable<Outcome<RowTextStep> | undefined>;
 type Awaitable<T> = T | Promise<T>;
 
 function advanceHere(
@@ -199,7 +199,7 @@ function advanceHere(
   projection: CompiledProjection,
   key: string,
   found: Found,
-): Outcome<RowStep> | undefined {
+): Outcome<RowTextStep> | undefined {
   if (charactersOf(found) > ROW_CHARACTERS_HERE_MAX) return undefined;
   const states = new TextMap<JsonValue, StreamKey>();
   const budget = newPieceBudget(clock);
@@ -209,7 +209,9 @@ function advanceHere(
     states.set(stream, known);
   }
   try {
-    return accept(advanceRow(projection, key, (stream) => states.get(stream), budget));
+    const step = advanceRow(projection, key, (stream) => states.get(stream), budget);
+    if (step.kind === "wanted") return accept(step);
+    return accept({ kind: "data", dataJson: JSON.stringify(step.data) });
   } catch (error) {
     if (error instanceof StateTooLarge) return { ok: false, refusal: refuseRow(error.message) };
     if (error instanceof BudgetSpent) return undefined;
@@ -227,7 +229,7 @@ interface RowToAdvance {
 async function advanceElsewhere(
   compute: ComputeRunner,
   { tenant, projection, key, found }: RowToAdvance,
-): Promise<Outcome<RowStep>> {
+): Promise<Outcome<RowTextStep>> {
   const states = new TextMap<string | null, StreamKey>();
   for (const [stream, { head, text }] of found) {
     states.set(stream, head.length === 0 ? null : text!);
@@ -270,7 +272,7 @@ async function computeRow(
     const step = await advance(found);
     if (step === undefined) return undefined;
     if (!step.ok) return fail({ key, own, asked, projection }, step.refusal);
-    if (step.value.kind === "data") return finish(projection, key, found, step.value.data);
+    if (step.value.kind === "data") return finish(projection, key, found, step.value.dataJson);
     const missing = step.value.streams.filter((stream) => !found.has(stream));
     for (const stream of missing) asked.add(stream);
     for (let from = 0; from < missing.length; from += together) {
@@ -299,7 +301,7 @@ function finish(
   projection: CompiledProjection,
   key: string,
   found: ReadonlyMap<StreamKey, SourceState>,
-  data: JsonObject,
+  dataJson: string,
 ): RowOutcome {
   const ownKey = streamKey(projection.forEach, key);
   const { head } = found.get(ownKey)!;
@@ -312,7 +314,7 @@ function finish(
   const sources = marks.filter((mark) => !isIncluded(mark));
   const updatedAt = newest(found.values());
   const row = { key, position, generation, updatedAt, sources, includes };
-  const encoded = encodeRow({ ...row, data });
+  const encoded = encodeRow({ ...row, dataJson });
   if (encoded.value.length <= limits.rowBytesMax) return { key, row, encoded };
   const message = `The row has ${encoded.value.length} bytes, more than the ` +
     `${limits.rowBytesMax} that a row may have`;

@@ -29,8 +29,6 @@ import {
   type StoredRowText,
 } from "../../store/projections/projection_rows.ts";
 import { addRetry, clearRetry } from "../../store/projections/projection_work.ts";
-import type { JsonObject } from "../../domain/json.ts";
-import { parseJson } from "../../domain/json_text/parse_json.ts";
 import { TextMap } from "../../domain/lookup/text_map.ts";
 
 /** A row of one version, computed or failed. */
@@ -246,7 +244,7 @@ function writeFailure(
     updatedAt: before?.updatedAt ?? null,
     sources: [...listed.values()].sort(([a], [b]) => a < b ? -1 : 1),
     includes: before?.includes ?? [],
-    data: before === undefined ? null : parseJson<JsonObject>(before.dataJson),
+    dataJson: before?.dataJson ?? "null",
     error,
   };
   if (known !== undefined) clearRetry(tx, place, { dueMs: known.nextTryMs, row: key });

@@ -11,7 +11,7 @@
 import { decodeEvent, eventId, type StoredEvent } from "../../domain/event.ts";
 import { type Clock, newBudget, newPieceBudget } from "../../domain/budget.ts";
 import { openPieces, type Pieces } from "../../domain/fairness/pieces.ts";
-import type { JsonValue } from "../../domain/json.ts";
+import type { JsonObject, JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import { type DataFault, type Outcome, refuse } from "../../domain/refusal.ts";
 import { parseJsonInTime } from "../../domain/parse_json_steps.ts";
@@ -296,7 +296,7 @@ function compare(
   right: Folded,
 ): void {
   if (left.ok && right.ok) {
-    const isSame = isSameState(left.value, right.value);
+    const isSame = isSameState(left.value, right.value, (text) => parseState(host, text));
     if (isSame === undefined) return draft.leaveOut();
     if (isSame) return draft.addSame();
   } else if (!left.ok && !right.ok) return draft.addSame();
@@ -309,8 +309,13 @@ function stateOf(clock: Clock, folded: Folded): JsonValue {
   if (!folded.ok) return null;
   const { value: text } = folded;
   const isShort = text.length <= limits.dataCheckStateCharactersMax;
-  const state = isShort ? parseJsonInTime(text, newPieceBudget(clock).time.isLate) : undefined;
+  const state = isShort ? parseState(clock, text) : undefined;
   return state ?? `... a state of ${text.length} characters`;
+}
+
+/** Undefined if it takes more than one time slice: its keys may be slow to find. */
+function parseState(clock: Clock, text: string): JsonObject | undefined {
+  return parseJsonInTime(text, newPieceBudget(clock).time.isLate);
 }
 
 function textOf({ refusal }: Extract<Folded, { ok: false }>): string {

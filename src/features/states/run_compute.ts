@@ -22,9 +22,8 @@ import type { CompiledAggregateType } from "../../domain/spec/compiled.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
-import type { StateJson } from "../../store/streams/state_parts.ts";
+import { type StateJson, textOfState } from "../../store/streams/state_parts.ts";
 import { openInstanceNames } from "../base/instance_of.ts";
-import { parseJson } from "../../domain/json_text/parse_json.ts";
 
 /** A fold to run in a process. */
 export interface FoldOrder {
@@ -46,6 +45,11 @@ export interface RowOrder {
   readonly states: ReadonlyMap<StreamKey, string | null>;
 }
 
+/** How far a row can be computed; the columns of a complete one are JSON text. */
+export type RowTextStep =
+  | Extract<RowStep, { readonly kind: "wanted" }>
+  | { readonly kind: "data"; readonly dataJson: string };
+
 export interface ComputeRunner {
   /** The instance that a tenant belongs to; work is fair among instances. */
   instanceOf(tenant: number): string | Promise<string>;
@@ -54,7 +58,7 @@ export interface ComputeRunner {
   /** Returns the bytes of that text, as they came from the process. */
   foldToBytes(tenant: number, order: FoldOrder): Promise<Outcome<Uint8Array<ArrayBuffer>>>;
   /** Computes the row, or finds which further streams it needs. */
-  advanceRow(tenant: number, order: RowOrder): Promise<Outcome<RowStep>>;
+  advanceRow(tenant: number, order: RowOrder): Promise<Outcome<RowTextStep>>;
 }
 
 export interface Compute extends ComputeRunner {
@@ -87,7 +91,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
   async function fold(tenant: number, order: FoldOrder): Promise<Outcome<string>> {
     const folded = await foldToBytes(tenant, order);
     if (!folded.ok) return folded;
-    return accept(await textOfSlices(folded.value, openPieces(host).rest));
+    return accept(await textOfState(folded.value, openPieces(host).rest));
   }
 
   async function foldToBytes(
@@ -121,7 +125,7 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
   async function advanceRow(
     tenant: number,
     { projection, key, states }: RowOrder,
-  ): Promise<Outcome<RowStep>> {
+  ): Promise<Outcome<RowTextStep>> {
     const lane = `${tenant}/${projection.name}/${key}`;
     const sizes: [StreamKey, number][] = [];
     for (const [stream, text] of states) {
@@ -136,7 +140,8 @@ export function createComputeRunner(engine: Engine, host: Host, pool: ComputePoo
     const { result, bytes } = outcome;
     if (result.kind === "refused") return refuse(result.refusal);
     if (result.kind === "wanted") return accept(result);
-    return accept({ kind: "data", data: parseJson(new TextDecoder().decode(bytes)) });
+    // Its keys may be slow to find, so nothing of it is parsed here.
+    return accept({ kind: "data", dataJson: new TextDecoder().decode(bytes) });
   }
 
   return { instanceOf, fold, foldToBytes, advanceRow };
@@ -219,19 +224,4 @@ function* slicesOfText(text: StateJson): Generator<Uint8Array<ArrayBuffer>> {
 
 function isFirstHalf(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-/** `rest`: yields the thread to other work if its time slice is over. */
-async function textOfSlices(
-  bytes: Uint8Array,
-  rest: () => Promise<void> | undefined,
-): Promise<string> {
-  const decoder = new TextDecoder();
-  if (bytes.length <= SLICE_CHARACTERS) return decoder.decode(bytes);
-  const slices: string[] = [];
-  for (let at = 0; at < bytes.length; at += SLICE_CHARACTERS) {
-    await rest();
-    slices.push(decoder.decode(bytes.subarray(at, at + SLICE_CHARACTERS), { stream: true }));
-  }
-  return slices.join("");
 }

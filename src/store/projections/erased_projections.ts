@@ -202,7 +202,7 @@ async function eraseRow(
   const isEmpty = row.dataJson === "null" && !row.error?.message;
   if (isEmpty || !showsOlder(row, stream, generation)) return row.bytes;
   const error = row.error && { ...row.error, message: "" };
-  setProjectionRow(tx, place, row, encodeRow({ ...row, data: null, error }));
+  setProjectionRow(tx, place, row, encodeRow({ ...row, dataJson: "null", error }));
   // The message is also kept there.
   if (error !== undefined) addRetry(tx, place, { dueMs: error.nextTryMs, row: key }, "");
   if (isReady) noteRowChange(tx, place, key, erasedMs);

@@ -14,7 +14,8 @@ import type { StreamKey } from "../../domain/identifier.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys } from "../keys.ts";
-import { decodeRecord, encodeRecord } from "../json_record.ts";
+import { utf8Of } from "../../kv/slab.ts";
+import { decodeRecord } from "../json_record.ts";
 import { clearLargeValue, setLargeValue, wholeBytes, wholeValue } from "../large_value.ts";
 import { parseJson } from "../../domain/json_text/parse_json.ts";
 import { TextSet } from "../../domain/lookup/text_map.ts";
@@ -46,6 +47,8 @@ interface RowRecord {
 }
 
 const decoder = new TextDecoder();
+const DATA = ',"data":';
+const ERROR = ',"error":{';
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
@@ -185,10 +188,13 @@ export interface EncodedRow {
   readonly value: Bytes;
 }
 
-export function encodeRow(row: Omit<StoredRow, "bytes">): EncodedRow {
-  const { key, position, generation, updatedAt: updated_at, sources, includes, data, error } = row;
-  const record: RowRecord = { position, generation, updated_at, sources, includes, data, error };
-  return { key, sources, value: encodeRecord(record) };
+/** The text of a {@link RowRecord}; that of its data is not looked at. */
+export function encodeRow(row: Omit<StoredRowText, "bytes">): EncodedRow {
+  const { key, position, generation, updatedAt: updated_at, sources, includes, dataJson, error } =
+    row;
+  const head = JSON.stringify({ position, generation, updated_at, sources, includes });
+  const end = error === undefined ? "}" : `,"error":${JSON.stringify(error)}}`;
+  return { key, sources, value: utf8Of(`${head.slice(0, -1)}${DATA}${dataJson}${end}`) };
 }
 
 /** Whether the row is stored as it is to be; much faster than parsing both. */
@@ -264,9 +270,6 @@ export function decodeRow(key: string, value: Bytes): StoredRow {
   const { length: bytes } = value;
   return { key, position, generation, updatedAt, sources, includes, data, error, bytes };
 }
-
-const DATA = ',"data":';
-const ERROR = ',"error":{';
 
 /**
  * Like {@link decodeRow}, without parsing the data. A quote within a text is escaped, so the first

@@ -114,8 +114,8 @@ for (const isShown of [true, false]) {
       };
       await engine.transact(async (tx) => {
         const row = (await readProjectionRow(tx, place, uuid(1)))!;
-        const data = isShown ? row.data : null;
-        setProjectionRow(tx, place, row, encodeRow({ ...row, data, error }));
+        const dataJson = JSON.stringify(isShown ? row.data : null);
+        setProjectionRow(tx, place, row, encodeRow({ ...row, dataJson, error }));
         addRetry(tx, place, { dueMs: 5, row: uuid(1) }, message);
       });
       const stream = streamKey("order", uuid(1));
@@ -136,10 +136,10 @@ Deno.test("eraseFromProjections() ends a transaction with the row that reaches 4
     const place = { tenant: test.number, number: 1, version: 1 };
     const stream = streamKey("customer", uuid(11));
     const rows = [1, 2, 3, 4, 5, 6].map((n) => uuid(1_000 + n));
-    const data = { list: new Array(400_000).fill({}) };
+    const dataJson = JSON.stringify({ list: new Array(400_000).fill({}) });
     for (const key of rows) {
       const about = { position: 1, generation: 0, updatedAt: 5, includes: [], error: undefined };
-      const row = encodeRow({ key, ...about, sources: [[stream, 0, 1]], data });
+      const row = encodeRow({ key, ...about, sources: [[stream, 0, 1]], dataJson });
       await engine.transact((tx) => Promise.resolve(setProjectionRow(tx, place, undefined, row)));
     }
     const erased = { tenant: test.number, stream, generation: 1, erasedMs: host.timeMs };
@@ -182,7 +182,7 @@ Deno.test("eraseFromProjections() decodes a few definitions in a transaction, an
       await engine.transact((tx) => Promise.resolve(setProjection(tx, tenant, record)));
     }
     for (const place of places) {
-      const row = encodeRow({ ...about, sources: [[stream, 0, 1]], data: { name: "Ada" } });
+      const row = encodeRow({ ...about, sources: [[stream, 0, 1]], dataJson: '{"name":"Ada"}' });
       await engine.transact((tx) => Promise.resolve(setProjectionRow(tx, place, undefined, row)));
     }
     const erased = { tenant, stream, generation: 1, erasedMs: 5 };

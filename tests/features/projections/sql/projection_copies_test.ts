@@ -391,9 +391,9 @@ Deno.test("a message that is full of the changes of one table reads one change o
       followers.push({ projection, table: { name, number, version, stamp: "" } });
       for (let n = 0; n < 20; n++) {
         const rest = { position: 1, generation: 0, updatedAt: 1, sources: [], includes: [] };
-        const data = { note: "x".repeat(60_000) };
+        const dataJson = JSON.stringify({ note: "x".repeat(60_000) });
         await engine.transact((tx) => {
-          const row = encodeRow({ key: uuid(n), ...rest, data });
+          const row = encodeRow({ key: uuid(n), ...rest, dataJson });
           setProjectionRow(tx, projection, undefined, row);
           noteRowChange(tx, projection, uuid(n), host.nowMs());
           return Promise.resolve();

@@ -15,10 +15,10 @@ import type { CopyAnswer, CopyRequest, CopyResult, CopyStep } from "./copy_messa
 
 export interface CopyWriter {
   /**
-   * Sends one request; `rows` is its body, sent as JSON. If the process ends or cannot run, that
+   * Sends one request; `rows` is its body, as JSON text. If the process ends or cannot run, that
    * is a result; only an unexpected error rejects.
    */
-  ask(request: CopyRequest, rows?: unknown): Promise<CopyResult>;
+  ask(request: CopyRequest, rows?: string): Promise<CopyResult>;
   /** The id of the process while there is one. */
   processIds(): number[];
   close(): Promise<void>;
@@ -58,8 +58,8 @@ export function openCopyWriter(settings: CopyWriterSettings): CopyWriter {
   let sinceFill = 0;
   let isBusy = false;
 
-  function ask(request: CopyRequest, rows?: unknown): Promise<CopyResult> {
-    const body = rows === undefined ? NOTHING : encoder.encode(JSON.stringify(rows));
+  function ask(request: CopyRequest, rows?: string): Promise<CopyResult> {
+    const body = rows === undefined ? NOTHING : encoder.encode(rows);
     const { promise, resolve, reject } = Promise.withResolvers<CopyResult>();
     put({ request, body, resolve, reject });
     if (!isBusy) goOn();

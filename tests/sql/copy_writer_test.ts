@@ -41,9 +41,10 @@ Deno.test("a writer that meets the end of its disk loses its request, and goes o
   try {
     assert.equal((await open()).kind, "opened");
     await writer.ask({ path, kind: "begin_fill", token: TOKEN, projection: PROJECTION });
-    await writer.ask({ path, kind: "fill", token: TOKEN, projection: PROJECTION }, [["a", {
-      n: 1,
-    }]]);
+    await writer.ask(
+      { path, kind: "fill", token: TOKEN, projection: PROJECTION },
+      '[["a",{"n":1}]]',
+    );
     const end = {
       kind: "end_fill",
       token: TOKEN,
@@ -55,7 +56,7 @@ Deno.test("a writer that meets the end of its disk loses its request, and goes o
     const rows = Array.from({ length: 40 }, (_, n) => [`k${n}`, { n: "x".repeat(100_000) }]);
     const changes = [{ projection: PROJECTION, from: "01", to: "02", removed: [] }];
     const apply = { kind: "apply", changes, isFirst: true, isLast: true } as const;
-    const lost = await writer.ask({ path, ...apply }, [rows]);
+    const lost = await writer.ask({ path, ...apply }, JSON.stringify([rows]));
     assert.ok(lost.kind === "moved" || lost.kind === "failed", lost.kind);
     const tables = [{ name: "orders", number: 1, version: 1, stamp: "01" }];
     const opened = await open();
@@ -82,7 +83,7 @@ Deno.test("pages of a table that is filled let all else go first, and get on all
     await writer.ask({ path: filled, kind: "begin_fill", token: TOKEN, projection: PROJECTION });
     const ask = async (name: string, path: string, kind: "fill" | "tidy") => {
       const task = kind === "fill" ? { kind, token: TOKEN, projection: PROJECTION } : { kind };
-      const result = await writer.ask({ path, ...task }, kind === "fill" ? [] : undefined);
+      const result = await writer.ask({ path, ...task }, kind === "fill" ? "[]" : undefined);
       assert.equal(result.kind, "done");
       done.push(name);
     };
@@ -115,7 +116,7 @@ Deno.test("a large table that is dropped lets the requests of other copies throu
     const filling = { path: large, token: TOKEN, projection: PROJECTION };
     await writer.ask({ ...filling, kind: "begin_fill" });
     const rows = Array.from({ length: 5_000 }, (_, n) => [`k${n}`, {}]);
-    await writer.ask({ ...filling, kind: "fill" }, rows);
+    await writer.ask({ ...filling, kind: "fill" }, JSON.stringify(rows));
     const tidy = async (path: string, name: string) => {
       assert.equal((await writer.ask({ path, kind: "tidy" })).kind, "done");
       done.push(name);

@@ -5,10 +5,10 @@
  */
 
 import { assert } from "../../domain/assert.ts";
-import type { JsonValue } from "../../domain/json.ts";
 import { limits } from "../../domain/limits.ts";
 import type { Lines } from "../../domain/fairness/per_name.ts";
 import { waitForTurn } from "../../domain/fairness/pieces.ts";
+import { memberTexts } from "../../domain/json_text/members.ts";
 import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -16,7 +16,7 @@ import { didYouMean } from "../../domain/nearest_name.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { readReadyProjection } from "../../store/projections/projections.ts";
-import { readProjectionRows, type StoredRow } from "../../store/projections/projection_rows.ts";
+import { readProjectionRowTexts } from "../../store/projections/projection_rows.ts";
 import { findReadyProjection, readStaleness } from "./read_rows.ts";
 import { waitForProjections } from "./wait_for_projections.ts";
 
@@ -85,7 +85,7 @@ export async function exportProjection(
   return accept({
     lag: commits,
     ...staleness,
-    pages: csvPages(readPage, projection.value, columns, formulasAsText),
+    pages: csvPages(readPage, { first: projection.value, columns, formulasAsText }),
   });
 
   function readPage<T>(read: (tx: ReadTransaction) => Promise<T>): Promise<T> {
@@ -97,27 +97,32 @@ export async function exportProjection(
   }
 }
 
+interface CsvTable {
+  /** The projection as it is at the start. */
+  readonly first: ReadyProjection;
+  readonly columns: readonly string[];
+  readonly formulasAsText: boolean;
+}
+
 async function* csvPages(
   readPage: <T>(read: (tx: ReadTransaction) => Promise<T>) => Promise<T>,
-  first: ReadyProjection,
-  columns: readonly string[],
-  formulasAsText: boolean,
+  { first, columns, formulasAsText }: CsvTable,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, void> {
   let projection = first;
   let after: string | undefined;
-  let text = csvLine([KEY, ...columns], formulasAsText);
+  let text = csvLine([KEY, ...columns].map((name) => JSON.stringify(name)), formulasAsText);
   for (let count = PAGE_ROWS; count > 0;) {
     const page = await readPage(async (tx) => {
       const now = await readReadyProjection(tx, projection.tenant, projection.name);
       if (now === undefined || !isSameTable(now, first)) return undefined;
       const options = { after, limit: PAGE_ROWS, bytesMax: PAGE_BYTES };
-      return { now, rows: await readProjectionRows(tx, now, options) };
+      return { now, rows: await readProjectionRowTexts(tx, now, options) };
     });
     // A partial export must not look complete, so it fails.
     if (page === undefined) throw new Error("The projection was changed while it was exported");
     projection = page.now;
-    for (const row of page.rows) {
-      text += csvLine([row.key, ...valuesOf(row, columns)], formulasAsText);
+    for (const { key, dataJson } of page.rows) {
+      text += csvLine([JSON.stringify(key), ...textsOf(dataJson, columns)], formulasAsText);
     }
     count = page.rows.length;
     after = page.rows.at(-1)?.key;
@@ -132,12 +137,14 @@ function isSameTable(now: ReadyProjection, first: ReadyProjection): boolean {
     JSON.stringify(now.columns) === JSON.stringify(first.columns);
 }
 
-function valuesOf({ data }: StoredRow, columns: readonly string[]): JsonValue[] {
-  if (data === null) return columns.map(() => null);
+/** The texts of a row's columns. What they hold is not parsed: its names may be slow to find. */
+function textsOf(dataJson: string, columns: readonly string[]): string[] {
+  if (dataJson === "null") return columns.map(() => dataJson);
+  const texts = new Map(memberTexts(dataJson));
   return columns.map((column) => {
-    const value = data[column];
-    assert(value !== undefined, "a row has all columns of its version");
-    return value;
+    const text = texts.get(column);
+    assert(text !== undefined, "a row has all columns of its version");
+    return text;
   });
 }
 
@@ -147,7 +154,7 @@ const NEEDS_QUOTES = /[",\r\n]|^\s|\s$|^$/;
 const FORMULA = /^\s*[=+\-@]|^[\t\r]/;
 
 /**
- * Encodes a row as CSV according to RFC 4180.
+ * Encodes a row, given as the JSON texts of its values, as CSV according to RFC 4180.
  *
  * Lines end with CR LF. A field is quoted if it contains a comma, a quote or a line break, or
  * if it has white space at either end; quotes are doubled. Null is empty, an empty string is
@@ -155,19 +162,25 @@ const FORMULA = /^\s*[=+\-@]|^[\t\r]/;
  * with `=`, for example) is left as it is. With `formulasAsText` it is prefixed with `'`, the
  * spreadsheet convention for text.
  */
-export function csvLine(values: readonly JsonValue[], formulasAsText = false): string {
+export function csvLine(texts: readonly string[], formulasAsText = false): string {
   let line = "";
-  for (let at = 0; at < values.length; at++) {
+  for (let at = 0; at < texts.length; at++) {
     if (at > 0) line += ",";
-    line += csvField(values[at]!, formulasAsText);
+    line += csvField(texts[at]!, formulasAsText);
   }
   return line + "\r\n";
 }
 
-function csvField(value: JsonValue, formulasAsText: boolean): string {
-  if (value === null) return "";
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
-  const given = typeof value === "string" ? value : JSON.stringify(value);
+function csvField(json: string, formulasAsText: boolean): string {
+  if (json === "null") return "";
+  const isText = json.startsWith('"');
+  if (!isText && !json.startsWith("{") && !json.startsWith("[")) return json;
+  const given = isText ? stringOf(json) : json;
   const text = formulasAsText && FORMULA.test(given) ? `'${given}` : given;
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function stringOf(json: string): string {
+  // The runtime keeps short texts that it parses in a table.
+  return json.includes("\\") ? JSON.parse(json) : json.slice(1, -1);
 }

@@ -17,6 +17,7 @@ import { keyAfter, keys } from "../keys.ts";
 import { utf8Of } from "../../kv/slab.ts";
 import { decodeRecord } from "../json_record.ts";
 import { clearLargeValue, setLargeValue, wholeBytes, wholeValue } from "../large_value.ts";
+import { endOfValue } from "../../domain/json_text/members.ts";
 import { parseJson } from "../../domain/json_text/parse_json.ts";
 import { TextSet } from "../../domain/lookup/text_map.ts";
 
@@ -282,31 +283,8 @@ export function decodeRowText(key: string, value: Bytes): StoredRowText {
   const { updated_at: updatedAt, ...about } = head;
   const begin = at + DATA.length;
   // Data may have a member of this name, too.
-  const end = text.includes(ERROR, begin) ? endOfData(text, begin) : text.length - 1;
+  const end = text.includes(ERROR, begin) ? endOfValue(text, begin) : text.length - 1;
   const rest: Pick<RowRecord, "error"> = parseJson(`{${text.slice(end + 1) || "}"}`);
   const dataJson = text.slice(begin, end);
   return { key, ...about, updatedAt, error: rest.error, dataJson, bytes: value.length };
-}
-
-/** Where the object or the null that begins at a place ends. */
-function endOfData(text: string, begin: number): number {
-  if (text.startsWith("null", begin)) return begin + "null".length;
-  let depth = 0;
-  // Bounded: by the size of a row.
-  for (let at = begin;; at++) {
-    const character = text[at];
-    if (character === '"') at = closingQuoteOf(text, at);
-    else if (character === "{" || character === "[") depth++;
-    else if ((character === "}" || character === "]") && --depth === 0) return at + 1;
-  }
-}
-
-function closingQuoteOf(text: string, open: number): number {
-  // Bounded: by the length of the text between the quotes.
-  for (let at = open;;) {
-    at = text.indexOf('"', at + 1);
-    let slashes = 0;
-    while (text[at - 1 - slashes] === "\\") slashes++;
-    if (slashes % 2 === 0) return at;
-  }
 }

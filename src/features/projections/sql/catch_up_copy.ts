@@ -10,9 +10,9 @@ import { openTransactionPieces } from "../../../domain/fairness/transaction_piec
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Bytes, ReadTransaction } from "../../../kv/engine.ts";
 import { lastChangeStamp, readRowChanges } from "../../../store/projections/row_changes.ts";
-import { readProjectionRow } from "../../../store/projections/projection_rows.ts";
-import type { CopiedChanges, CopiedTable, CopyRow } from "../../../sql/copy_messages.ts";
-import { copyRow } from "./fill_copy.ts";
+import { readProjectionRowText } from "../../../store/projections/projection_rows.ts";
+import type { CopiedChanges, CopiedTable } from "../../../sql/copy_messages.ts";
+import { copyRowText } from "./fill_copy.ts";
 import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
 
 export type CaughtUp =
@@ -29,7 +29,8 @@ export interface Follower {
 }
 
 interface Batch extends CopiedChanges {
-  readonly rows: readonly CopyRow[];
+  /** As JSON texts. */
+  readonly rows: readonly string[];
   readonly isLost: boolean;
   readonly isAtEnd: boolean;
 }
@@ -68,8 +69,8 @@ export async function catchUpCopy(
       to,
       removed,
     }));
-    const rows = batches.map((batch) => batch.rows);
-    const result = await copy.ask({ kind: "apply", changes, isFirst, isLast }, rows);
+    const rows = batches.map((batch) => `[${batch.rows.join()}]`).join();
+    const result = await copy.ask({ kind: "apply", changes, isFirst, isLast }, `[${rows}]`);
     if (result.kind === "failed") return result;
     if (result.kind !== "done") return { kind: "moved" };
     tables = tables.map((table, index) => ({ ...table, stamp: batches[index]!.to }));
@@ -115,7 +116,7 @@ async function readBatch(
   // Without room, one change tells whether there are any, and whether they are lost.
   const limit = room.bytes > 0 ? CHANGES_MAX : 1;
   const { changes, isLost } = await readRowChanges(tx, projection, after, limit);
-  const batch = { projection, from, removed: [] as string[], rows: [] as CopyRow[] };
+  const batch = { projection, from, removed: [] as string[], rows: [] as string[] };
   if (isLost || changes.length === 0 && await isAhead(tx, projection, from)) {
     return { ...batch, to: from, isLost: true, isAtEnd: true };
   }
@@ -128,9 +129,9 @@ async function readBatch(
     seen.add(key);
     const rest = room.pieces.rest();
     if (rest !== undefined) await rest;
-    const row = await readProjectionRow(tx, projection, key);
+    const row = await readProjectionRowText(tx, projection, key);
     if (row === undefined) batch.removed.push(key);
-    else batch.rows.push(copyRow(row));
+    else batch.rows.push(copyRowText(row));
     room.bytes -= row?.bytes ?? 0;
   }
   return { ...batch, to, isLost: false, isAtEnd: changes.length < limit };

@@ -9,9 +9,12 @@ import type { ReadyProjection } from "../../../domain/projection/ready_projectio
 import type { ReadTransaction } from "../../../kv/engine.ts";
 import { readReadyProjection } from "../../../store/projections/projections.ts";
 import { lastChangeStamp } from "../../../store/projections/row_changes.ts";
-import { readProjectionRows, type StoredRow } from "../../../store/projections/projection_rows.ts";
+import {
+  readProjectionRowTexts,
+  type StoredRowText,
+} from "../../../store/projections/projection_rows.ts";
 import { FILLING } from "../../../sql/copy_file.ts";
-import type { CopiedTable, CopyResult, CopyRow, CopyTask } from "../../../sql/copy_messages.ts";
+import type { CopiedTable, CopyResult, CopyTask } from "../../../sql/copy_messages.ts";
 import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
 
 export type Filled =
@@ -44,7 +47,7 @@ export async function fillCopy(
     // The next page is read while this one is written.
     const [next, written] = await Promise.all([
       engine.snapshot((tx) => readPage(tx, projection, page!.at(-1)!.key)),
-      askInTurn(copy, { kind: "fill", token, projection }, page.map(copyRow)),
+      askInTurn(copy, { kind: "fill", token, projection }, `[${page.map(copyRowText).join()}]`),
     ]);
     if (written.kind !== "done") return stopped(written);
     rows += page.length;
@@ -62,8 +65,9 @@ export async function fillCopy(
   return ended.kind === "done" ? { kind: "filled", table } : stopped(ended);
 }
 
-export function copyRow({ key, data }: Pick<StoredRow, "key" | "data">): CopyRow {
-  return [key, data ?? {}];
+/** The text of a `CopyRow`. Nothing of the data is parsed here: it may have names that are slow. */
+export function copyRowText({ key, dataJson }: Pick<StoredRowText, "key" | "dataJson">): string {
+  return `[${JSON.stringify(key)},${dataJson === "null" ? "{}" : dataJson}]`;
 }
 
 /** Undefined if this version is no longer the one being read: its rows may be gone. */
@@ -71,16 +75,16 @@ async function readPage(
   tx: ReadTransaction,
   projection: ReadyProjection,
   after: string | undefined,
-): Promise<StoredRow[] | undefined> {
+): Promise<StoredRowText[] | undefined> {
   const [current, rows] = await Promise.all([
     readReadyProjection(tx, projection.tenant, projection.name),
-    readProjectionRows(tx, projection, { after, ...PAGE }),
+    readProjectionRowTexts(tx, projection, { after, ...PAGE }),
   ]);
   const isCurrent = current?.number === projection.number && current.version === projection.version;
   return isCurrent ? rows : undefined;
 }
 
-function askInTurn(copy: TenantCopy, task: CopyTask, rows?: CopyRow[]): Promise<CopyResult> {
+function askInTurn(copy: TenantCopy, task: CopyTask, rows?: string): Promise<CopyResult> {
   return copy.inTurn(() => copy.ask(task, rows));
 }
 

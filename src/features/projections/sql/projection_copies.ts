@@ -93,7 +93,7 @@ type Round =
 const TRIES = 3;
 const IDLE_MS_MAX = limits.rowChangesSeconds * 1000;
 /**
- * Tables that are filled at the same time: each holds two pages of parsed rows. One environment
+ * Tables that are filled at the same time: each holds two pages of rows. One environment
  * fills a quarter of them.
  */
 const FILLING_MAX = 8;

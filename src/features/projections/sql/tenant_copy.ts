@@ -18,7 +18,7 @@ export interface TenantCopy {
   readonly path: string;
   /** By name; undefined while the content of the file is not known. */
   tables: Map<string, CopiedTable> | undefined;
-  ask(task: CopyTask, rows?: unknown): Promise<CopyResult>;
+  ask(task: CopyTask, rows?: string): Promise<CopyResult>;
   /** Runs transactions one after the other: `work` begins when all earlier ones have ended. */
   inTurn<T>(work: () => Promise<T>): Promise<T>;
 }

@@ -3,7 +3,6 @@
  */
 
 import { readReadyProjection } from "../../src/store/projections/projections.ts";
-import { readProjectionRows } from "../../src/store/projections/projection_rows.ts";
 import { type OracleStream, projectionFromScratch } from "../support/projection_oracle.ts";
 import type { Census } from "./census.ts";
 import { canonical } from "./compare.ts";
@@ -12,6 +11,7 @@ import { stateAfter } from "./expected_states.ts";
 import { openCalm, TENANT } from "./founding.ts";
 import { currentSpec } from "./spec_times.ts";
 import { DEFINITIONS, readProjections } from "./projections.ts";
+import { readParsedRows } from "../support/parsed_rows.ts";
 
 const ROWS_MAX = 1_000;
 
@@ -33,7 +33,7 @@ export async function checkProjections(
   const name = canonical(document);
   if (!DEFINITIONS.some((each) => canonical(each) === name)) return [`nobody deployed ${name}`];
   const rows = await openCalm(store).snapshot((tx) =>
-    readProjectionRows(tx, projection, { limit: ROWS_MAX, bytesMax: 1e9 })
+    readParsedRows(tx, projection, { limit: ROWS_MAX, bytesMax: 1e9 })
   );
   const spec = currentSpec(world, store.version + 1);
   const known = new Map([...streams].map(([key, placed]): [string, OracleStream] => [key, {

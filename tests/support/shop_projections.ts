@@ -6,10 +6,10 @@ import type { Tenant } from "../../src/domain/tenant.ts";
 import type { Engine } from "../../src/kv/engine.ts";
 import type { Service } from "../../src/features/service.ts";
 import { readReadyProjection } from "../../src/store/projections/projections.ts";
-import { readProjectionRows, type StoredRow } from "../../src/store/projections/projection_rows.ts";
 import { valueOf } from "./service_fixture.ts";
 import { type OracleStream, projectionFromScratch } from "./projection_oracle.ts";
 import { type ShopEvent, shopFold } from "./projection_shop.ts";
+import { type ParsedRow, readParsedRows } from "./parsed_rows.ts";
 
 /** Orders with their customers, and the customers who referred them. */
 export const ORDERS_SEEN: JsonObject = {
@@ -57,11 +57,11 @@ export async function storedRows(
   engine: Engine,
   { number }: Tenant,
   name = "orders_seen",
-): Promise<StoredRow[]> {
+): Promise<ParsedRow[]> {
   return await engine.snapshot(async (tx) => {
     const projection = await readReadyProjection(tx, number, name);
     assert.ok(projection !== undefined, `${name} can be read`);
-    return await readProjectionRows(tx, projection, { limit: 10_000, bytesMax: 1e9 });
+    return await readParsedRows(tx, projection, { limit: 10_000, bytesMax: 1e9 });
   });
 }
 

@@ -4,8 +4,6 @@
  * See docs/reference/projections.md.
  */
 
-import type { JsonObject } from "../json.ts";
-
 /** `any`: whatever JSON the path finds. `timestamp`: ISO 8601 text in UTC. */
 export type ColumnType =
   | "string"
@@ -53,8 +51,8 @@ export interface RowError {
 export interface ProjectionRow {
   /** The id of the aggregate that the row is about. */
   readonly key: string;
-  /** Values by column name, in column order; null if the row could never be computed. */
-  readonly data: JsonObject | null;
+  /** Values by column name, in column order, as JSON text; `null` if it could never be computed. */
+  readonly dataJson: string;
   /** The length of that aggregate's stream that the row reflects. */
   readonly position: number;
   /** Unix seconds of the newest event the row reflects; null if there is none. */

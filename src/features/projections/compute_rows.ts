@@ -36,7 +36,7 @@ import { TextMap, type Texts, TextSet } from "../../domain/lookup/text_map.ts";
  */
 export interface ComputedRow {
   readonly key: string;
-  readonly row?: Omit<StoredRow, "bytes" | "data">;
+  readonly row?: Omit<StoredRow, "bytes" | "dataJson">;
   readonly encoded?: EncodedRow;
 }
 

@@ -9,6 +9,7 @@ import { limits } from "../../domain/limits.ts";
 import type { Lines } from "../../domain/fairness/per_name.ts";
 import { waitForTurn } from "../../domain/fairness/pieces.ts";
 import { memberTexts } from "../../domain/json_text/members.ts";
+import { parseJson } from "../../domain/json_text/parse_json.ts";
 import type { ReadyProjection } from "../../domain/projection/ready_projection.ts";
 import { accept, type Outcome, refuse } from "../../domain/refusal.ts";
 import type { Tenant } from "../../domain/tenant.ts";
@@ -16,7 +17,7 @@ import { didYouMean } from "../../domain/nearest_name.ts";
 import type { Host } from "../../host.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { readReadyProjection } from "../../store/projections/projections.ts";
-import { readProjectionRowTexts } from "../../store/projections/projection_rows.ts";
+import { readProjectionRows } from "../../store/projections/projection_rows.ts";
 import { findReadyProjection, readStaleness } from "./read_rows.ts";
 import { waitForProjections } from "./wait_for_projections.ts";
 
@@ -116,7 +117,7 @@ async function* csvPages(
       const now = await readReadyProjection(tx, projection.tenant, projection.name);
       if (now === undefined || !isSameTable(now, first)) return undefined;
       const options = { after, limit: PAGE_ROWS, bytesMax: PAGE_BYTES };
-      return { now, rows: await readProjectionRowTexts(tx, now, options) };
+      return { now, rows: await readProjectionRows(tx, now, options) };
     });
     // A partial export must not look complete, so it fails.
     if (page === undefined) throw new Error("The projection was changed while it was exported");
@@ -182,5 +183,5 @@ function csvField(json: string, formulasAsText: boolean): string {
 
 function stringOf(json: string): string {
   // The runtime keeps short texts that it parses in a table.
-  return json.includes("\\") ? JSON.parse(json) : json.slice(1, -1);
+  return json.includes("\\") ? parseJson<string>(json) : json.slice(1, -1);
 }

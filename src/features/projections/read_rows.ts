@@ -18,10 +18,10 @@ import type { Tenant } from "../../domain/tenant.ts";
 import type { Engine, ReadTransaction } from "../../kv/engine.ts";
 import { readProjection, readReadyProjection } from "../../store/projections/projections.ts";
 import {
-  decodeRowText,
+  decodeRow,
   findProjectionRow,
-  readProjectionRowTexts,
-  type StoredRowText,
+  readProjectionRows,
+  type StoredRow,
 } from "../../store/projections/projection_rows.ts";
 import { readMissed } from "../../store/projections/projection_work.ts";
 import { openRowBatch } from "./compute_rows.ts";
@@ -88,7 +88,7 @@ async function readStoredRow(
       const found = await findProjectionRow(tx, projection, key);
       if (found === undefined) return undefined;
       if (found.bytes > bytesMax) return "long";
-      const row = decodeRowText(key, await found.whole());
+      const row = decodeRow(key, await found.whole());
       return { ...rowView(row), ...await readStaleness(tx, projection, { engine, host }) };
     });
   const view = await readUpTo(LONG_ROW_BYTES);
@@ -120,7 +120,7 @@ async function computeRow(
   if ("failure" in computed) return refuse(computed.failure);
   const { encoded } = computed;
   if (encoded === undefined) return refuseRow();
-  return accept(rowView(decodeRowText(key, encoded.value)));
+  return accept(rowView(decodeRow(key, encoded.value)));
 }
 
 /**
@@ -176,7 +176,7 @@ function refuseRow() {
   return refuse({ kind: "not_found", message: "There is no row with this key" });
 }
 
-function rowView({ key, dataJson, updatedAt, position, error }: StoredRowText): RowView {
+function rowView({ key, dataJson, updatedAt, position, error }: StoredRow): RowView {
   const { error_id, error_type, since } = error ?? {};
   const shown = error_id === undefined || error_type === undefined || since === undefined
     ? undefined
@@ -221,14 +221,14 @@ async function readPage(
   tx: ReadTransaction,
   projection: ReadyProjection,
   { start, limit, pieces }: RowsToRead,
-): Promise<{ readonly rows: readonly StoredRowText[]; readonly truncated: boolean }> {
-  const rows: StoredRowText[] = [];
+): Promise<{ readonly rows: readonly StoredRow[]; readonly truncated: boolean }> {
+  const rows: StoredRow[] = [];
   let bytes = 0;
   for (let after = start;; after = rows.at(-1)!.key) {
     const rest = pieces.rest();
     if (rest !== undefined) await rest;
     // Reading on past the page shows whether anything follows.
-    const some = await readProjectionRowTexts(tx, projection, { after, ...AT_A_TIME });
+    const some = await readProjectionRows(tx, projection, { after, ...AT_A_TIME });
     for (const row of some) {
       if (rows.length === limit || (rows.length > 0 && bytes > limits.pageBytesMax)) {
         return { rows, truncated: true };

@@ -23,10 +23,10 @@ import {
   setProjection,
 } from "../../store/projections/projections.ts";
 import {
-  decodeRowText,
+  decodeRow,
+  readProjectionRow,
   readProjectionRowKeys,
-  readProjectionRowText,
-  type StoredRowText,
+  type StoredRow,
 } from "../../store/projections/projection_rows.ts";
 import {
   type BuildProgress,
@@ -211,7 +211,7 @@ async function hashRow(
   { key, stored, computed }: RowHashes,
 ): Promise<boolean> {
   for (let check = 0; check < CHECKS_MAX; check++) {
-    const before = await engine.snapshot((tx) => readProjectionRowText(tx, place, key));
+    const before = await engine.snapshot((tx) => readProjectionRow(tx, place, key));
     if (before === undefined || before.error !== undefined) return false;
     const batch = openRowBatch(reader, {
       tenant,
@@ -222,7 +222,7 @@ async function hashRow(
     });
     const now = await batch.compute(projection, key);
     if ("failure" in now || now.encoded === undefined) return false;
-    const after = decodeRowText(key, now.encoded.value);
+    const after = decodeRow(key, now.encoded.value);
     if (marksOf(before) !== marksOf(after)) continue;
     stored.update(dataOf(before));
     computed.update(dataOf(after));
@@ -232,10 +232,10 @@ async function hashRow(
 }
 
 /** How much of its sources a row shows. */
-function marksOf({ generation, position, sources, includes }: StoredRowText): string {
+function marksOf({ generation, position, sources, includes }: StoredRow): string {
   return JSON.stringify([generation, position, sources, includes]);
 }
 
-function dataOf({ key, updatedAt, dataJson }: StoredRowText): string {
+function dataOf({ key, updatedAt, dataJson }: StoredRow): string {
   return JSON.stringify([key, updatedAt]) + dataJson;
 }

@@ -19,14 +19,14 @@ import { readHead } from "../../store/streams/streams.ts";
 import { noteRowChange } from "../../store/projections/row_changes.ts";
 import {
   clearProjectionRow,
-  decodeRowText,
+  decodeRow,
   encodeRow,
   findProjectionRow,
   type FoundRow,
   isStoredAs,
   setProjectionRow,
   type SourceMark,
-  type StoredRowText,
+  type StoredRow,
 } from "../../store/projections/projection_rows.ts";
 import { addRetry, clearRetry } from "../../store/projections/projection_work.ts";
 import { TextMap } from "../../domain/lookup/text_map.ts";
@@ -126,7 +126,7 @@ function firstOf(works: readonly FoundWork[], at: number): readonly FoundWork[] 
 interface CheckedRow {
   readonly work: RowWork;
   /** Undefined if there is none, or if it need not be parsed. */
-  readonly before?: StoredRowText;
+  readonly before?: StoredRow;
   readonly isMoved?: boolean;
   /** Whether writing the row would change nothing. */
   readonly isSame?: boolean;
@@ -148,14 +148,14 @@ async function checkRow(
   if (isStoredAs(encoded, value)) return { work, isSame: true };
   const rest = pieces.rest();
   if (rest !== undefined) await rest;
-  const before = value && decodeRowText(row.key, value);
+  const before = value && decodeRow(row.key, value);
   return { work, before, isMoved: await isMoved(tx, work, before, heads) };
 }
 
 async function isMoved(
   tx: Transaction,
   { kept, row: computed }: RowWork,
-  before: StoredRowText | undefined,
+  before: StoredRow | undefined,
   heads: TextMap<Promise<SourceMark>, StreamKey>,
 ): Promise<boolean> {
   if ("failure" in computed) return false;
@@ -197,7 +197,7 @@ function isLess(a: Place, b: Place): boolean {
 function writeRow(
   tx: Transaction,
   { kept, row: computed }: RowWork,
-  before: StoredRowText | undefined,
+  before: StoredRow | undefined,
   moment: WriteMoment,
 ): ErrorRecord | undefined {
   const { place, isReady } = kept;
@@ -218,7 +218,7 @@ function writeRow(
 
 interface FailureToWrite {
   readonly row: FailedRow;
-  readonly before: StoredRowText | undefined;
+  readonly before: StoredRow | undefined;
   readonly moment: WriteMoment;
 }
 

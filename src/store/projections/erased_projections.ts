@@ -20,14 +20,14 @@ import {
 } from "./projections.ts";
 import { noteRowChange } from "./row_changes.ts";
 import {
-  decodeRowText,
+  decodeRow,
   encodeRow,
   findProjectionRow,
   listRowsOfSource,
   readProjectionRowKeys,
   setProjectionRow,
   type SourceMark,
-  type StoredRowText,
+  type StoredRow,
 } from "./projection_rows.ts";
 import { addRetry } from "./projection_work.ts";
 import { openWatchedTypes } from "../reactions/watched_types.ts";
@@ -198,7 +198,7 @@ async function eraseRow(
 ): Promise<number> {
   const found = await findProjectionRow(tx, place, key);
   if (found === undefined) return 0;
-  const row = decodeRowText(key, await found.whole());
+  const row = decodeRow(key, await found.whole());
   const isEmpty = row.dataJson === "null" && !row.error?.message;
   if (isEmpty || !showsOlder(row, stream, generation)) return row.bytes;
   const error = row.error && { ...row.error, message: "" };
@@ -209,7 +209,7 @@ async function eraseRow(
   return row.bytes;
 }
 
-function showsOlder(row: StoredRowText, stream: StreamKey, generation: number): boolean {
+function showsOlder(row: StoredRow, stream: StreamKey, generation: number): boolean {
   const marks: readonly SourceMark[] = [...row.sources, ...row.includes];
   const mark = marks.find(([each]) => each === stream);
   // A row that does not have the stream as a source is the stream's own.

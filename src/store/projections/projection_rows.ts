@@ -4,18 +4,12 @@
  * store computes them again.
  */
 
-import type {
-  ProjectionPlace,
-  ProjectionRow,
-  RowError,
-} from "../../domain/projection/ready_projection.ts";
-import type { JsonObject } from "../../domain/json.ts";
+import type { ProjectionPlace, ProjectionRow } from "../../domain/projection/ready_projection.ts";
 import type { StreamKey } from "../../domain/identifier.ts";
 import { type Bytes, kvLimits, type ReadTransaction, type Transaction } from "../../kv/engine.ts";
 import { unpack } from "../../kv/tuple.ts";
 import { keyAfter, keys } from "../keys.ts";
 import { utf8Of } from "../../kv/slab.ts";
-import { decodeRecord } from "../json_record.ts";
 import { clearLargeValue, setLargeValue, wholeBytes, wholeValue } from "../large_value.ts";
 import { endOfValue } from "../../domain/json_text/members.ts";
 import { parseJson } from "../../domain/json_text/parse_json.ts";
@@ -36,15 +30,13 @@ export interface StoredRow extends ProjectionRow {
   readonly bytes: number;
 }
 
-/** A row as it is stored under its key. */
-interface RowRecord {
+/** A row as it is stored under its key; `data` come behind these, and `error` behind them. */
+interface RowHead {
   readonly position: number;
   readonly generation: number;
   readonly updated_at: number | null;
   readonly sources: readonly SourceMark[];
   readonly includes: readonly SourceMark[];
-  readonly data: JsonObject | null;
-  readonly error?: RowError;
 }
 
 const decoder = new TextDecoder();
@@ -53,37 +45,14 @@ const ERROR = ',"error":{';
 
 type Reads = Pick<ReadTransaction, "get" | "getRange">;
 
-/** A stored row whose data stay text. */
-export interface StoredRowText extends Omit<StoredRow, "data"> {
-  readonly dataJson: string;
-}
-
 /** Undefined if there is none. */
-export function readProjectionRow(
+export async function readProjectionRow(
   tx: Reads,
   place: ProjectionPlace,
   key: string,
 ): Promise<StoredRow | undefined> {
-  return readOneRow(tx, place, key, decodeRow);
-}
-
-/** The same row, without parsing its data. */
-export function readProjectionRowText(
-  tx: Reads,
-  place: ProjectionPlace,
-  key: string,
-): Promise<StoredRowText | undefined> {
-  return readOneRow(tx, place, key, decodeRowText);
-}
-
-async function readOneRow<T>(
-  tx: Reads,
-  place: ProjectionPlace,
-  key: string,
-  decode: (key: string, value: Bytes) => T,
-): Promise<T | undefined> {
   const found = await findProjectionRow(tx, place, key);
-  return found && decode(key, await found.whole());
+  return found && decodeRow(key, await found.whole());
 }
 
 /** A row that is there, of which neither the pieces are read nor the text is parsed yet. */
@@ -117,40 +86,22 @@ export interface RowsPage extends KeysPage {
 }
 
 /** Rows in byte-wise order of their keys; none after the last one. */
-export function readProjectionRows(
-  tx: Reads,
-  place: ProjectionPlace,
-  page: RowsPage,
-): Promise<StoredRow[]> {
-  return readEachRow(tx, place, page, decodeRow);
-}
-
-/** The same rows, without parsing their data. */
-export function readProjectionRowTexts(
-  tx: Reads,
-  place: ProjectionPlace,
-  page: RowsPage,
-): Promise<StoredRowText[]> {
-  return readEachRow(tx, place, page, decodeRowText);
-}
-
-async function readEachRow<T extends { readonly bytes: number }>(
+export async function readProjectionRows(
   tx: Reads,
   { tenant, number, version }: ProjectionPlace,
   { after, limit, bytesMax }: RowsPage,
-  decode: (key: string, value: Bytes) => T,
-): Promise<T[]> {
+): Promise<StoredRow[]> {
   const range = keys.projectionRows(tenant, number, version);
   const begin = after === undefined
     ? range.begin
     : keyAfter(keys.projectionRow(tenant, number, version, after));
   const pairs = await tx.getRange({ begin, end: range.end }, { limit, bytesMax });
-  const rows: T[] = [];
+  const rows: StoredRow[] = [];
   let bytes = 0;
   // One after the other: the range has counted the header of a large row, but not its pieces.
   for (const { key, value } of pairs) {
     const name = unpack(key).at(-1) as string;
-    const row = decode(name, await wholeValue(tx, tenant, key, value));
+    const row = decodeRow(name, await wholeValue(tx, tenant, key, value));
     rows.push(row);
     bytes += row.bytes;
     if (bytes >= bytesMax) break;
@@ -189,11 +140,12 @@ export interface EncodedRow {
   readonly value: Bytes;
 }
 
-/** The text of a {@link RowRecord}; that of its data is not looked at. */
-export function encodeRow(row: Omit<StoredRowText, "bytes">): EncodedRow {
+/** Begins with a {@link RowHead}. The text of the data is not looked at. */
+export function encodeRow(row: Omit<StoredRow, "bytes">): EncodedRow {
   const { key, position, generation, updatedAt: updated_at, sources, includes, dataJson, error } =
     row;
-  const head = JSON.stringify({ position, generation, updated_at, sources, includes });
+  const record: RowHead = { position, generation, updated_at, sources, includes };
+  const head = JSON.stringify(record);
   const end = error === undefined ? "}" : `,"error":${JSON.stringify(error)}}`;
   return { key, sources, value: utf8Of(`${head.slice(0, -1)}${DATA}${dataJson}${end}`) };
 }
@@ -212,7 +164,7 @@ export function isStoredAs(row: EncodedRow | undefined, stored: Bytes | undefine
 export function setProjectionRow(
   tx: Transaction,
   place: ProjectionPlace,
-  before: Omit<StoredRow, "data"> | undefined,
+  before: Omit<StoredRow, "dataJson"> | undefined,
   after: EncodedRow,
 ): void {
   const { tenant, number, version } = place;
@@ -232,7 +184,7 @@ export function setProjectionRow(
 export function clearProjectionRow(
   tx: Transaction,
   place: ProjectionPlace,
-  row: Omit<StoredRow, "data">,
+  row: Omit<StoredRow, "dataJson">,
 ): void {
   const { tenant, number, version } = place;
   const key = keys.projectionRow(tenant, number, version, row.key);
@@ -264,27 +216,19 @@ function sourceKey(
   return keys.projectionSource(tenant, number, version, stream, row);
 }
 
-/** `value` is the whole one. Parsing a megabyte may take 50 ms. */
-export function decodeRow(key: string, value: Bytes): StoredRow {
-  const record = decodeRecord<RowRecord>(value);
-  const { position, generation, updated_at: updatedAt, sources, includes, data, error } = record;
-  const { length: bytes } = value;
-  return { key, position, generation, updatedAt, sources, includes, data, error, bytes };
-}
-
 /**
- * Like {@link decodeRow}, without parsing the data. A quote within a text is escaped, so the first
- * name `data` of a record is its own: nothing before it has names.
+ * The row in `value`, which is the whole one; its data are not parsed. A quote within a text is
+ * escaped, so the first name `data` is the record's own: nothing before it has names.
  */
-export function decodeRowText(key: string, value: Bytes): StoredRowText {
+export function decodeRow(key: string, value: Bytes): StoredRow {
   const text = decoder.decode(value);
   const at = text.indexOf(DATA);
-  const head: Omit<RowRecord, "data" | "error"> = parseJson(`${text.slice(0, at)}}`);
+  const head: RowHead = parseJson(`${text.slice(0, at)}}`);
   const { updated_at: updatedAt, ...about } = head;
   const begin = at + DATA.length;
   // Data may have a member of this name, too.
   const end = text.includes(ERROR, begin) ? endOfValue(text, begin) : text.length - 1;
-  const rest: Pick<RowRecord, "error"> = parseJson(`{${text.slice(end + 1) || "}"}`);
+  const rest: Pick<StoredRow, "error"> = parseJson(`{${text.slice(end + 1) || "}"}`);
   const dataJson = text.slice(begin, end);
   return { key, ...about, updatedAt, error: rest.error, dataJson, bytes: value.length };
 }

@@ -12,16 +12,14 @@ import { createService, type Service } from "../../../src/features/service.ts";
 import { systemHost } from "../../../src/host.ts";
 import { type StreamKey, streamKey } from "../../../src/domain/identifier.ts";
 import { listReadyProjections } from "../../../src/store/projections/ready_projections.ts";
-import {
-  listRowsOfSource,
-  readProjectionRows,
-} from "../../../src/store/projections/projection_rows.ts";
+import { listRowsOfSource } from "../../../src/store/projections/projection_rows.ts";
 import { readTombstone } from "../../../src/store/tombstones.ts";
 import { drainErasures, erasureOf } from "../../support/erasure_fixtures.ts";
 import { type ServiceFixture, uuid, valueOf, withService } from "../../support/service_fixture.ts";
 import { settleProjections } from "../../support/settle_projections.ts";
 import { type OracleStream, projectionFromScratch } from "../../support/projection_oracle.ts";
 import { ERASED, type ShopEvent, shopFold, shopSpec } from "../../support/projection_shop.ts";
+import { readParsedRows } from "../../support/parsed_rows.ts";
 
 const RUNS = Number(Deno.env.get("VIEW_RUNS") ?? 60);
 const ORDERS = [uuid(1), uuid(2), `${uuid(2)}:gift`, "7ZK0X9M4P", "main"];
@@ -331,7 +329,7 @@ async function compare(
   const [kept] = projections;
   assert.ok(kept !== undefined, "it is read");
   const rows = await engine.snapshot((tx) =>
-    readProjectionRows(tx, kept, { limit: 1_000, bytesMax: 1e9 })
+    readParsedRows(tx, kept, { limit: 1_000, bytesMax: 1e9 })
   );
   const shown = rows.map(({ key, data, position, updatedAt, error }) => {
     assert.equal(error, undefined);

@@ -5,11 +5,7 @@ import { makeRowRecord } from "../../../src/features/projections/row_error.ts";
 import { openPieces } from "../../../src/domain/fairness/pieces.ts";
 import type { KeptProjection } from "../../../src/features/projections/projection_sets.ts";
 import { refuseRow } from "../../../src/domain/projection/row.ts";
-import {
-  encodeRow,
-  readProjectionRow,
-  setProjectionRow,
-} from "../../../src/store/projections/projection_rows.ts";
+import { encodeRow, setProjectionRow } from "../../../src/store/projections/projection_rows.ts";
 import {
   type RowWork,
   type WriteMoment,
@@ -36,6 +32,7 @@ import {
   writeShop,
 } from "../../support/shop_projections.ts";
 import { type ShopEvent, shopSpec } from "../../support/projection_shop.ts";
+import { readParsedRow } from "../../support/parsed_rows.ts";
 
 const ORDER = uuid(1);
 const [ADA, BOB] = [uuid(11), uuid(12)];
@@ -212,7 +209,7 @@ Deno.test("a large row that cannot be computed keeps its data, and nobody parses
       row: { key, failure, sources: [] },
     }));
     assert.equal(await longParsed(slow, works), 0);
-    const row = await engine.snapshot((tx) => readProjectionRow(tx, kept.place, works[0]!.row.key));
+    const row = await engine.snapshot((tx) => readParsedRow(tx, kept.place, works[0]!.row.key));
     assert.equal(row!.error!.message, message);
     assert.equal(JSON.stringify(row!.data).length > 900_000, true);
   });

@@ -13,7 +13,6 @@ import {
 import {
   encodeRow,
   findProjectionRow,
-  readProjectionRow,
   setProjectionRow,
 } from "../../../src/store/projections/projection_rows.ts";
 import { addRetry, countRetries } from "../../../src/store/projections/projection_work.ts";
@@ -34,6 +33,7 @@ import {
 } from "../../support/shop_projections.ts";
 import { shopSpec } from "../../support/projection_shop.ts";
 import { changeHead } from "../../support/stored_head.ts";
+import { readParsedRow } from "../../support/parsed_rows.ts";
 
 const ORDERS = 120;
 
@@ -113,7 +113,7 @@ for (const isShown of [true, false]) {
         nextTryMs: 5,
       };
       await engine.transact(async (tx) => {
-        const row = (await readProjectionRow(tx, place, uuid(1)))!;
+        const row = (await readParsedRow(tx, place, uuid(1)))!;
         const dataJson = JSON.stringify(isShown ? row.data : null);
         setProjectionRow(tx, place, row, encodeRow({ ...row, dataJson, error }));
         addRetry(tx, place, { dueMs: 5, row: uuid(1) }, message);
@@ -122,7 +122,7 @@ for (const isShown of [true, false]) {
       const erased = { tenant: test.number, stream, generation: 1, erasedMs: host.timeMs };
       await engine.transact((tx) => changeHead(tx, test.number, stream, { generation: 1 }));
       await engine.transact((tx) => eraseFromProjections(tx, erased, undefined));
-      const row = await engine.snapshot((tx) => readProjectionRow(tx, place, uuid(1)));
+      const row = await engine.snapshot((tx) => readParsedRow(tx, place, uuid(1)));
       assert.deepEqual([row?.data, row?.error?.message], [null, ""]);
       const counted = await engine.snapshot((tx) => countRetries(tx, place, 9));
       assert.deepEqual(counted, { count: 1, message: "" });
@@ -198,7 +198,7 @@ Deno.test("eraseFromProjections() decodes a few definitions in a transaction, an
     }
     assert.ok(steps < count / 2, `${steps} steps`);
     for (const place of places) {
-      const row = await engine.snapshot((tx) => readProjectionRow(tx, place, key));
+      const row = await engine.snapshot((tx) => readParsedRow(tx, place, key));
       assert.equal(row?.data, null);
     }
   });

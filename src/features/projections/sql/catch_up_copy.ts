@@ -10,7 +10,7 @@ import { openTransactionPieces } from "../../../domain/fairness/transaction_piec
 import type { ReadyProjection } from "../../../domain/projection/ready_projection.ts";
 import type { Bytes, ReadTransaction } from "../../../kv/engine.ts";
 import { lastChangeStamp, readRowChanges } from "../../../store/projections/row_changes.ts";
-import { readProjectionRowText } from "../../../store/projections/projection_rows.ts";
+import { readProjectionRow } from "../../../store/projections/projection_rows.ts";
 import type { CopiedChanges, CopiedTable } from "../../../sql/copy_messages.ts";
 import { copyRowText } from "./fill_copy.ts";
 import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
@@ -129,7 +129,7 @@ async function readBatch(
     seen.add(key);
     const rest = room.pieces.rest();
     if (rest !== undefined) await rest;
-    const row = await readProjectionRowText(tx, projection, key);
+    const row = await readProjectionRow(tx, projection, key);
     if (row === undefined) batch.removed.push(key);
     else batch.rows.push(copyRowText(row));
     room.bytes -= row?.bytes ?? 0;

@@ -9,10 +9,7 @@ import type { ReadyProjection } from "../../../domain/projection/ready_projectio
 import type { ReadTransaction } from "../../../kv/engine.ts";
 import { readReadyProjection } from "../../../store/projections/projections.ts";
 import { lastChangeStamp } from "../../../store/projections/row_changes.ts";
-import {
-  readProjectionRowTexts,
-  type StoredRowText,
-} from "../../../store/projections/projection_rows.ts";
+import { readProjectionRows, type StoredRow } from "../../../store/projections/projection_rows.ts";
 import { FILLING } from "../../../sql/copy_file.ts";
 import type { CopiedTable, CopyResult, CopyTask } from "../../../sql/copy_messages.ts";
 import type { CopyWorld, TenantCopy } from "./tenant_copy.ts";
@@ -66,7 +63,7 @@ export async function fillCopy(
 }
 
 /** The text of a `CopyRow`. Nothing of the data is parsed here: it may have names that are slow. */
-export function copyRowText({ key, dataJson }: Pick<StoredRowText, "key" | "dataJson">): string {
+export function copyRowText({ key, dataJson }: Pick<StoredRow, "key" | "dataJson">): string {
   return `[${JSON.stringify(key)},${dataJson === "null" ? "{}" : dataJson}]`;
 }
 
@@ -75,10 +72,10 @@ async function readPage(
   tx: ReadTransaction,
   projection: ReadyProjection,
   after: string | undefined,
-): Promise<StoredRowText[] | undefined> {
+): Promise<StoredRow[] | undefined> {
   const [current, rows] = await Promise.all([
     readReadyProjection(tx, projection.tenant, projection.name),
-    readProjectionRowTexts(tx, projection, { after, ...PAGE }),
+    readProjectionRows(tx, projection, { after, ...PAGE }),
   ]);
   const isCurrent = current?.number === projection.number && current.version === projection.version;
   return isCurrent ? rows : undefined;

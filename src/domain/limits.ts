@@ -202,11 +202,12 @@ export const limits = {
   /** How long an operator token may be valid. */
   tokenLifetimeSecondsMax: 24 * HOUR_S,
   /**
-   * Sagas of one spec and steps of one saga. A saga with all its events must fit into one
-   * transaction.
+   * Sagas of one spec, steps of one saga, and event types that one step awaits, of both kinds. A
+   * saga with all its events must fit into one transaction.
    */
   sagasMax: 200,
   sagaStepsMax: 50,
+  sagaAwaitEventsMax: 100,
   /** How long a saga step waits for its event. See docs/reference/sagas.md. */
   sagaTimeoutMsDefault: 30_000,
   sagaTimeoutMsMax: 30 * 24 * HOUR_S * 1000,
@@ -214,10 +215,7 @@ export const limits = {
   sagaCompensationTriesMax: 8,
   sagaRetryMsMin: 1_000,
   sagaRetryMsMax: HOUR_S * 1000,
-  /**
-   * Listeners of one spec, event patterns of one listener, and characters of a secret and of a
-   * URL.
-   */
+  /** Listeners of one spec, event patterns of one, and characters of a secret and of a URL. */
   listenersMax: 100,
   listenerEventsMax: 100,
   listenerSecretCharactersMin: 16,
@@ -227,10 +225,7 @@ export const limits = {
   deliveryTryMsMax: 15_000,
   /** How much of an answer's body is read and discarded. A longer body closes the connection. */
   deliveryAnswerBytesMax: 64 * KiB,
-  /**
-   * Concurrent delivery tries of one listener; `deliveriesUnderWayMax` is the limit of the
-   * process.
-   */
+  /** Concurrent delivery tries of one listener; of the process: `deliveriesUnderWayMax`. */
   deliveriesPerListenerMax: 16,
   /** Concurrent name look-ups for listeners: of the whole process, and of one instance. */
   nameLookupsMax: 12,

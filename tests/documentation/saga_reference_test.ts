@@ -82,9 +82,11 @@ for (const { text, line } of BLOCKS) {
 Deno.test("the reference has every state and every limit of sagas", () => {
   const states = tableRows(sectionOf(REFERENCE, "## States")).map(([state]) => state);
   assert.deepEqual(states, SAGA_STATES.map((state) => `\`${state}\``));
+  const section = sectionOf(REFERENCE, "## Limits");
   for (const max of [limits.sagasMax, limits.sagaStepsMax, limits.sagaCompensationTriesMax]) {
-    assert.ok(sectionOf(REFERENCE, "## Limits").includes(`| ${max} |`));
+    assert.ok(section.includes(`| ${max} |`));
   }
+  assert.ok(section.includes(`\`failure_types\` together | ${limits.sagaAwaitEventsMax} |`));
   assert.ok(REFERENCE.includes(limits.sagaTimeoutMsMax.toLocaleString("en")));
   assert.ok(REFERENCE.includes(limits.sagaTimeoutMsDefault.toLocaleString("en")));
 });

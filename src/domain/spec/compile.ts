@@ -12,6 +12,7 @@ import type { Violation } from "../refusal.ts";
 import type { ModuleCall } from "../wasm/module_call.ts";
 import { compileAggregateType } from "./aggregate_type.ts";
 import type { CompiledAggregateType, CompiledSpec } from "./compiled.ts";
+import type { SpecOrigin } from "./deployment.ts";
 import { MODULE_KEYS, ROOT_KEYS } from "./document.ts";
 import { acceptStored, createSchemaCompiler, SchemaNotCompiled } from "./event_schema.ts";
 import { createFaultList, type FaultList, joinKey, shorten } from "./fault_list.ts";
@@ -32,13 +33,6 @@ import { TextMap, type Texts } from "../lookup/text_map.ts";
 export type SpecCompilation =
   | { readonly ok: true; readonly spec: CompiledSpec; readonly warnings: readonly Violation[] }
   | { readonly ok: false; readonly violations: readonly Violation[] };
-
-/**
- * Where a document comes from. A stored document was checked when it was deployed, perhaps by
- * an older version of the service. A schema that only this version refuses is then not a fault
- * of the spec; instead, events of that type are refused (`event_schema.ts`).
- */
-export type SpecOrigin = "deploy" | "store";
 
 /**
  * Checks the inner `spec` object, as parsed from JSON, and prepares it for writes and reads.
@@ -117,7 +111,7 @@ function* compileDocument(
   const { handlerCalls, hasReactions } = yield* surveyTypes(aggregateTypes);
   yield* implications.warnOfCycles(warnings);
   const listeners = yield* compileListeners(document, vocabulary.declared, faults);
-  const sagas = yield* compileSagas(document, vocabulary, faults, warnings);
+  const sagas = yield* compileSagas(document, vocabulary, { origin, faults, warnings });
   // A refused spec has no use for one.
   const hash = faults.faults.length > 0 ? "" : yield* canonicalHashSteps(document);
   return {

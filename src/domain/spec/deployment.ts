@@ -3,6 +3,14 @@
 import type { Violation } from "../refusal.ts";
 import type { DataCheck } from "./data_check.ts";
 
+/**
+ * Where a document comes from. A stored document was checked when it was deployed, perhaps by
+ * an older version of the service. A schema that only this version refuses is then not a fault
+ * of the spec; instead, events of that type are refused (`event_schema.ts`). The limits of
+ * aggregate types and of awaited event types apply to deploys alone.
+ */
+export type SpecOrigin = "deploy" | "store";
+
 export interface DeploySpecRequest {
   /** The inner `spec` object as sent. */
   readonly spec: unknown;

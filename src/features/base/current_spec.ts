@@ -13,11 +13,8 @@ import { runAtOnce, runInPieces, type Steps } from "../../domain/fairness/pieces
 import type { JsonObject } from "../../domain/json.ts";
 import { parseJsonSteps } from "../../domain/parse_json_steps.ts";
 import { createRecentMap } from "../../domain/recent_map.ts";
-import {
-  prepareSpecSteps,
-  type SpecCompilation,
-  type SpecOrigin,
-} from "../../domain/spec/compile.ts";
+import { prepareSpecSteps, type SpecCompilation } from "../../domain/spec/compile.ts";
+import type { SpecOrigin } from "../../domain/spec/deployment.ts";
 import { bindBlobs, isSameBinding } from "../../domain/spec/bind_blobs.ts";
 import {
   type CompiledAggregateType,

@@ -414,11 +414,12 @@ Deno.test("compileSpecSteps() pauses at each event type that a saga awaits", () 
   });
   const specWith = (event_types: string[]) => ({
     agent_types: ["user"],
-    aggregate_types: { work: { events: manyOf(800, event) } },
+    aggregate_types: { work: { events: manyOf(limits.sagaAwaitEventsMax + 1, event) } },
     modules: { sagas: { one: sagaWith(event_types) } },
   });
   const few = countPauses(specWith(["x1"]));
-  const many = countPauses(specWith(Object.keys(manyOf(800, 1)).slice(1)));
+  const max = limits.sagaAwaitEventsMax;
+  const many = countPauses(specWith(Object.keys(manyOf(max, 1))));
   assert.ok(few.compiled.ok && many.compiled.ok);
-  assert.ok(many.pauses >= few.pauses + 2 * 790, `${many.pauses} pauses, not ${few.pauses}`);
+  assert.ok(many.pauses >= few.pauses + 2 * (max - 10), `${many.pauses} pauses, not ${few.pauses}`);
 });

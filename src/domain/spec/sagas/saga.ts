@@ -19,6 +19,7 @@ import type {
   KeptSagaDefinition,
   SagaTrigger,
 } from "../../saga/definition.ts";
+import type { SpecOrigin } from "../deployment.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
 import type { Vocabulary } from "../implications.ts";
 import { checkTypeName, sortNamesSteps } from "../declared_names.ts";
@@ -33,12 +34,17 @@ const SAGA_HINT = 'For example {"trigger": {...}, "steps": [{"name": "reserve", 
 const TRIGGER_HINT = 'For example {"aggregate_type": "order", "event_type": "was_placed"}.';
 const STEPS_HINT = 'For example [{"name": "reserve", "emit": {...}}].';
 
+export interface SagaReports {
+  readonly origin: SpecOrigin;
+  readonly faults: FaultList;
+  readonly warnings: FaultList;
+}
+
 /** The sagas of a spec by name. The result is usable only if no fault was reported. */
 export function* compileSagas(
   document: JsonObject,
   vocabulary: Vocabulary,
-  faults: FaultList,
-  warnings: FaultList,
+  { origin, faults, warnings }: SagaReports,
 ): Steps<ReadonlyMap<string, CompiledSaga>> {
   const compiled = new TextMap<CompiledSaga>();
   const path = "modules.sagas";
@@ -56,7 +62,7 @@ export function* compileSagas(
     if (faults.isFull()) break;
     const place = joinKey(path, name);
     checkTypeName(name, "Saga", place, faults);
-    const site = { path: place, vocabulary, singletons, faults, warnings };
+    const site = { origin, path: place, vocabulary, singletons, faults, warnings };
     const saga = yield* compileSaga(name, sagas[name]!, site);
     if (saga !== undefined) compiled.set(name, saga);
   }
@@ -88,7 +94,14 @@ export function* compileKeptSagaSteps(kept: KeptSagaDefinition, hash: string): S
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons };
   const names = { names: kept.singletons, hash };
-  const site = { path: "saga", vocabulary, singletons: names, faults, warnings: createFaultList() };
+  const site: SagaSite = {
+    origin: "store",
+    path: "saga",
+    vocabulary,
+    singletons: names,
+    faults,
+    warnings: createFaultList(),
+  };
   const saga = yield* compileSaga(kept.name, kept.saga, site);
   assert(saga !== undefined && faults.faults.length === 0, "a kept saga compiles");
   return saga;
@@ -99,7 +112,14 @@ export function checkKeptSaga(kept: KeptSagaDefinition): CompiledSaga | undefine
   const faults = createFaultList();
   const vocabulary = { ...namedTypes(kept.saga), singletons: new TextSet(kept.singletons) };
   const singletons = runAtOnce(sortSingletons(vocabulary.singletons));
-  const site = { path: "saga", vocabulary, singletons, faults, warnings: createFaultList() };
+  const site: SagaSite = {
+    origin: "store",
+    path: "saga",
+    vocabulary,
+    singletons,
+    faults,
+    warnings: createFaultList(),
+  };
   const saga = runAtOnce(compileSaga(kept.name, kept.saga, site));
   return faults.faults.length === 0 ? saga : undefined;
 }
@@ -125,18 +145,16 @@ function* sortSingletons(singletons: Texts): Steps<SortedSingletons> {
   return { names, text: pieces.join("") };
 }
 
-interface SagaSite {
+interface SagaSite extends SagaReports {
   readonly path: string;
   readonly vocabulary: Vocabulary;
   readonly singletons: SortedSingletons | KnownSingletons;
-  readonly faults: FaultList;
-  readonly warnings: FaultList;
 }
 
 function* compileSaga(
   name: string,
   value: JsonValue,
-  { path, vocabulary, singletons, faults, warnings }: SagaSite,
+  { origin, path, vocabulary, singletons, faults, warnings }: SagaSite,
 ): Steps<CompiledSaga | undefined> {
   const saga = requireObject(value, path, SAGA_HINT, faults);
   if (saga === undefined) return undefined;
@@ -150,7 +168,7 @@ function* compileSaga(
     watched: new TextSet(),
     moduleCalls: [],
   };
-  const place: SagaPlace = { all: [], earlier: [], hasPrev: false, terms, faults };
+  const place: SagaPlace = { all: [], earlier: [], hasPrev: false, origin, terms, faults };
   const trigger = compileTrigger(saga.trigger, `${path}.trigger`, place);
   const steps = yield* compileSteps(saga.steps, `${path}.steps`, place, warnings);
   const kept = { name, saga, singletons: singletons.names };

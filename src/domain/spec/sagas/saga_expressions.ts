@@ -23,6 +23,7 @@ import { type NamedStream, streamAt } from "../../reaction/stream.ts";
 import { checkAggregateType, checkEventType, type Terms } from "../../reaction/terms.ts";
 import type { Violation } from "../../refusal.ts";
 import type { Made, SagaSight } from "../../saga/definition.ts";
+import type { SpecOrigin } from "../deployment.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "../fault_list.ts";
 import { looksLikePath } from "../../handler/path.ts";
 import { parseSegments } from "../../handler/segments.ts";
@@ -30,6 +31,8 @@ import { didYouMean } from "../../nearest_name.ts";
 
 /** The location of an expression: which steps have ended when it is evaluated. */
 export interface SagaPlace extends StepNames {
+  /** A stored saga was checked when it was deployed: limits that came later do not apply to it. */
+  readonly origin: SpecOrigin;
   readonly terms: Terms;
   readonly faults: FaultList;
 }

@@ -105,6 +105,7 @@ function* compileAwait(
   const awaited = requireObject(definition.await, at, AWAIT_HINT, faults);
   if (awaited === undefined) return undefined;
   checkKnownKeys(awaited, AWAIT_KEYS, at, faults);
+  if (hasTooManyTypes(awaited, at, place)) return undefined;
   const aggregateType = readAwaitedType(awaited, at, place);
   const eventTypes = yield* readTypes(awaited, "event_types", at, place);
   const failureTypes = yield* readTypes(awaited, "failure_types", at, place);
@@ -123,6 +124,29 @@ function* compileAwait(
       return { ok: false, reason: `The awaited stream has no valid address: ${made.reason}` };
     },
   };
+}
+
+/** Each of them is a key in the store while the step waits. None of too many is looked at. */
+function hasTooManyTypes(
+  awaited: JsonObject,
+  path: string,
+  { origin, faults }: SagaPlace,
+): boolean {
+  if (origin === "store") return false;
+  const max = limits.sagaAwaitEventsMax;
+  let count = 0;
+  for (const key of ["event_types", "failure_types"]) {
+    const types = awaited[key];
+    if (Array.isArray(types)) count += types.length;
+    if (count <= max) continue;
+    const message = `A step awaits at most ${max} event types, failure_types included; ` +
+      `here it is ${count}.`;
+    const hint =
+      "Let the events that end the wait share an event type, and tell them apart by data.";
+    faults.add("too_many", `${path}.${key}`, message, hint);
+    return true;
+  }
+  return false;
 }
 
 /**

@@ -8,7 +8,7 @@ import { limits } from "../../../../src/domain/limits.ts";
 import { runAtOnce } from "../../../../src/domain/fairness/pieces.ts";
 import type { Violation } from "../../../../src/domain/refusal.ts";
 import { eventTypesOf } from "../../../../src/domain/saga/definition.ts";
-import { compileSpec } from "../../../../src/domain/spec/compile.ts";
+import { compileSpec, compileSpecSteps } from "../../../../src/domain/spec/compile.ts";
 import { createFaultList, type FaultList } from "../../../../src/domain/spec/fault_list.ts";
 import {
   compileKeptSaga,
@@ -80,6 +80,48 @@ Deno.test("compileSpec() refuses more sagas than a spec may have", () => {
   assert.deepEqual(compiled.violations.map(({ rule, path }) => [rule, path]), [
     ["too_many", "modules.sagas"],
   ]);
+});
+
+/** A shop whose payments have many event types, and a saga with a step that awaits some of them. */
+function specThatAwaits(events: number, failures: number): JsonObject {
+  const spec = structuredClone(SHOP) as JsonObject;
+  const types = spec.aggregate_types as Record<string, { events: JsonObject }>;
+  const names = Array.from({ length: events + failures }, (_, index) => `was_named_${index}`);
+  for (const name of names) types.payment!.events[name] = { schema: true, handler: [] };
+  const saga: JsonObject = structuredClone(FULFILMENT);
+  const [, charge] = saga.steps as JsonObject[];
+  charge!.await = {
+    aggregate_type: "payment",
+    event_types: names.slice(0, events),
+    failure_types: names.slice(events),
+  };
+  return { ...spec, modules: { sagas: { fulfilment: saga } } };
+}
+
+Deno.test("compileSpec() refuses a step that awaits more event types than it may, at their list", () => {
+  const max = limits.sagaAwaitEventsMax;
+  const place = "modules.sagas.fulfilment.steps[1].await";
+  for (const [events, failures, list] of [[max + 1, 0, "event"], [max, 1, "failure"]] as const) {
+    const compiled = compileSpec(specThatAwaits(events, failures));
+    assert.ok(!compiled.ok);
+    const [fault, ...others] = compiled.violations;
+    assert.deepEqual([fault!.rule, fault!.path], ["too_many", `${place}.${list}_types`]);
+    assert.match(fault!.message, /at most 100 event types.*here it is 101\./);
+    assert.ok(fault!.hint !== "" && others.length === 0);
+  }
+  assert.ok(compileSpec(specThatAwaits(max - 1, 1)).ok);
+});
+
+Deno.test("a stored spec, and a stored saga, may await more event types than a deploy takes", () => {
+  const document = specThatAwaits(200, 50);
+  const compiled = runAtOnce(compileSpecSteps(document, "store"));
+  assert.ok(compiled.ok, JSON.stringify(compiled));
+  const { kept, hash } = compiled.spec.sagas.get("fulfilment")!;
+  const steps = runAtOnce(compileKeptSagaSteps(kept, hash)).steps;
+  const whole = compileKeptSaga(kept).steps;
+  for (const [, charge] of [steps, whole]) {
+    assert.equal(charge!.await!.eventTypes.size + charge!.await!.failureTypes.size, 250);
+  }
 });
 
 Deno.test("compileSpec() gives the sagas of a spec, and no warnings for a good one", () => {
@@ -196,7 +238,9 @@ Deno.test("compileSagas() reports no further names once the list of faults is fu
   const document = specWith({ fulfilment: saga });
   const declared = runAtOnce(declaredTypesSteps(document));
   const vocabulary = { ...declared, singletons: new Set(["global"]) };
-  runAtOnce(compileSagas(document, vocabulary, faults, createFaultList()));
+  runAtOnce(
+    compileSagas(document, vocabulary, { origin: "store", faults, warnings: createFaultList() }),
+  );
   assert.ok(list.isFull());
   assert.ok(reported < 2 * limits.violationsMax, `${reported} faults`);
 });

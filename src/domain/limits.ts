@@ -13,8 +13,9 @@ export const limits = {
   eventDataBytesMax: 100 * KiB,
   /** Events of one batch, and of all targets of one atomic write together. */
   batchEventsMax: 10_000,
-  /** A spec document. */
+  /** A spec document, and aggregate types in it: a deploy may set off a rebuild of each. */
   specBytesMax: 1_048_576,
+  aggregateTypesMax: 2_000,
   /**
    * Trying a spec on stored data: its time; the events that are tried, and their bytes; the
    * aggregates that are folded, and the bytes of each; the states that are compared. Examples: how

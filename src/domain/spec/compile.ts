@@ -169,7 +169,7 @@ function* compileAggregateTypes(
   const guardTerms = { types: declared, singletons };
   const compilers = { schemas, implications, geoTypes, guardTerms, warnings: heard };
   const compiled = new TextMap<CompiledAggregateType>();
-  for (const name of Object.keys(types)) {
+  for (const name of limitedNames(types, origin, faults)) {
     if (faults.isFull()) break;
     // Not every type has events, between which the thread is yielded.
     yield;
@@ -180,6 +180,17 @@ function* compileAggregateTypes(
     );
   }
   return compiled;
+}
+
+/** The aggregate types of a document; those beyond the limit of a deploy are not looked at. */
+function limitedNames(types: JsonObject, origin: SpecOrigin, faults: FaultList): string[] {
+  const names = Object.keys(types);
+  const max = limits.aggregateTypesMax;
+  if (origin === "store" || names.length <= max) return names;
+  const message = `A spec has at most ${max} aggregate types; this one has ${names.length}.`;
+  const hint = "Things of one kind are aggregates of one type, each with an id of its own.";
+  faults.add("too_many", "aggregate_types", message, hint);
+  return names.slice(0, max);
 }
 
 function checkRootKeys(document: JsonObject, faults: FaultList): void {

@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../src/domain/json.ts";
+import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
 import { limits } from "../../../src/domain/limits.ts";
 import type { CompiledSpec } from "../../../src/domain/spec/compiled.ts";
 import {
@@ -322,16 +323,35 @@ function manyOf<T>(count: number, value: T): Record<string, T> {
   return Object.fromEntries(Array.from({ length: count }, (_, at) => [`x${at}`, value]));
 }
 
+Deno.test("compileSpecSteps() refuses more aggregate types than a deploy may have, but not in a stored spec", () => {
+  const max = limits.aggregateTypesMax;
+  const specOf = (count: number) => ({
+    agent_types: ["user"],
+    aggregate_types: manyOf(count, { events: {} }),
+  });
+  const refused = compileSpec(specOf(max + 1));
+  assert.ok(!refused.ok);
+  const [fault, ...others] = refused.violations;
+  assert.deepEqual([fault!.rule, fault!.path], ["too_many", "aggregate_types"]);
+  assert.equal(fault!.message, "A spec has at most 2000 aggregate types; this one has 2001.");
+  assert.ok(fault!.hint !== "" && others.length === 0);
+  assert.ok(compileSpec(specOf(max)).ok);
+  const stored = runAtOnce(compileSpecSteps(specOf(max + 1), "store"));
+  assert.ok(stored.ok);
+  assert.equal(stored.spec.aggregateTypes.size, max + 1);
+});
+
 Deno.test("compileSpecSteps() pauses at each aggregate type and at each name in never_cache", () => {
-  const types = manyOf(3_000, { events: {} });
+  const count = limits.aggregateTypesMax;
+  const types = manyOf(count, { events: {} });
   const document = { agent_types: ["user"], aggregate_types: types };
   const modules = { never_cache: Object.keys(types) };
   const plain = countPauses(document);
   const uncached = countPauses({ ...document, modules });
   assert.ok(plain.compiled.ok && uncached.compiled.ok);
   // A pause for its depth, one for its compilation, one for its hash.
-  assert.ok(plain.pauses >= 3 * 3_000, `${plain.pauses} pauses`);
-  assert.ok(uncached.pauses >= plain.pauses + 2 * 3_000, `${uncached.pauses} pauses`);
+  assert.ok(plain.pauses >= 3 * count, `${plain.pauses} pauses`);
+  assert.ok(uncached.pauses >= plain.pauses + 2 * count, `${uncached.pauses} pauses`);
 });
 
 Deno.test("compileSpecSteps() ends at the last fault that it lists of never_cache", () => {
@@ -362,7 +382,7 @@ Deno.test("the fault of a guard with an unknown type lists ten types of the spec
   const other = { type: "nothing_like_it", id: "$.id" };
   const guard = { require: { exists: "$.with.a.b" }, message: "No.", with: { a: other } };
   const event = { schema: true, handler: [], guards: [guard] };
-  const types = { ...manyOf(5_000, { events: {} }), order: { events: { was_placed: event } } };
+  const types = { ...manyOf(1_000, { events: {} }), order: { events: { was_placed: event } } };
   const { compiled } = countPauses({ agent_types: ["user"], aggregate_types: types });
   assert.ok(!compiled.ok);
   const fault = compiled.violations.find(({ rule }) => rule === "unknown_aggregate_type");

@@ -209,6 +209,8 @@ export const limits = {
   sagasMax: 200,
   sagaStepsMax: 50,
   sagaAwaitEventsMax: 100,
+  /** Event types that sagas and `cancel_on` rules of an environment name, over all its specs. */
+  watchedNamesMax: 10_000,
   /** How long a saga step waits for its event. See docs/reference/sagas.md. */
   sagaTimeoutMsDefault: 30_000,
   sagaTimeoutMsMax: 30 * 24 * HOUR_S * 1000,

@@ -48,7 +48,8 @@ const STATED: Readonly<Record<string, string>> = {
   "a string of a body": `${told(limits.jsonStringCharactersMax)} characters`,
   "a number of a body": `${told(limits.jsonNumberCharactersMax)} characters`,
   spec: `${told(limits.specBytesMax)} bytes`,
-  "aggregate types of a spec": told(limits.aggregateTypesMax),
+  "[aggregate types of a spec; watched event types": `${told(limits.aggregateTypesMax)}; ` +
+    told(limits.watchedNamesMax),
   "page of events": `${limits.eventsPageDefault}, at most ${told(limits.eventsPageMax)}, ` +
     `and ${mebibytes(limits.pageBytesMax)}`,
   "page of the feed": `${limits.feedPageDefault}, at most ${told(limits.feedPageMax)}, ` +
@@ -144,6 +145,10 @@ const REPEATED: readonly (readonly [path: string, text: string])[] = [
     `counts as ${LIVE_ANSWER_BYTES / 1024} KiB, three times the head of its request, and ` +
     `${HEADER_BYTES} bytes for each header`,
   ],
+  ["docs/reference/specs.md", `| aggregate types | ${told(limits.aggregateTypesMax)} |`],
+  ["docs/reference/specs.md", `together | ${limits.sagaAwaitEventsMax} |`],
+  ["docs/reference/specs.md", `over all its specs | ${told(limits.watchedNamesMax)} |`],
+  ["docs/reference/reactions.md", `of an environment | ${told(limits.watchedNamesMax)} |`],
   ["docs/reference/specs.md", `object of at most ${told(limits.aggregateTypesMax)} entries`],
   ["docs/reference/imports.md", `up to ${told(limits.importEventsMax)} events`],
   ["docs/reference/reactions.md", `sets off at most ${told(limits.rootEventsMax)} events in all`],

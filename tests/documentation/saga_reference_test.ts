@@ -86,7 +86,7 @@ Deno.test("the reference has every state and every limit of sagas", () => {
   for (const max of [limits.sagasMax, limits.sagaStepsMax, limits.sagaCompensationTriesMax]) {
     assert.ok(section.includes(`| ${max} |`));
   }
-  assert.ok(section.includes(`\`failure_types\` together | ${limits.sagaAwaitEventsMax} |`));
+  assert.ok(section.includes(`of both kinds | ${limits.sagaAwaitEventsMax} |`));
   assert.ok(REFERENCE.includes(limits.sagaTimeoutMsMax.toLocaleString("en")));
   assert.ok(REFERENCE.includes(limits.sagaTimeoutMsDefault.toLocaleString("en")));
 });

@@ -31,7 +31,8 @@ export function compileStory(saga: JsonObject): CompiledSaga {
   const document = { aggregate_types: declareTypes(saga), modules: { sagas: { story: saga } } };
   const declared = runAtOnce(declaredTypesSteps(document));
   const vocabulary = { ...declared, singletons: STORY_SINGLETONS };
-  const sagas = runAtOnce(compileSagas(document, vocabulary, faults, createFaultList()));
+  const reports = { origin: "deploy", faults, warnings: createFaultList() } as const;
+  const sagas = runAtOnce(compileSagas(document, vocabulary, reports));
   assert.deepEqual(faults.faults, []);
   return sagas.get("story")!;
 }

@@ -5,11 +5,12 @@
  */
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { limits } from "../limits.ts";
 import { runAtOnce, type Steps } from "../fairness/pieces.ts";
 import type { Violation } from "../refusal.ts";
 import { isSameJsonSteps } from "../same_json.ts";
 import { isSystemEventName } from "./document.ts";
-import { createFaultList, type FaultList, joinKey } from "./fault_list.ts";
+import { createFaultList, type FaultList, joinKey, shorten } from "./fault_list.ts";
 import { compareEventSchemas } from "./schema_compatibility.ts";
 
 /**
@@ -154,4 +155,48 @@ function* describeAdded(value: JsonValue, path: string, lines: Lines): Steps<voi
   const keys = Object.keys(members);
   if (keys.length === 0) addLine(lines, "added", path);
   for (const key of keys) yield* describeAdded(members[key]!, joinKey(path, key), lines);
+}
+
+/** The actors and targets whose writes the new spec refuses; at most `limits.violationsMax`. */
+export function* cutPartiesSteps(before: JsonObject, after: JsonObject): Steps<Violation[]> {
+  const actors = yield* removedSteps(before.agent_types, after.agent_types);
+  const targets = yield* removedSteps(before.target_types, after.target_types);
+  return [...actors.map(cutActors), ...targets.map(cutTargets)].slice(0, limits.violationsMax);
+}
+
+/** The first names that are no longer listed. */
+export function* removedSteps(
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+): Steps<string[]> {
+  const kept = new Set<JsonValue>();
+  const removed: string[] = [];
+  for (const name of Array.isArray(after) ? after : []) {
+    yield;
+    kept.add(name);
+  }
+  for (const name of Array.isArray(before) ? before : []) {
+    yield;
+    if (typeof name !== "string" || kept.has(name)) continue;
+    if (removed.push(name) === limits.violationsMax) break;
+  }
+  return removed;
+}
+
+function cutActors(name: string): Violation {
+  return {
+    rule: "agent_type_removed",
+    path: "agent_types",
+    message: `Agent type "${shorten(name)}" is removed: writes of its actors are refused.`,
+    hint: "Keep it until nobody writes with metadata.actor.type of that name.",
+  };
+}
+
+function cutTargets(name: string): Violation {
+  return {
+    rule: "target_type_removed",
+    path: "target_types",
+    message: `Target type "${shorten(name)}" is removed: writes with such a target are refused.`,
+    hint: "Keep it until nobody writes with metadata.target.type of that name.",
+  };
 }

@@ -14,6 +14,7 @@
 import { limits } from "../../domain/limits.ts";
 import {
   type Pieces,
+  runAtOnce,
   runInPieces,
   runWithin,
   type Steps,
@@ -27,8 +28,12 @@ import {
   refuse,
   type Violation,
 } from "../../domain/refusal.ts";
-import { changesSteps, compatibilitySteps } from "../../domain/spec/compatibility.ts";
-import { eventTypesOf } from "../../domain/saga/definition.ts";
+import {
+  changesSteps,
+  compatibilitySteps,
+  cutPartiesSteps,
+  removedSteps,
+} from "../../domain/spec/compatibility.ts";
 import { bindBlobs, checkBlobs, type FoundBlobs } from "../../domain/spec/bind_blobs.ts";
 import { checkListenersFor } from "../../domain/spec/listeners.ts";
 import { compileSpecSteps } from "../../domain/spec/compile.ts";
@@ -43,10 +48,16 @@ import { enqueueTypeRebuild } from "../../store/streams/rebuilds.ts";
 import { type SpecCache, WAITING_SPECS_MAX } from "../base/current_spec.ts";
 import type { DataChecker } from "./check_data.ts";
 import { readTenantNumber } from "../../store/access/instances.ts";
-import { openWatchedTypes, watchTypes } from "../../store/reactions/watched_types.ts";
+import {
+  openWatchedTypes,
+  readWatchedRoom,
+  type SpecNames,
+  specNamesSteps,
+  watchTypes,
+} from "../../store/reactions/watched_types.ts";
 import { readCurrentHash, readCurrentSpecText, storeSpec } from "../../store/specs.ts";
 import { streamKey } from "../../domain/identifier.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../../domain/json.ts";
+import { isJsonObject, type JsonObject } from "../../domain/json.ts";
 import { jsonTextSteps } from "../../domain/json_text_steps.ts";
 import { parseJsonSteps } from "../../domain/parse_json_steps.ts";
 import { compileProjection } from "../../domain/projection/compile.ts";
@@ -167,6 +178,8 @@ interface Comparison {
   readonly changes: readonly string[];
   /** Aggregate types whose fold changes. */
   readonly changedTypes: readonly string[];
+  /** What it watches; absent if the spec is the current one. */
+  readonly names?: SpecNames;
 }
 
 interface SpecsToCompare {
@@ -189,15 +202,16 @@ async function compare(
     : await runInPieces(compatibilitySteps(document, spec.document), host);
   if (violations.length > 0) return refuse({ kind: "spec_incompatible", violations });
   const changes = await runInPieces(changesSteps(document, spec.document), host);
-  if (before === undefined) return accept({ before, changes, changedTypes: [] });
-  let old = specs.known(number, before.spec_hash);
-  if (old === undefined) {
+  let old = before && specs.known(number, before.spec_hash);
+  if (before !== undefined && old === undefined) {
     // Compiling fails only if an earlier version of the service accepted a spec that this one
     // refuses.
     const compiled = await runInPieces(compileSpecSteps(document, "store"), host);
     if (compiled.ok) old = compiled.spec;
   }
-  return accept({ before, changes, changedTypes: changedTypes(old, spec) });
+  const names = await runInPieces(specNamesSteps(spec, old), host);
+  const changed = before === undefined ? [] : changedTypes(old, spec);
+  return accept({ before, changes, changedTypes: changed, names });
 }
 
 interface Deploy {
@@ -210,7 +224,7 @@ interface Deploy {
 async function commit(
   { engine, host, specs }: DeployTools,
   { tenant, request, spec: unbound }: Deploy,
-  { before, changes, changedTypes }: Comparison,
+  { before, changes, changedTypes, names }: Comparison,
 ): Promise<Outcome<Omit<DeployedSpec, "warnings">> | undefined> {
   const created_at = new Date(host.nowMs()).toISOString();
   const isStored = !request.dryRun && before?.spec_hash !== unbound.hash;
@@ -219,18 +233,20 @@ async function commit(
   const outcome = await engine.transact(async (tx) => {
     const number = await readTenantNumber(tx, tenant);
     if (await readCurrentHash(tx, number) !== (before?.spec_hash ?? "")) return undefined;
-    if (before?.spec_hash === unbound.hash) {
-      return accept({ ...describe(before, []), spec: unbound });
-    }
-    const blobs = await findCalled(tx, number, unbound, openTransactionPieces(host, number));
+    if (names === undefined) return accept({ ...describe(before!, []), spec: unbound });
+    const pieces = openTransactionPieces(host, number);
+    const blobs = await findCalled(tx, number, unbound, pieces);
     const uncallable = checkBlobs(unbound.moduleCalls, blobs);
     if (uncallable.length > 0) return refuse({ kind: "spec_invalid", violations: uncallable });
+    const { watched, violations } = await readWatchedRoom(tx, number, names, pieces);
+    if (violations.length > 0) return refuse({ kind: "spec_invalid", violations });
     const spec = bindBlobs(unbound, blobs);
     const version = (before?.version ?? 0) + 1;
     const next = { version, spec_hash: spec.hash, created_at };
     if (isStored) {
       storeSpec(tx, number, next, text);
-      await showToSagas(tx, number, spec);
+      // From this commit on, events that start a saga or end its wait go to the outbox.
+      watchTypes(tx, number, watched, { sagas: names.sagas });
       for (const type of changedTypes) enqueueTypeRebuild(tx, number, type);
     }
     return accept({ ...describe(next, changes), spec });
@@ -252,11 +268,9 @@ function describe(
   return { spec_hash, version, changes };
 }
 
-/** From this commit on, events that start a saga or end a saga's wait go to the outbox. */
+/** The same for a spec that is current already: nothing is refused. */
 export async function showToSagas(tx: Transaction, tenant: number, spec: CompiledSpec) {
-  if (spec.sagas.size === 0) return;
-  const types = [...spec.sagas.values()].flatMap(eventTypesOf);
-  const sagas = types.map(({ aggregateType, eventType }) => `${aggregateType}.${eventType}`);
+  const { sagas } = runAtOnce(specNamesSteps(spec));
   watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
 }
 
@@ -289,32 +303,10 @@ async function findCuts(
   tenant: number,
   { before, after, pieces }: Succession,
 ): Promise<Violation[]> {
-  const removed = (key: string) => runWithin(pieces, removedSteps(before[key], after[key]));
-  const singletons = await findCutSingletons(tx, tenant, before, await removed("singletons"));
-  const parties = [
-    ...(await removed("agent_types")).map(cutActors),
-    ...(await removed("target_types")).map(cutTargets),
-  ];
+  const removed = await runWithin(pieces, removedSteps(before.singletons, after.singletons));
+  const singletons = await findCutSingletons(tx, tenant, before, removed);
+  const parties = await runWithin(pieces, cutPartiesSteps(before, after));
   return [...singletons, ...parties].slice(0, limits.violationsMax);
-}
-
-/** The first names that are no longer listed. */
-function* removedSteps(
-  before: JsonValue | undefined,
-  after: JsonValue | undefined,
-): Steps<string[]> {
-  const kept = new Set<JsonValue>();
-  const removed: string[] = [];
-  for (const name of Array.isArray(after) ? after : []) {
-    yield;
-    kept.add(name);
-  }
-  for (const name of Array.isArray(before) ? before : []) {
-    yield;
-    if (typeof name !== "string" || kept.has(name)) continue;
-    if (removed.push(name) === limits.violationsMax) break;
-  }
-  return removed;
 }
 
 async function findCutSingletons(
@@ -354,24 +346,6 @@ function cutSingleton(name: string, streams: readonly string[], isWhole: boolean
     path: "singletons",
     message: `Singleton "${shorten(name)}" is removed: ${lost}, and it is no actor or target id.`,
     hint: "Declare it as long as it is used; declared again, its aggregates are there again.",
-  };
-}
-
-function cutActors(name: string): Violation {
-  return {
-    rule: "agent_type_removed",
-    path: "agent_types",
-    message: `Agent type "${shorten(name)}" is removed: writes of its actors are refused.`,
-    hint: "Keep it until nobody writes with metadata.actor.type of that name.",
-  };
-}
-
-function cutTargets(name: string): Violation {
-  return {
-    rule: "target_type_removed",
-    path: "target_types",
-    message: `Target type "${shorten(name)}" is removed: writes with such a target are refused.`,
-    hint: "Keep it until nobody writes with metadata.target.type of that name.",
   };
 }
 

@@ -4,14 +4,23 @@
  * projections read. Every write reads them, guarded, so nothing that is added
  * here misses a write that commits later. The types that cancel and those that sagas are shown
  * only grow, so that what is pending under an older spec still gets its events.
+ *
+ * Every write reads the list, and each addition writes it anew. So a deploy is refused if the list
+ * could become too long, by the deploy itself or by writes under its spec. A deploy that adds
+ * nothing never is, and neither is a write: what writes add is what their spec may name.
  */
 
 import { createHash } from "node:crypto";
 import type { Bytes, ReadTransaction, Transaction } from "../../kv/engine.ts";
 import { keys } from "../keys.ts";
 import { clearLargeValue, setLargeValue, wholeValue } from "../large_value.ts";
+import { type Pieces, runWithin, type Steps } from "../../domain/fairness/pieces.ts";
 import { parseJson } from "../../domain/json_text/parse_json.ts";
+import { limits } from "../../domain/limits.ts";
 import { type Texts, TextSet } from "../../domain/lookup/text_map.ts";
+import type { Violation } from "../../domain/refusal.ts";
+import { eventTypesOf } from "../../domain/saga/definition.ts";
+import type { CompiledSpec } from "../../domain/spec/compiled.ts";
 
 export interface WatchedTypes {
   /** `<aggregate_type>.<event_type>` that some `cancel_on` has named. */
@@ -172,4 +181,78 @@ async function readDocument(
 function hashOf(document: Bytes): Bytes {
   const digest = createHash("sha256").update(document).digest();
   return Uint8Array.from(digest.subarray(0, HASH_BYTES));
+}
+
+/** What a spec watches, each as `<aggregate_type>.<event_type>`. */
+export interface SpecNames {
+  readonly sagas: Texts;
+  readonly cancels: Texts;
+  /** What writes under the spec before may add in any case. */
+  readonly cancelsBefore: Texts;
+}
+
+/** Sagas may name the same event types many thousand times. */
+export function* specNamesSteps(
+  { sagas, watched: cancels }: CompiledSpec,
+  before?: CompiledSpec,
+): Steps<SpecNames> {
+  const shown = new TextSet();
+  for (const saga of sagas.values()) {
+    yield;
+    for (const { aggregateType, eventType } of eventTypesOf(saga)) {
+      yield;
+      shown.add(`${aggregateType}.${eventType}`);
+    }
+  }
+  return { sagas: shown, cancels, cancelsBefore: before?.watched ?? new Set() };
+}
+
+/** What an environment watches before a deploy, and what forbids the deploy: empty if nothing. */
+export interface WatchedRoom {
+  readonly watched: WatchedTypes;
+  readonly violations: readonly Violation[];
+}
+
+/** Guarded: the same transaction may then add the names by {@link watchTypes}. */
+export async function readWatchedRoom(
+  tx: Transaction,
+  tenant: number,
+  names: SpecNames,
+  pieces: Pieces,
+): Promise<WatchedRoom> {
+  if (names.sagas.size + names.cancels.size === 0) {
+    return { watched: NOTHING_WATCHED, violations: [] };
+  }
+  const watched = await openWatchedTypes().read(tx, tenant);
+  return { watched, violations: await runWithin(pieces, tooManyNamesSteps(watched, names)) };
+}
+
+function* tooManyNamesSteps(watched: WatchedTypes, names: SpecNames): Steps<Violation[]> {
+  const shown = yield* countNewSteps(names.sagas, watched.sagas);
+  const cancels = yield* countNewSteps(names.cancels, watched.cancels);
+  const count = watched.sagas.size + watched.cancels.size;
+  const added = shown + cancels;
+  const max = limits.watchedNamesMax;
+  if (count + added <= max) return [];
+  if (shown === 0) {
+    const unexpected = yield* countNewSteps(names.cancels, watched.cancels, names.cancelsBefore);
+    if (unexpected === 0) return [];
+  }
+  return [{
+    rule: "too_many",
+    path: shown > 0 ? "modules.sagas" : "aggregate_types",
+    message: `Sagas and cancel_on rules of an environment name at most ${max} event types, over ` +
+      `all its specs; so far they name ${count}, and this spec adds ${added}.`,
+    hint: "Name fewer event types, or those that earlier specs have named. What was named once " +
+      "counts for good, because pending work may still wait for it.",
+  }];
+}
+
+function* countNewSteps(names: Texts, ...known: readonly Texts[]): Steps<number> {
+  let count = 0;
+  for (const name of names) {
+    yield;
+    if (!known.some((each) => each.has(name))) count++;
+  }
+  return count;
 }

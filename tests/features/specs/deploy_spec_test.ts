@@ -5,8 +5,15 @@
 
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/domain/json.ts";
+import { limits } from "../../../src/domain/limits.ts";
 import type { Tenant } from "../../../src/domain/tenant.ts";
 import type { Service } from "../../../src/features/service.ts";
+import type { Engine } from "../../../src/kv/engine.ts";
+import {
+  openWatchedTypes,
+  type WatchedTypes,
+  watchTypes,
+} from "../../../src/store/reactions/watched_types.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 import { OLDER_SCHEMAS, olderSpec, storeOlderSpec } from "../../support/older_spec.ts";
 import {
@@ -150,6 +157,123 @@ Deno.test("a spec that an older version took goes on working but for the types t
       valueOf(await service.data.writeEvents(test, boxed));
     });
   }
+});
+
+/** A spec with event types of these names, all of which a saga awaits or a `cancel_on` has. */
+function watchingSpec(sagas: readonly string[], cancels: readonly string[]): JsonObject {
+  const emit = { aggregate_type: "order", id: "$.id", event_type: "was_noted" };
+  const rules = cancels.map((event_type) => ({ aggregate_type: "order", id: "$.key", event_type }));
+  const placed = { schedule: { delay: "1h", emit, cancel_on: rules } };
+  const plain = { schema: true, handler: [] };
+  const names = [...sagas, ...cancels, "was_noted"].map((name) => [name, plain]);
+  const was_placed = { ...plain, implications: [placed] };
+  const steps = [{
+    name: "wait",
+    emit,
+    await: { aggregate_type: "order", event_types: [...sagas] },
+  }];
+  const waiting = { trigger: { aggregate_type: "order", event_type: "was_noted" }, steps };
+  return {
+    agent_types: ["user"],
+    aggregate_types: { order: { events: { ...Object.fromEntries(names), was_placed } } },
+    modules: { sagas: sagas.length === 0 ? {} : { waiting } },
+  };
+}
+
+/** Has the environment watch `count` event types, as if older specs had named them. */
+async function watchMany(engine: Engine, tenant: number, count: number): Promise<void> {
+  const sagas = Array.from({ length: count }, (_, index) => `older.was_${index}`);
+  await engine.transact(async (tx) => {
+    watchTypes(tx, tenant, await openWatchedTypes().read(tx, tenant), { sagas });
+  });
+}
+
+function readWatched(engine: Engine, tenant: number): Promise<WatchedTypes> {
+  return engine.snapshot((tx) => openWatchedTypes().read(tx, tenant));
+}
+
+const EMPTY = { spec: watchingSpec([], []) };
+
+Deno.test("deploySpec() refuses, dry or not, what would make an environment watch too many event types", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const max = limits.watchedNamesMax;
+    await watchMany(engine, test.number, max - 2);
+    const specs = [
+      ["modules.sagas", watchingSpec(["was_a", "was_b"], [])],
+      ["modules.sagas", watchingSpec(["was_a"], ["was_b"])],
+      ["aggregate_types", watchingSpec([], ["was_a", "was_b", "was_c"])],
+    ] as const;
+    for (const [path, spec] of specs) {
+      for (const dryRun of [true, false]) {
+        const refusal = refusalOf(await deploy(service, test, spec, { dryRun }));
+        assert.ok(refusal.kind === "spec_invalid");
+        const [fault, ...others] = refusal.violations;
+        assert.deepEqual([fault!.rule, fault!.path, others], ["too_many", path, []]);
+        assert.match(
+          fault!.message,
+          /at most 10000 .* so far they name 9998, and this spec adds 3/,
+        );
+      }
+    }
+    assert.equal(valueOf(await service.specs.readSpec(test)).version, 1);
+    assert.equal((await readWatched(engine, test.number)).sagas.size, max - 2);
+    // Its saga is shown its trigger, too: that fills the list.
+    valueOf(await deploy(service, test, watchingSpec(["was_a"], [])));
+    assert.equal((await readWatched(engine, test.number)).sagas.size, max);
+  }, EMPTY);
+});
+
+Deno.test("deploySpec() counts what writes under the spec may add to the watched event types", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    await watchMany(engine, test.number, limits.watchedNamesMax - 2);
+    valueOf(await deploy(service, test, watchingSpec([], ["was_a", "was_b"])));
+    const placed = orderWrite(uuid(1), [{ type: "was_placed", data: {} }]);
+    valueOf(await service.data.writeEvents(test, placed));
+    assert.equal((await readWatched(engine, test.number)).cancels.size, 2);
+    const other = await deploy(service, test, watchingSpec([], ["was_c"]), { force: true });
+    assert.equal(refusalOf(other).kind, "spec_invalid");
+  }, EMPTY);
+});
+
+Deno.test("an environment that watches more event types than fit takes writes, and specs that add none", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const spec = watchingSpec(["was_a"], ["was_b", "was_c"]);
+    valueOf(await deploy(service, test, spec));
+    await watchMany(engine, test.number, limits.watchedNamesMax + 5);
+    const changed = valueOf(await deploy(service, test, { ...spec, title: "Another" }));
+    assert.equal(changed.version, 3);
+    const events = ["was_placed", "was_noted", "was_a", "was_b"].map((type) => ({
+      type,
+      data: {},
+    }));
+    valueOf(await service.data.writeEvents(test, orderWrite(uuid(1), events)));
+    assert.equal((await readWatched(engine, test.number)).cancels.size, 2);
+    valueOf(await deploy(service, test, spec));
+    const added = watchingSpec(["was_a"], ["was_b", "was_c", "was_d"]);
+    assert.equal(refusalOf(await deploy(service, test, added)).kind, "spec_invalid");
+  }, EMPTY);
+});
+
+Deno.test("a spec that an older version took keeps its many aggregate types and awaited events", async () => {
+  await withService(async ({ service, engine, tenants: { test } }) => {
+    const names = Array.from({ length: limits.sagaAwaitEventsMax + 1 }, (_, at) => `was_${at}`);
+    const spec = watchingSpec(names, []);
+    const types = Array.from(
+      { length: limits.aggregateTypesMax },
+      (_, at) => [`t${at}`, { events: {} }],
+    );
+    Object.assign(spec.aggregate_types as JsonObject, Object.fromEntries(types));
+    await storeOlderSpec(engine, test.number, spec);
+    valueOf(await service.data.writeEvents(test, noteWrite(uuid(1), "n")));
+    const refusal = refusalOf(await deploy(service, test, spec));
+    assert.ok(refusal.kind === "spec_invalid");
+    assert.deepEqual(refusal.violations.map(({ rule, path }) => [rule, path]), [
+      ["too_many", "aggregate_types"],
+      ["too_many", "modules.sagas.waiting.steps[0].await.event_types"],
+    ]);
+    const smaller = watchingSpec(names.slice(1), []);
+    assert.equal(valueOf(await deploy(service, test, smaller, { force: true })).version, 3);
+  }, EMPTY);
 });
 
 Deno.test("listSpecs() reads a page from behind its start, and refuses a start that is no version", async () => {

@@ -2,15 +2,28 @@
 
 import assert from "node:assert/strict";
 import type { Engine, Transaction } from "../../../src/kv/engine.ts";
+import { openPieces } from "../../../src/domain/fairness/pieces.ts";
+import { limits } from "../../../src/domain/limits.ts";
+import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import {
   NOTHING_WATCHED,
   openWatchedTypes,
+  readWatchedRoom,
+  type SpecNames,
+  specNamesSteps,
+  type WatchedRoom,
   type WatchedTypes,
   watchTypes,
 } from "../../../src/store/reactions/watched_types.ts";
+import { fakeHost } from "../../support/fake_host.ts";
+import { SHOP } from "../../support/saga_fixtures.ts";
 import { withTemporaryEngine } from "../../support/temporary_engine.ts";
 
 const TENANT = 4;
+
+function namesTo(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `older.was_${index}`);
+}
 
 function watch(engine: Engine, more: Parameters<typeof watchTypes>[3]): Promise<WatchedTypes> {
   return engine.transact(async (tx) => {
@@ -75,4 +88,54 @@ Deno.test("read() guards: a write that saw the old list runs again", async () =>
     });
     assert.deepEqual([seen, runs], [1, 2]);
   });
+});
+
+/** What a spec with these names would be told in an environment that watches `before`. */
+function faultsOf(
+  before: Parameters<typeof watchTypes>[3],
+  names: Partial<SpecNames>,
+): Promise<WatchedRoom["violations"]> {
+  return withTemporaryEngine(async (engine) => {
+    await watch(engine, before);
+    const all = { sagas: new Set<string>(), cancels: new Set<string>(), ...names };
+    return await engine.transact(async (tx) => {
+      const asked = { cancelsBefore: new Set<string>(), ...all };
+      const room = await readWatchedRoom(tx, TENANT, asked, openPieces(fakeHost()));
+      return room.violations;
+    });
+  });
+}
+
+Deno.test("readWatchedRoom() has room for just as many names as an environment may watch", async () => {
+  const before = { sagas: namesTo(limits.watchedNamesMax - 1), cancels: ["x.x"] };
+  const known = { sagas: new Set(before.sagas), cancels: new Set(["x.x"]) };
+  assert.deepEqual(await faultsOf(before, known), []);
+  for (const [part, path] of [["sagas", "modules.sagas"], ["cancels", "aggregate_types"]]) {
+    const names = { ...known, [part!]: new Set(["one.more"]) };
+    const faults = await faultsOf(before, names);
+    assert.deepEqual(faults.map((fault) => [fault.rule, fault.path]), [["too_many", path]]);
+  }
+});
+
+Deno.test("readWatchedRoom() lets a spec keep what the spec before could already add", async () => {
+  const before = { sagas: namesTo(limits.watchedNamesMax) };
+  const cancels = new Set(["one.more"]);
+  assert.deepEqual(await faultsOf(before, { cancels, cancelsBefore: cancels }), []);
+  assert.equal((await faultsOf(before, { cancels })).length, 1);
+  const sagas = new Set(["another.one"]);
+  assert.equal((await faultsOf(before, { sagas, cancels, cancelsBefore: cancels })).length, 1);
+});
+
+Deno.test("specNamesSteps() gives each event type that sagas are shown once, with pauses", () => {
+  const compiled = compileSpec(SHOP);
+  assert.ok(compiled.ok);
+  const [saga] = compiled.spec.sagas.values();
+  const sagas = new Map([["one", saga!], ["two", saga!]]);
+  const steps = specNamesSteps({ ...compiled.spec, sagas });
+  let pauses = 0;
+  let step = steps.next();
+  for (; !step.done; step = steps.next()) pauses++;
+  const shown = ["order.was_placed", "payment.was_captured", "payment.was_refused"];
+  assert.deepEqual([...step.value.sagas], shown);
+  assert.ok(pauses >= 2 * shown.length, `${pauses} pauses`);
 });

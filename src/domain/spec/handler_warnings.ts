@@ -12,7 +12,7 @@ import { didYouMean } from "../nearest_name.ts";
 import type { Steps } from "../fairness/pieces.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { findReferencesSteps } from "./schema/references.ts";
-import { type SchemaAt, viewSchema } from "./schema/view.ts";
+import { type SchemaAt, viewSchema, wholeSchema } from "./schema/view.ts";
 
 /**
  * Budget for examining the schemas that one handler's paths lead through; the rest is not
@@ -52,7 +52,7 @@ export function* warnOfPaths(
     }
   }
   if (paths.length === 0 || typeof schema !== "object") return;
-  const root = { references: yield* findReferencesSteps(schema), pointer: "" };
+  const root = wholeSchema(yield* findReferencesSteps(schema));
   const budget = newBudget(UNITS_MAX);
   try {
     for (const { text, path: place } of paths) {

@@ -14,8 +14,14 @@ import type { JsonValue } from "../json.ts";
 import type { Steps } from "../fairness/pieces.ts";
 import { isSameJsonSteps } from "../same_json.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey } from "./fault_list.ts";
-import { findReferences, findReferencesSteps, type References } from "./schema/references.ts";
-import { type SchemaAt, type SchemaView, viewSchema, withoutDetour } from "./schema/view.ts";
+import { findReferences, findReferencesSteps, type Place } from "./schema/references.ts";
+import {
+  type SchemaAt,
+  type SchemaView,
+  viewSchema,
+  wholeSchema,
+  withoutDetour,
+} from "./schema/view.ts";
 
 /** Budget for comparing two versions of one schema, in the units of `budget.ts`. */
 const COMPARISON_UNITS = 4_000_000;
@@ -32,12 +38,15 @@ interface Comparison {
 /** Shared by the comparison and all trials of one alternative against another. */
 interface Work {
   readonly budget: Budget;
-  readonly views: Map<References, Map<string, SchemaView>>;
-  /** By pair: whether everything valid under the first schema stays valid under the second. */
-  readonly trials: Map<string, boolean | "under way">;
+  readonly views: Map<Place, SchemaView>;
+  /** Whether everything valid under the first schema stays valid under the second. */
+  readonly trials: Pairs<boolean | "under way">;
   /** How many times a trial has relied on the result of another one that is still under way. */
   assumptions: number;
 }
+
+/** What is known of two schemas, by the places of the first one and the second one. */
+type Pairs<V> = Map<Place, Map<Place, V>>;
 
 /**
  * Reports each blocked change between `before` and `after`, both valid schemas of an event
@@ -57,8 +66,8 @@ export function* compareEventSchemas(
     trials: new Map(),
     assumptions: 0,
   };
-  const was = { references: yield* findReferencesSteps(before), pointer: "" };
-  const is = { references: yield* findReferencesSteps(after), pointer: "" };
+  const was = wholeSchema(yield* findReferencesSteps(before));
+  const is = wholeSchema(yield* findReferencesSteps(after));
   yield;
   try {
     yield* compareWhole({ before: was, after: is }, path, faults, work);
@@ -85,18 +94,21 @@ function* compareWhole(
   faults: FaultList,
   work: Work,
 ): Steps<void> {
-  const seen = new Set<string>();
+  const seen: Pairs<true> = new Map();
   function* descend(was: SchemaAt, is: SchemaAt, place: string, isRoot = false): Steps<void> {
-    const pair = pairOf(was, is);
-    if (seen.has(pair) || faults.isFull()) return;
-    seen.add(pair);
+    const known = pairsOf(was, seen);
+    if (known.has(is.place) || faults.isFull()) return;
+    known.set(is.place, true);
     yield* compare({ before: was, after: is }, place, { faults, work, descend }, isRoot);
   }
   yield* descend(before, after, path, true);
 }
 
-function pairOf(before: SchemaAt, after: SchemaAt): string {
-  return `${before.pointer}\n${after.pointer}`;
+/** Those whose first schema is this one. */
+function pairsOf<V>({ place }: SchemaAt, pairs: Pairs<V>): Map<Place, V> {
+  let known = pairs.get(place);
+  if (known === undefined) pairs.set(place, known = new Map());
+  return known;
 }
 
 function* compare(
@@ -123,10 +135,8 @@ function* compare(
 }
 
 function viewOf(at: SchemaAt, { budget, views }: Work): SchemaView {
-  let known = views.get(at.references);
-  if (known === undefined) views.set(at.references, known = new Map());
-  let view = known.get(at.pointer);
-  if (view === undefined) known.set(at.pointer, view = viewSchema(at, budget));
+  let view = views.get(at.place);
+  if (view === undefined) views.set(at.place, view = viewSchema(at, budget));
   return view;
 }
 
@@ -271,8 +281,8 @@ function* compareHeld(
   }
 }
 
-/** The schema `true`; no other schema has this pointer. */
-const ANYTHING: SchemaAt = { references: findReferences(true), pointer: "anything" };
+/** The schema `true`. */
+const ANYTHING: SchemaAt = wholeSchema(findReferences(true));
 
 function heldPath(path: string, name: string): string {
   const dot = name.indexOf(".");
@@ -309,11 +319,11 @@ function* compareBranches(
 function* isCompatible(first: SchemaAt, second: SchemaAt, work: Work): Steps<boolean> {
   spend(work.budget, UNITS_PER_PAIR);
   const [before, after] = [withoutDetour(first), withoutDetour(second)];
-  const pair = pairOf(before, after);
-  const known = work.trials.get(pair);
+  const trials = pairsOf(before, work.trials);
+  const known = trials.get(after.place);
   if (known === "under way") work.assumptions++;
   if (known !== undefined) return known !== false;
-  work.trials.set(pair, "under way");
+  trials.set(after.place, "under way");
   const assumptions = work.assumptions;
   const faults = createFaultList(1);
   function* descend(was: SchemaAt, is: SchemaAt): Steps<void> {
@@ -323,7 +333,7 @@ function* isCompatible(first: SchemaAt, second: SchemaAt, work: Work): Steps<boo
   yield* compare({ before, after }, "", { faults, work, descend });
   const isFine = faults.faults.length === 0;
   // Do not keep a result that relies on another one not yet known.
-  if (isFine && work.assumptions > assumptions) work.trials.delete(pair);
-  else work.trials.set(pair, isFine);
+  if (isFine && work.assumptions > assumptions) trials.delete(after.place);
+  else trials.set(after.place, isFine);
   return isFine;
 }

@@ -16,7 +16,7 @@ import {
 } from "../../../src/domain/spec/compatibility.ts";
 import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { findReferences } from "../../../src/domain/spec/schema/references.ts";
-import { viewSchema } from "../../../src/domain/spec/schema/view.ts";
+import { viewSchema, wholeSchema } from "../../../src/domain/spec/schema/view.ts";
 import { countedList } from "../../support/counted_list.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 
@@ -152,7 +152,7 @@ Deno.test("viewSchema() is charged for each name that another property requires"
   const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
   const references = findReferences({ dependentRequired: { a: names } });
   const budget = newBudget(1_000_000);
-  const view = viewSchema({ references, pointer: "" }, budget);
+  const view = viewSchema(wholeSchema(references), budget);
   assert.equal(view.dependents.get("a")?.size, names.length);
   assert(1_000_000 - budget.left > 10 * names.length, `${budget.left} units left`);
 });

@@ -14,16 +14,15 @@ import { FORMAT_NAMES } from "./formats/formats.ts";
 import type { Steps } from "../../fairness/pieces.ts";
 import { preparePatternSteps } from "./patterns/pattern.ts";
 import type { PatternSet } from "./patterns/pattern_set.ts";
-import { findReferencesSteps, LENGTHS, type References } from "./references.ts";
-import { countPartsSteps, PARTS } from "./schema_size.ts";
 import {
-  FOREIGN_KEYWORDS,
-  isAnnotation,
-  KEYWORDS,
-  subschemasOf,
-  unescapePointer,
-} from "./vocabulary.ts";
-import { TextMap } from "../../lookup/text_map.ts";
+  allTargets,
+  findReferencesSteps,
+  LENGTHS,
+  type Place,
+  type References,
+} from "./references.ts";
+import { countPartsSteps, PARTS } from "./schema_size.ts";
+import { FOREIGN_KEYWORDS, isAnnotation, KEYWORDS, unescapePointer } from "./vocabulary.ts";
 
 /** Maximum number of parts in one event's schema; compiling a part takes up to 60 microseconds. */
 const PARTS_MAX = 10_000;
@@ -36,9 +35,9 @@ const DYNAMIC_TARGETS_MAX = 50;
 
 const DIALECT = /^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 
-interface Place {
+interface Site {
   readonly schema: JsonObject;
-  readonly pointer: string;
+  readonly place: Place;
   readonly path: string;
   readonly references: References;
   readonly patterns: PatternSet;
@@ -84,11 +83,12 @@ export function* checkSchema(
     );
     return undefined;
   }
-  for (const [pointer, { schema }] of references.places) {
-    const placePath = pathOf(path, pointer);
+  for (const place of references.places.values()) {
+    const { schema } = place;
+    const placePath = pathOf(path, place.pointer);
     if (isJsonObject(schema)) {
-      const place = { schema, pointer, path: placePath, references, patterns, faults, warnings };
-      yield* checkPlace(place);
+      const site = { schema, place, path: placePath, references, patterns, faults, warnings };
+      yield* checkSite(site);
     } else if (typeof schema !== "boolean") notASchema(schema, placePath, faults);
     yield;
   }
@@ -127,19 +127,19 @@ function notASchema(value: JsonValue, path: string, faults: FaultList): void {
   );
 }
 
-function* checkPlace(place: Place): Steps<void> {
-  for (const [keyword, value] of Object.entries(place.schema)) {
-    if (place.faults.isFull()) return;
-    const path = joinKey(place.path, keyword);
+function* checkSite(site: Site): Steps<void> {
+  for (const [keyword, value] of Object.entries(site.schema)) {
+    if (site.faults.isFull()) return;
+    const path = joinKey(site.path, keyword);
     const known = KEYWORDS.get(keyword);
-    if (known === undefined) warnOfUnknown(keyword, path, place.warnings);
-    else if (known.holds === "list") checkSchemaList(value, path, place.faults);
-    else if (known.holds === "map") yield* checkSchemaMap(keyword, value, path, place);
+    if (known === undefined) warnOfUnknown(keyword, path, site.warnings);
+    else if (known.holds === "list") checkSchemaList(value, path, site.faults);
+    else if (known.holds === "map") yield* checkSchemaMap(keyword, value, path, site);
     else if (known.shape !== undefined && !known.shape.test(value)) {
-      invalid(path, `${keyword} must ${known.shape.must}.`, place.faults);
+      invalid(path, `${keyword} must ${known.shape.must}.`, site.faults);
     } else if (keyword === "pattern") {
-      yield* checkPattern(value as string, path, place.patterns, place.faults);
-    } else checkValue(keyword, value, path, place);
+      yield* checkPattern(value as string, path, site.patterns, site.faults);
+    } else checkValue(keyword, value, path, site);
   }
 }
 
@@ -203,7 +203,7 @@ function* checkSchemaMap(
   keyword: string,
   value: JsonValue,
   path: string,
-  { patterns, faults }: Place,
+  { patterns, faults }: Site,
 ): Steps<void> {
   if (!isJsonObject(value)) return invalid(path, `${path} must be an object of schemas.`, faults);
   const keys = Object.keys(value);
@@ -219,14 +219,14 @@ function* checkSchemaMap(
   }
 }
 
-function checkValue(keyword: string, value: JsonValue, path: string, place: Place): void {
-  const { faults } = place;
+function checkValue(keyword: string, value: JsonValue, path: string, site: Site): void {
+  const { faults } = site;
   if (keyword === "enum" || keyword === "const") return checkAllowed(keyword, value, path, faults);
   if (keyword === "$ref" || keyword === "$dynamicRef") {
-    checkReference(keyword, value as string, path, place);
+    checkReference(keyword, value as string, path, site);
   } else if (keyword === "format" && !FORMAT_NAMES.has(value as string)) {
-    warnOfFormat(value as string, path, place.warnings);
-  } else if (keyword === "$schema") warnOfDialect(value, path, place.warnings);
+    warnOfFormat(value as string, path, site.warnings);
+  } else if (keyword === "$schema") warnOfDialect(value, path, site.warnings);
   else if (keyword === "$id" && /#./.test(value as string)) {
     invalid(path, "$id must not have a fragment.", faults);
   } else if (keyword === "dependentRequired" && Object.hasOwn(value as object, "__proto__")) {
@@ -272,17 +272,18 @@ function* checkPattern(
   faults.add("schema_pattern", path, message, compiled.hint);
 }
 
-function checkReference(keyword: string, reference: string, path: string, place: Place): void {
-  const { references, pointer, faults } = place;
+function checkReference(keyword: string, reference: string, path: string, site: Site): void {
+  const { references, place, faults } = site;
+  const { ref, dynamicRef, several } = references.targetsOf(place);
   const shown = shorten(reference);
-  if (references.isRemote(reference, pointer)) {
+  if (references.isRemote(reference, place)) {
     faults.add(
       "schema_reference",
       path,
       `"${shown}" refers to another document; nothing is ever fetched.`,
       "Copy what it means into $defs and refer to it as #/$defs/name.",
     );
-  } else if (references.resolve(reference, pointer) === undefined) {
+  } else if ((keyword === "$ref" ? ref : dynamicRef) === undefined) {
     faults.add(
       "schema_reference",
       path,
@@ -290,7 +291,7 @@ function checkReference(keyword: string, reference: string, path: string, place:
       "Write #, #/$defs/name or #anchor.",
     );
   } else if (keyword === "$dynamicRef") {
-    const count = references.dynamicTargets(reference, pointer)?.pointers.length ?? 1;
+    const count = several?.places.length ?? 1;
     if (count <= DYNAMIC_TARGETS_MAX) return;
     faults.add(
       "schema_too_large",
@@ -314,15 +315,14 @@ function* checkLoops(
   pathOf: (pointer: string) => string,
   faults: FaultList,
 ): Steps<void> {
-  const heights = new TextMap<number>();
-  for (const pointer of references.places.keys()) {
-    yield;
-    const height = heightOf(pointer, references, heights, 0);
+  const heights = new Map<Place, number>();
+  for (const place of references.places.values()) {
+    const height = yield* heightOf(place, references, heights, 0);
     if (height <= CHAIN_MAX) continue;
     const isLoop = height === Infinity;
     faults.add(
       isLoop ? "schema_endless" : "schema_too_deep",
-      pathOf(pointer),
+      pathOf(place.pointer),
       isLoop
         ? "The schema refers back to itself for the same value, so checking it would never end."
         : `More than ${CHAIN_MAX} schemas in a row look at the same value.`,
@@ -335,33 +335,32 @@ function* checkLoops(
 }
 
 /** The longest chain of schemas from here that look at the same value; Infinity for a loop. */
-function heightOf(
-  pointer: string,
+function* heightOf(
+  place: Place,
   references: References,
-  heights: TextMap<number>,
+  heights: Map<Place, number>,
   depth: number,
-): number {
-  const known = heights.get(pointer);
+): Steps<number> {
+  const known = heights.get(place);
   if (known !== undefined) return known;
   // Too deep is final in any case; this ends the walk before the stack overflows.
   if (depth > CHAIN_MAX) return CHAIN_MAX + 1;
-  // Marks the pointer as being on the current path: meeting it again is a loop.
-  heights.set(pointer, Infinity);
+  yield;
+  // Marks the place as being on the current path: meeting it again is a loop.
+  heights.set(place, Infinity);
   let height = 0;
-  for (const next of sameValue(pointer, references)) {
-    height = Math.max(height, heightOf(next, references, heights, depth + 1));
+  for (const next of sameValue(place, references)) {
+    height = Math.max(height, yield* heightOf(next, references, heights, depth + 1));
   }
-  heights.set(pointer, height + 1);
+  heights.set(place, height + 1);
   return height + 1;
 }
 
 /** The schemas that look at the same value as this one. */
-function sameValue(pointer: string, references: References): string[] {
-  const schema = references.places.get(pointer)?.schema;
-  if (!isJsonObject(schema)) return [];
-  const next = references.targetsAt(pointer);
-  for (const child of subschemasOf(schema)) {
-    if (KEYWORDS.get(child.keyword)?.inPlace) next.push(pointer + child.pointer);
+function sameValue(place: Place, references: References): Place[] {
+  const next = [...allTargets(place, references)];
+  for (const [keyword, places] of place.held) {
+    if (KEYWORDS.get(keyword)?.inPlace) next.push(...places);
   }
   return next;
 }

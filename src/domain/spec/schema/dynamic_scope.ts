@@ -9,15 +9,15 @@
 
 import { type Budget, spend } from "../../budget.ts";
 import { isJsonObject } from "../../json.ts";
-import type { References } from "./references.ts";
-import { TextMap, TextSet } from "../../lookup/text_map.ts";
+import type { Steps } from "../../fairness/pieces.ts";
+import type { Place, References } from "./references.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** The resources that give names a meaning. */
 export interface DynamicResources {
-  /** The pointers of their roots. */
-  readonly roots: readonly string[];
-  /** By the URI of the resource: the pointer that each of its names means. */
-  readonly anchors: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly roots: readonly Place[];
+  /** By the URI of the resource: the schema that each of its names means. */
+  readonly anchors: ReadonlyMap<string, ReadonlyMap<string, Place>>;
 }
 
 /** The same, by the numbers of functions. */
@@ -41,45 +41,46 @@ export interface DynamicScope {
 const UNITS_PER_ANCHOR = 32;
 
 /** Considers only names that some reference uses. */
-export function dynamicResources(references: References): DynamicResources {
-  const anchors = new TextMap<TextMap<string>>();
-  const roots: string[] = [];
-  const seen = new TextSet();
-  for (const [pointer, { schema }] of references.places) {
-    if (!isJsonObject(schema) || typeof schema.$dynamicRef !== "string") continue;
-    const targets = references.dynamicTargets(schema.$dynamicRef, pointer);
-    if (targets === undefined || seen.has(targets.anchor)) continue;
-    seen.add(targets.anchor);
-    for (const target of targets.pointers) {
-      const { base } = references.places.get(target)!;
-      const named = anchors.get(base) ?? new TextMap<string>();
-      anchors.set(base, named);
-      named.set(targets.anchor, target);
+export function* dynamicResources(references: References): Steps<DynamicResources> {
+  const anchors = new TextMap<TextMap<Place>>();
+  const roots: Place[] = [];
+  const seen = new Set<readonly Place[]>();
+  for (const place of references.places.values()) {
+    const { several } = references.targetsOf(place);
+    if (several === undefined || seen.has(several.places)) continue;
+    seen.add(several.places);
+    for (const target of several.places) {
+      yield;
+      const named = anchors.get(target.base) ?? new TextMap<Place>();
+      anchors.set(target.base, named);
+      named.set(several.anchor, target);
     }
   }
-  for (const [pointer, { schema, base }] of references.places) {
-    const isRoot = isJsonObject(schema) && schema.$id !== undefined;
-    if (isRoot && anchors.has(base)) roots.push(pointer);
+  for (const place of references.places.values()) {
+    if (!isJsonObject(place.schema) || place.schema.$id === undefined) continue;
+    yield;
+    if (anchors.has(place.base)) roots.push(place);
   }
   return { roots, anchors };
 }
 
-/** `numbers`: the numbers of functions, by pointer. */
-export function planScope(
+/** `numbers`: the numbers of functions, by their schemas. */
+export function* planScope(
   { anchors }: DynamicResources,
-  references: References,
-  numbers: ReadonlyMap<string, number>,
-): ScopePlan | undefined {
+  numbers: ReadonlyMap<Place, number>,
+): Steps<ScopePlan | undefined> {
   if (anchors.size === 0) return undefined;
   const byResource = new TextMap<Anchors>();
   for (const [base, named] of anchors) {
+    yield;
     const numbered = new Map<string, number>();
-    for (const [anchor, pointer] of named) numbered.set(anchor, numbers.get(pointer)!);
+    for (const [anchor, place] of named) numbered.set(anchor, numbers.get(place)!);
     byResource.set(base, numbered);
   }
   const anchorsOf: (Anchors | undefined)[] = [];
-  for (const [pointer, number] of numbers) {
-    anchorsOf[number] = byResource.get(references.places.get(pointer)!.base);
+  for (const [place, number] of numbers) {
+    yield;
+    anchorsOf[number] = byResource.get(place.base);
   }
   return { anchorsOf };
 }

@@ -8,9 +8,14 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import type { Steps } from "../../fairness/pieces.ts";
-import { findReferencesSteps, findTargets, type References } from "./references.ts";
-import { ANNOTATIONS, escapePointer, KEYWORDS, unescapePointer } from "./vocabulary.ts";
-import { TextMap } from "../../lookup/text_map.ts";
+import {
+  type DynamicTargets,
+  findReferencesSteps,
+  findTargets,
+  type Place,
+  type References,
+} from "./references.ts";
+import { ANNOTATIONS, KEYWORDS } from "./vocabulary.ts";
 
 /** Keywords that locate a schema. Two event types may use the same names. */
 const NAMING: ReadonlySet<string> = new Set(["$schema", "$id", "$anchor", "$dynamicAnchor"]);
@@ -33,11 +38,13 @@ export interface Naming {
 }
 
 interface Embedding {
+  /** Of the first part. */
+  readonly name: string;
   readonly references: References;
-  /** The names of the parts, by the pointer of their schema. */
-  readonly names: TextMap<string>;
-  /** The names of the parts for what a dynamic reference may mean, by its anchor. */
-  readonly choices: TextMap<string>;
+  /** The names of the parts, by their schemas. */
+  readonly names: Map<Place, string>;
+  /** The names of the parts for what a dynamic reference may mean, by the schemas it may mean. */
+  readonly choices: Map<readonly Place[], string>;
   readonly naming: Naming;
 }
 
@@ -53,39 +60,33 @@ export function* embedSchema(
   naming: Naming,
 ): Generator<Part | void> {
   const references = yield* findReferencesSteps(schema);
-  const names = new TextMap<string>([["", name]]);
-  for (const target of findTargets(references)) {
-    if (!names.has(target)) names.set(target, naming.claim(`${name}.${lastSegment(target)}`));
+  const names = new Map([[references.places.get("")!, name]]);
+  for (const target of yield* findTargets(references)) {
+    if (!names.has(target)) names.set(target, naming.claim(`${name}.${target.key}`));
   }
-  const embedding: Embedding = { references, names, choices: new TextMap(), naming };
-  for (const [pointer, part] of names) yield [part, yield* embedAt(pointer, embedding)];
-  for (const [anchor, part] of embedding.choices) yield [part, choiceOf(anchor, embedding)];
+  const embedding: Embedding = { name, references, names, choices: new Map(), naming };
+  for (const [place, part] of names) yield [part, yield* embedAt(place, embedding)];
+  for (const [places, part] of embedding.choices) yield [part, choiceOf(places, embedding)];
 }
 
-function lastSegment(pointer: string): string {
-  return unescapePointer(pointer.slice(pointer.lastIndexOf("/") + 1));
-}
-
-/** The schema at `pointer`, or the reference to its part. */
-function* embedHeldAt(pointer: string, embedding: Embedding): Steps<JsonValue> {
+/** The schema at `place`, or the reference to its part. */
+function* embedHeldAt(place: Place, embedding: Embedding): Steps<JsonValue> {
   yield;
-  const name = embedding.names.get(pointer);
+  const name = embedding.names.get(place);
   if (name !== undefined) return { $ref: embedding.naming.refTo(name) };
-  return yield* embedAt(pointer, embedding);
+  return yield* embedAt(place, embedding);
 }
 
-function* embedAt(pointer: string, embedding: Embedding): Steps<JsonValue> {
-  const { schema } = embedding.references.places.get(pointer)!;
+function* embedAt(place: Place, embedding: Embedding): Steps<JsonValue> {
+  const { schema } = place;
   if (!isJsonObject(schema)) return schema === true ? {} : { not: {} };
   const result: JsonObject = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (isOfNoUse(keyword) || keyword === "$ref" || keyword === "$dynamicRef") continue;
     if (keyword === "enum" && !isPlainList(value as JsonValue[])) continue;
-    result[keyword] = yield* embedHeld(keyword, value, `${pointer}/${keyword}`, embedding);
+    result[keyword] = yield* embedHeld(keyword, value, place, embedding);
   }
-  for (const reference of embedReferences(schema, pointer, embedding)) {
-    addReference(reference, result);
-  }
+  for (const reference of embedReferences(place, embedding)) addReference(reference, result);
   if (Array.isArray(schema.enum) && !isPlainList(schema.enum)) addChoice(schema.enum, result);
   return result;
 }
@@ -109,39 +110,27 @@ function isOfNoUse(keyword: string): boolean {
   return !KEYWORDS.has(keyword) && !keyword.startsWith("x-");
 }
 
-function* embedReferences(
-  schema: JsonObject,
-  pointer: string,
-  embedding: Embedding,
-): Generator<string> {
+function* embedReferences(place: Place, embedding: Embedding): Generator<string> {
   const { references, names, naming } = embedding;
-  for (const keyword of ["$ref", "$dynamicRef"]) {
-    const reference = schema[keyword];
-    if (typeof reference !== "string") continue;
-    const several = keyword === "$dynamicRef"
-      ? references.dynamicTargets(reference, pointer)
-      : undefined;
-    // A deployed schema has no reference without a target.
-    const name = several === undefined
-      ? names.get(references.resolve(reference, pointer) ?? "")!
-      : choiceName(several.anchor, embedding);
-    yield naming.refTo(name);
-  }
+  const { ref, dynamicRef, several } = references.targetsOf(place);
+  // A deployed schema has no reference without a target.
+  if (ref !== undefined) yield naming.refTo(names.get(ref)!);
+  if (several !== undefined) yield naming.refTo(choiceName(several, embedding));
+  else if (dynamicRef !== undefined) yield naming.refTo(names.get(dynamicRef)!);
 }
 
 /** Which schema the reference means depends on where it is used, so the part allows any of them. */
-function choiceName(anchor: string, { choices, names, naming }: Embedding): string {
-  let name = choices.get(anchor);
-  if (name === undefined) {
-    name = naming.claim(`${names.get("")}.any_${anchor}`);
-    choices.set(anchor, name);
+function choiceName({ anchor, places }: DynamicTargets, { name, choices, naming }: Embedding) {
+  let choice = choices.get(places);
+  if (choice === undefined) {
+    choice = naming.claim(`${name}.any_${anchor}`);
+    choices.set(places, choice);
   }
-  return name;
+  return choice;
 }
 
-function choiceOf(anchor: string, { references, names, naming }: Embedding): JsonObject {
-  const pointers = references.dynamicPlaces(anchor);
-  return { anyOf: pointers.map((pointer) => ({ $ref: naming.refTo(names.get(pointer)!) })) };
+function choiceOf(places: readonly Place[], { names, naming }: Embedding): JsonObject {
+  return { anyOf: places.map((place) => ({ $ref: naming.refTo(names.get(place)!) })) };
 }
 
 /** Beside other keywords a reference goes into `allOf`, because many tools would see only it. */
@@ -160,30 +149,19 @@ function addReference($ref: string, result: JsonObject): void {
 function* embedHeld(
   keyword: string,
   value: JsonValue,
-  place: string,
+  place: Place,
   embedding: Embedding,
 ): Steps<JsonValue> {
-  switch (KEYWORDS.get(keyword)?.holds) {
-    case "schema":
-      return MAY_BE_BOOLEAN.has(keyword) && typeof value === "boolean"
-        ? value
-        : yield* embedHeldAt(place, embedding);
-    case "list": {
-      const list: JsonValue[] = [];
-      for (const index of (value as JsonValue[]).keys()) {
-        list.push(yield* embedHeldAt(`${place}/${index}`, embedding));
-      }
-      return list;
-    }
-    case "map": {
-      const entries: [string, JsonValue][] = [];
-      for (const key of Object.keys(value as JsonObject)) {
-        entries.push([key, yield* embedHeldAt(`${place}/${escapePointer(key)}`, embedding)]);
-      }
-      // Entries, not assignments: a key may be `__proto__`.
-      return Object.fromEntries(entries);
-    }
-    default:
-      return value;
+  const holds = KEYWORDS.get(keyword)?.holds;
+  if (holds === undefined) return value;
+  const held = place.held.get(keyword) ?? [];
+  if (holds === "schema") {
+    const isKept = MAY_BE_BOOLEAN.has(keyword) && typeof value === "boolean";
+    return isKept ? value : yield* embedHeldAt(held[0]!, embedding);
   }
+  const entries: [string, JsonValue][] = [];
+  for (const child of held) entries.push([child.key, yield* embedHeldAt(child, embedding)]);
+  if (holds === "list") return entries.map(([, schema]) => schema);
+  // Entries, not assignments: a key may be `__proto__`.
+  return Object.fromEntries(entries);
 }

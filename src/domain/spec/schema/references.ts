@@ -2,21 +2,28 @@
  * Resolves `$ref` and `$dynamicRef` inside one schema: base URIs, anchors and JSON Pointers.
  *
  * Nothing is ever fetched; a reference that leaves the schema has no target. Schemas are
- * identified by their JSON Pointer from the root rather than by object identity, because one
- * object may be in two places.
+ * identified by their places rather than by object identity, because one object may be in two
+ * places. There is one {@link Place} for each JSON Pointer from the root. Code that walks schemas
+ * goes from place to place: pointers may be long, and each look-up of a text reads all of it.
  */
 
-import { isJsonObject, type JsonValue } from "../../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
 import { escapePointer, type Subschema, subschemasOf, unescapePointer } from "./vocabulary.ts";
-import { TextMap, type Texts, TextSet } from "../../lookup/text_map.ts";
+import { TextMap } from "../../lookup/text_map.ts";
 
 /** Base URI of a schema without `$id`. Never fetched and never shown. */
 const ROOT_URI = "event-schema:///";
 
-interface Place {
+/** One schema within the root. */
+export interface Place {
+  readonly pointer: string;
+  /** Its name or index under the keyword that holds it; the keyword itself if that holds one. */
+  readonly key: string;
   readonly schema: JsonValue;
   readonly base: string;
+  /** By keyword: the places of the schemas that this one holds, in their order. */
+  readonly held: ReadonlyMap<string, readonly Place[]>;
 }
 
 export interface References {
@@ -26,22 +33,25 @@ export interface References {
   readonly places: ReadonlyMap<string, Place>;
   /** By the pointer of the second schema: an `$id` or anchor that occurs twice. */
   readonly duplicates: ReadonlyMap<string, string>;
-  /** The pointer that `reference` means in the schema at `from`; undefined if there is none. */
-  resolve(reference: string, from: string): string | undefined;
+  /** What the `$ref` and `$dynamicRef` of the schema at `place` mean. */
+  targetsOf(place: Place): Targets;
   /** True when `reference` names another document, rather than a missing place in this one. */
-  isRemote(reference: string, from: string): boolean;
-  /** Present if a `$dynamicRef` may mean several schemas; which one is known only at run time. */
-  dynamicTargets(reference: string, from: string): DynamicTargets | undefined;
-  /** The pointers of all schemas that have this dynamic anchor. */
-  dynamicPlaces(anchor: string): readonly string[];
-  /** Everything that the references of the schema at `pointer` may mean. */
-  targetsAt(pointer: string): string[];
+  isRemote(reference: string, from: Place): boolean;
+}
+
+/** A reference that is missing, or leads to no place, has no target. */
+export interface Targets {
+  readonly ref?: Place | undefined;
+  /** What the `$dynamicRef` means by itself. */
+  readonly dynamicRef?: Place | undefined;
+  /** Present if the `$dynamicRef` may mean several schemas; which one is known only at run time. */
+  readonly several?: DynamicTargets | undefined;
 }
 
 /** The schemas that have the same `$dynamicAnchor`, each in a resource of its own. */
 export interface DynamicTargets {
   readonly anchor: string;
-  readonly pointers: readonly string[];
+  readonly places: readonly Place[];
 }
 
 /** Maximum length of one URI, and of all pointers together; bounds the cost of looking up names. */
@@ -50,19 +60,25 @@ const POINTER_CHARACTERS_MAX = 2_000_000;
 export const LENGTHS = `an $id has at most ${URI_CHARACTERS_MAX} characters when it is resolved, ` +
   `and the JSON Pointers of all schemas ${POINTER_CHARACTERS_MAX} together`;
 
+/** A place while the walk goes on. */
+interface OpenPlace extends Place {
+  held: Map<string, Place[]>;
+}
+
 interface Found {
   pointerCharactersLeft: number;
   isTooLong: boolean;
   readonly places: TextMap<Place>;
-  /** Absolute URI without fragment, to the pointer of the resource's root. */
-  readonly resources: TextMap<string>;
-  /** `<uri>#<anchor>` to pointer. */
-  readonly anchors: TextMap<string>;
-  /** By dynamic anchor: the pointers of the schemas that have it. */
-  readonly dynamicAnchors: TextMap<string[]>;
+  /** Absolute URI without fragment, to the root of the resource. */
+  readonly resources: TextMap<Place>;
+  /** By `<uri>#<anchor>`. */
+  readonly anchors: TextMap<Place>;
+  /** By dynamic anchor: the schemas that have it. */
+  readonly dynamicAnchors: TextMap<Place[]>;
   readonly duplicates: TextMap<string>;
   /** Resolved references by the base they are read from, so that a long URI is parsed only once. */
-  readonly known: TextMap<TextMap<string | undefined>>;
+  readonly known: TextMap<TextMap<Place | undefined>>;
+  readonly targets: Map<Place, Targets>;
 }
 
 /** Walks the schema once. */
@@ -82,98 +98,97 @@ export function* findReferencesSteps(
     pointerCharactersLeft: POINTER_CHARACTERS_MAX,
     isTooLong: false,
     places: new TextMap(),
-    resources: new TextMap([[ROOT_URI, ""]]),
+    resources: new TextMap(),
     anchors: new TextMap(),
     dynamicAnchors: new TextMap(),
     duplicates: new TextMap(),
     known: new TextMap(),
+    targets: new Map(),
   };
   yield* findPlaces(root, placesMax, found);
   if (!found.isTooLong && found.places.size <= placesMax) {
-    for (const [pointer, { schema }] of found.places) {
-      for (const reference of referencesIn(schema)) {
-        resolve(reference, pointer, found);
-        yield;
-      }
+    for (const place of found.places.values()) {
+      if (targetsOf(place, found) !== NO_TARGETS) yield;
     }
   }
   return {
     isTooLong: found.isTooLong,
     places: found.places,
     duplicates: found.duplicates,
-    resolve: (reference, from) => resolve(reference, from, found),
+    targetsOf: (place) => targetsOf(place, found),
     isRemote: (reference, from) => {
-      const uri = absoluteUri(reference, found.places.get(from)?.base ?? ROOT_URI);
+      const uri = absoluteUri(reference, from.base);
       return uri !== undefined && !found.resources.has(withoutFragment(uri));
     },
-    dynamicTargets: (reference, from) => dynamicTargets(reference, from, found),
-    dynamicPlaces: (anchor) => found.dynamicAnchors.get(anchor) ?? [],
-    targetsAt: (pointer) => targetsAt(pointer, found),
   };
 }
 
-function targetsAt(pointer: string, found: Found): string[] {
-  const schema = found.places.get(pointer)?.schema;
-  if (schema === undefined || !isJsonObject(schema)) return [];
+const NO_TARGETS: Targets = {};
+
+/** The references of each schema are resolved once, however many others lead to it. */
+function targetsOf(place: Place, found: Found): Targets {
+  const { schema } = place;
+  if (!isJsonObject(schema)) return NO_TARGETS;
   const { $ref, $dynamicRef } = schema;
-  const targets: string[] = [];
-  const add = (target: string | undefined) => void (target !== undefined && targets.push(target));
-  if (typeof $ref === "string") add(resolve($ref, pointer, found));
-  if (typeof $dynamicRef === "string") {
-    const several = dynamicTargets($dynamicRef, pointer, found);
-    if (several === undefined) add(resolve($dynamicRef, pointer, found));
-    else targets.push(...several.pointers);
+  if (typeof $ref !== "string" && typeof $dynamicRef !== "string") return NO_TARGETS;
+  let targets = found.targets.get(place);
+  if (targets === undefined) {
+    const dynamicRef = resolve($dynamicRef, place, found);
+    targets = {
+      ref: resolve($ref, place, found),
+      dynamicRef,
+      several: dynamicTargets($dynamicRef, dynamicRef, found),
+    };
+    found.targets.set(place, targets);
   }
   return targets;
+}
+
+/** Everything that the references of the schema at `place` may mean. */
+export function allTargets(place: Place, references: References): readonly Place[] {
+  const { ref, dynamicRef, several } = references.targetsOf(place);
+  return [...(ref ? [ref] : []), ...(several?.places ?? (dynamicRef ? [dynamicRef] : []))];
 }
 
 /**
- * The pointers of all schemas that some reference means. Every `$dynamicRef` to one anchor may
- * mean the same schemas, so they are added once for each anchor.
+ * All schemas that some reference means. Every `$dynamicRef` to one anchor may mean the same
+ * schemas, so they are added once for each anchor.
  */
-export function findTargets(references: References): Texts {
-  const targets = new TextSet();
-  const anchors = new TextSet();
-  for (const [pointer, { schema }] of references.places) {
-    const several = isJsonObject(schema) && typeof schema.$dynamicRef === "string"
-      ? references.dynamicTargets(schema.$dynamicRef, pointer)
-      : undefined;
-    if (several !== undefined && anchors.has(several.anchor)) {
-      const target = referenceTarget(schema, pointer, references);
-      if (target !== undefined) targets.add(target);
-      continue;
+export function* findTargets(references: References): Steps<ReadonlySet<Place>> {
+  const targets = new Set<Place>();
+  const anchors = new Set<readonly Place[]>();
+  for (const place of references.places.values()) {
+    yield;
+    const { ref, dynamicRef, several } = references.targetsOf(place);
+    if (ref !== undefined) targets.add(ref);
+    if (several === undefined) {
+      if (dynamicRef !== undefined) targets.add(dynamicRef);
+    } else if (!anchors.has(several.places)) {
+      anchors.add(several.places);
+      for (const target of several.places) targets.add(target);
     }
-    if (several !== undefined) anchors.add(several.anchor);
-    for (const target of references.targetsAt(pointer)) targets.add(target);
   }
   return targets;
 }
 
-/** What the `$ref` of a schema means. */
-function referenceTarget(
-  schema: JsonValue,
-  pointer: string,
-  references: References,
-): string | undefined {
-  const $ref = isJsonObject(schema) ? schema.$ref : undefined;
-  return typeof $ref === "string" ? references.resolve($ref, pointer) : undefined;
-}
-
-/** The `$ref` and `$dynamicRef` of one schema, without those of nested schemas. */
-export function referencesIn(schema: JsonValue): string[] {
-  if (!isJsonObject(schema)) return [];
-  return [schema.$ref, schema.$dynamicRef].filter((reference) => typeof reference === "string");
+/** The first of the schemas that `place` holds under `keyword`: the only one of most keywords. */
+export function heldAt(place: Place, keyword: string): Place | undefined {
+  return place.held.get(keyword)?.[0];
 }
 
 /** A schema to be visited, and the base of the enclosing one. */
-interface Visited extends Place {
+interface Visited {
   readonly pointer: string;
+  readonly key: string;
+  readonly schema: JsonValue;
+  readonly base: string;
+  /** Undefined for the root. */
+  readonly holder: { readonly place: OpenPlace; readonly keyword: string } | undefined;
 }
 
 /** A schema whose nested schemas are taken one by one: a list may have hundreds of thousands. */
 interface OpenSchema {
-  readonly pointer: string;
-  readonly base: string;
+  readonly place: OpenPlace;
   readonly children: Iterator<Subschema>;
 }
 
@@ -181,7 +196,13 @@ interface OpenSchema {
 function* findPlaces(root: JsonValue, placesMax: number, found: Found): Steps<void> {
   // Bounded: as deep as the schema.
   const open: OpenSchema[] = [];
-  let next: Visited | undefined = { schema: root, pointer: "", base: ROOT_URI };
+  let next: Visited | undefined = {
+    pointer: "",
+    key: "",
+    schema: root,
+    base: ROOT_URI,
+    holder: undefined,
+  };
   for (;;) {
     if (next !== undefined) {
       const opened = visit(next, found);
@@ -194,61 +215,71 @@ function* findPlaces(root: JsonValue, placesMax: number, found: Found): Steps<vo
     const { value: child } = top.children.next() as IteratorResult<Subschema, undefined>;
     if (child === undefined) open.pop();
     next = child && {
+      pointer: top.place.pointer + child.pointer,
+      key: child.key,
       schema: child.schema,
-      pointer: top.pointer + child.pointer,
-      base: top.base,
+      base: top.place.base,
+      holder: { place: top.place, keyword: child.keyword },
     };
   }
 }
 
 /** What it holds is still to be visited; undefined if it can hold nothing. */
-function visit(
-  { schema, pointer, base: outerBase }: Visited,
-  found: Found,
-): OpenSchema | undefined {
+function visit(visited: Visited, found: Found): OpenSchema | undefined {
+  const { pointer, key, schema, base: outerBase, holder } = visited;
   found.pointerCharactersLeft -= pointer.length;
   if (found.pointerCharactersLeft < 0) found.isTooLong = true;
   if (found.isTooLong) return undefined;
-  if (!isJsonObject(schema)) {
-    found.places.set(pointer, { schema, base: outerBase });
-    return undefined;
-  }
-  let base = outerBase;
-  if (typeof schema.$id === "string") {
-    const uri = absoluteUri(schema.$id, outerBase);
-    if (uri !== undefined && uri.length > URI_CHARACTERS_MAX) found.isTooLong = true;
-    else if (uri !== undefined) {
-      base = withoutFragment(uri);
-      claim(found.resources, base, pointer, found);
-    }
-  }
-  found.places.set(pointer, { schema, base });
-  const { $anchor, $dynamicAnchor } = schema;
-  if (typeof $anchor === "string") claim(found.anchors, `${base}#${$anchor}`, pointer, found);
+  const { $id, $anchor, $dynamicAnchor } = isJsonObject(schema) ? schema : {};
+  const uri = typeof $id === "string" ? absoluteUri($id, outerBase) : undefined;
+  const isLongUri = uri !== undefined && uri.length > URI_CHARACTERS_MAX;
+  if (isLongUri) found.isTooLong = true;
+  const base = uri === undefined || isLongUri ? outerBase : withoutFragment(uri);
+  const place: OpenPlace = { pointer, key, schema, base, held: NOTHING_HELD };
+  if (holder === undefined) found.resources.set(ROOT_URI, place);
+  else hold(holder.place, holder.keyword, place);
+  found.places.set(pointer, place);
+  if (!isJsonObject(schema)) return undefined;
+  if (uri !== undefined && !isLongUri) claim(found.resources, base, place, found);
+  if (typeof $anchor === "string") claim(found.anchors, `${base}#${$anchor}`, place, found);
   if (typeof $dynamicAnchor === "string") {
-    claim(found.anchors, `${base}#${$dynamicAnchor}`, pointer, found);
-    const pointers = found.dynamicAnchors.get($dynamicAnchor) ?? [];
-    found.dynamicAnchors.set($dynamicAnchor, pointers);
-    pointers.push(pointer);
+    claim(found.anchors, `${base}#${$dynamicAnchor}`, place, found);
+    const places = found.dynamicAnchors.get($dynamicAnchor) ?? [];
+    found.dynamicAnchors.set($dynamicAnchor, places);
+    places.push(place);
   }
-  return { pointer, base, children: subschemasOf(schema) };
+  return { place, children: subschemasOf(schema) };
 }
 
-function claim(names: TextMap<string>, name: string, pointer: string, found: Found): void {
+/** Most schemas hold no others; they share this one. */
+const NOTHING_HELD: Map<string, Place[]> = new Map();
+
+function hold(holder: OpenPlace, keyword: string, place: Place): void {
+  if (holder.held === NOTHING_HELD) holder.held = new Map();
+  const places = holder.held.get(keyword);
+  if (places === undefined) holder.held.set(keyword, [place]);
+  else places.push(place);
+}
+
+function claim(names: TextMap<Place>, name: string, place: Place, found: Found): void {
   const owner = names.get(name);
-  if (owner !== undefined && owner !== pointer) found.duplicates.set(pointer, name);
-  else names.set(name, pointer);
+  if (owner !== undefined && owner !== place) found.duplicates.set(place.pointer, name);
+  else names.set(name, place);
 }
 
-function resolve(reference: string, from: string, found: Found): string | undefined {
-  const base = found.places.get(from)?.base ?? ROOT_URI;
-  const known = found.known.get(base) ?? new TextMap<string | undefined>();
+function resolve(
+  reference: JsonValue | undefined,
+  { base }: Place,
+  found: Found,
+): Place | undefined {
+  if (typeof reference !== "string") return undefined;
+  const known = found.known.get(base) ?? new TextMap<Place | undefined>();
   found.known.set(base, known);
   if (!known.has(reference)) known.set(reference, resolveFrom(base, reference, found));
   return known.get(reference);
 }
 
-function resolveFrom(base: string, reference: string, found: Found): string | undefined {
+function resolveFrom(base: string, reference: string, found: Found): Place | undefined {
   const uri = absoluteUri(reference, base);
   if (uri === undefined) return undefined;
   const resource = found.resources.get(withoutFragment(uri));
@@ -259,19 +290,20 @@ function resolveFrom(base: string, reference: string, found: Found): string | un
   if (!fragment.startsWith("/")) return found.anchors.get(`${withoutFragment(uri)}#${fragment}`);
   // Escaped like our own pointers, however the reference was escaped.
   const segments = fragment.slice(1).split("/").map((part) => escapePointer(unescapePointer(part)));
-  const pointer = resource + "/" + segments.join("/");
-  return found.places.has(pointer) ? pointer : undefined;
+  return found.places.get(resource.pointer + "/" + segments.join("/"));
 }
 
-/** If the schema it resolves to has no dynamic anchor of that name, it is an ordinary `$ref`. */
-function dynamicTargets(reference: string, from: string, found: Found): DynamicTargets | undefined {
-  const first = resolve(reference, from, found);
-  const schema = first === undefined ? undefined : found.places.get(first)?.schema;
-  if (schema === undefined || !isJsonObject(schema)) return undefined;
-  const anchor = schema.$dynamicAnchor;
+/** An ordinary `$ref` if `first`, to which it resolves, has no dynamic anchor of that name. */
+function dynamicTargets(
+  reference: JsonValue | undefined,
+  first: Place | undefined,
+  found: Found,
+): DynamicTargets | undefined {
+  if (typeof reference !== "string" || !isJsonObject(first?.schema ?? null)) return undefined;
+  const { $dynamicAnchor: anchor } = first!.schema as JsonObject;
   if (typeof anchor !== "string" || decodeFragment(reference) !== anchor) return undefined;
-  const pointers = found.dynamicAnchors.get(anchor)!;
-  return pointers.length > 1 ? { anchor, pointers } : undefined;
+  const places = found.dynamicAnchors.get(anchor)!;
+  return places.length > 1 ? { anchor, places } : undefined;
 }
 
 function absoluteUri(reference: string, base: string): string | undefined {

@@ -13,22 +13,23 @@ import { CONDITION_MARK } from "./choice.ts";
 import { FAULTS_MARK, VISIT_MARK, visitUnits } from "./charges.ts";
 import { dynamicResources, planScope, type ScopePlan } from "./dynamic_scope.ts";
 import { FORMAT_NAMES } from "./formats/formats.ts";
-import { findTargets, type References } from "./references.ts";
-import { escapePointer, type Holds, KEYWORDS, LEFT_OUT, subschemasOf } from "./vocabulary.ts";
+import { findTargets, heldAt, type Place, type References } from "./references.ts";
+import { type Holds, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 import { partsOf } from "./schema_size.ts";
-import { TextMap, type Texts, TextSet } from "../../lookup/text_map.ts";
 
 /** The marks of every schema that is created here. */
 const MARKS: JsonObject = { [VISIT_MARK]: visitUnits({}), [FAULTS_MARK]: true };
 
 interface Rewriting {
   readonly references: References;
-  /** The pointers of all schemas that become functions. */
-  readonly functions: Texts;
-  /** The number of each function that is used, by its pointer. */
-  readonly numbers: TextMap<number>;
-  /** By number; an entry that is not rewritten yet is a pointer. */
-  readonly rewritten: (JsonObject | boolean | string)[];
+  /** All schemas that become functions. */
+  readonly functions: ReadonlySet<Place>;
+  /** The number of each function that is used. */
+  readonly numbers: Map<Place, number>;
+  /** By number; an entry that is not rewritten yet is only kept free. */
+  readonly rewritten: (JsonObject | boolean)[];
+  /** By number: the schemas that are still to be rewritten. */
+  readonly waiting: Map<number, Place>;
   readonly hasUnevaluated: boolean;
 }
 
@@ -43,23 +44,26 @@ export interface RewrittenSchema {
  * schema itself. `references` must come from a schema without faults.
  */
 export function* rewriteSchema(references: References): Steps<RewrittenSchema> {
-  const resources = dynamicResources(references);
+  const resources = yield* dynamicResources(references);
+  const targets = yield* findTargets(references);
+  const root = references.places.get("")!;
   const rewriting: Rewriting = {
     references,
-    functions: yield* chooseFunctions(references, [...findTargets(references), ...resources.roots]),
-    numbers: new TextMap([["", 0]]),
-    rewritten: [""],
+    functions: yield* chooseFunctions(root, [...targets, ...resources.roots]),
+    numbers: new Map(),
+    rewritten: [],
+    waiting: new Map(),
     hasUnevaluated: usesUnevaluated(references),
   };
-  const { rewritten } = rewriting;
+  const { rewritten, waiting } = rewriting;
+  nameOf(root, rewriting);
   for (let number = 0; number < rewritten.length; number++) {
-    const next = rewritten[number]!;
-    if (typeof next === "string") rewritten[number] = yield* rewriteAt(next, rewriting);
+    const place = waiting.get(number);
+    if (place === undefined) continue;
+    rewritten[number] = yield* rewriteAt(place, rewriting);
+    waiting.delete(number);
   }
-  return {
-    functions: rewritten as (JsonObject | boolean)[],
-    scope: planScope(resources, references, rewriting.numbers),
-  };
+  return { functions: rewritten, scope: yield* planScope(resources, rewriting.numbers) };
 }
 
 /** True when the validator must record what each schema evaluates. */
@@ -74,16 +78,16 @@ export function usesUnevaluated(references: References): boolean {
  * Returns the schema itself, or a call if it is a function. So each schema is compiled once,
  * however many references lead into the schemas around it.
  */
-function* rewriteChild(pointer: string, rewriting: Rewriting): Steps<JsonObject | boolean> {
+function* rewriteChild(place: Place, rewriting: Rewriting): Steps<JsonObject | boolean> {
   yield;
-  const isFunction = rewriting.functions.has(pointer);
+  const isFunction = rewriting.functions.has(place);
   return isFunction
-    ? { ...MARKS, $ref: nameOf(pointer, rewriting) }
-    : yield* rewriteAt(pointer, rewriting);
+    ? { ...MARKS, $ref: nameOf(place, rewriting) }
+    : yield* rewriteAt(place, rewriting);
 }
 
-function* rewriteAt(pointer: string, rewriting: Rewriting): Steps<JsonObject | boolean> {
-  const { schema } = rewriting.references.places.get(pointer)!;
+function* rewriteAt(place: Place, rewriting: Rewriting): Steps<JsonObject | boolean> {
+  const { schema } = place;
   if (!isJsonObject(schema)) return schema === true;
   const result: JsonObject = { [VISIT_MARK]: visitUnits(schema), [FAULTS_MARK]: true };
   for (const [keyword, value] of Object.entries(schema)) {
@@ -91,36 +95,24 @@ function* rewriteAt(pointer: string, rewriting: Rewriting): Steps<JsonObject | b
     if (keyword === "format" && !FORMAT_NAMES.has(value as string)) continue;
     if (keyword === "$ref" || keyword === "$dynamicRef") continue;
     const holds = KEYWORDS.get(keyword)?.holds;
-    const place = `${pointer}/${keyword}`;
-    result[keyword] = holds === undefined
-      ? value
-      : yield* rewriteHeld(holds, value, place, rewriting);
+    const held = place.held.get(keyword) ?? [];
+    result[keyword] = holds === undefined ? value : yield* rewriteHeld(holds, held, rewriting);
   }
-  addReferences(schema, pointer, result, rewriting);
-  replaceCondition(result, pointer, rewriting);
+  addReferences(place, result, rewriting);
+  replaceCondition(result, place, rewriting);
   moveProtoProperty(result);
   boundContains(result);
   divide(result, rewriting);
   return result;
 }
 
-function addReferences(
-  schema: JsonObject,
-  pointer: string,
-  result: JsonObject,
-  rewriting: Rewriting,
-): void {
-  const { references } = rewriting;
-  for (const keyword of ["$ref", "$dynamicRef"]) {
-    const reference = schema[keyword];
-    if (typeof reference !== "string") continue;
-    const number = nameOf(references.resolve(reference, pointer)!, rewriting);
-    const dynamic = keyword === "$dynamicRef"
-      ? references.dynamicTargets(reference, pointer)
-      : undefined;
-    for (const target of dynamic?.pointers ?? []) nameOf(target, rewriting);
-    addReference(dynamic === undefined ? number : `${number} ${dynamic.anchor}`, result);
-  }
+function addReferences(place: Place, result: JsonObject, rewriting: Rewriting): void {
+  const { ref, dynamicRef, several } = rewriting.references.targetsOf(place);
+  if (ref !== undefined) addReference(nameOf(ref, rewriting), result);
+  if (dynamicRef === undefined) return;
+  const number = nameOf(dynamicRef, rewriting);
+  for (const target of several?.places ?? []) nameOf(target, rewriting);
+  addReference(several === undefined ? number : `${number} ${several.anchor}`, result);
 }
 
 /** A schema may have both kinds of reference; then both apply. */
@@ -131,32 +123,24 @@ function addReference(target: string, result: JsonObject): void {
 
 function* rewriteHeld(
   holds: Holds,
-  value: JsonValue,
-  place: string,
+  held: readonly Place[],
   rewriting: Rewriting,
 ): Steps<JsonValue> {
-  if (holds === "schema") return yield* rewriteChild(place, rewriting);
-  if (holds === "list") {
-    const list: JsonValue[] = [];
-    for (const index of (value as JsonValue[]).keys()) {
-      list.push(yield* rewriteChild(`${place}/${index}`, rewriting));
-    }
-    return list;
-  }
-  const entries: [string, JsonValue][] = [];
-  for (const key of Object.keys(value as JsonObject)) {
-    entries.push([key, yield* rewriteChild(`${place}/${escapePointer(key)}`, rewriting)]);
-  }
+  if (holds === "schema") return yield* rewriteChild(held[0]!, rewriting);
+  const entries: [string, JsonObject | boolean][] = [];
+  for (const place of held) entries.push([place.key, yield* rewriteChild(place, rewriting)]);
+  if (holds === "list") return entries.map(([, schema]) => schema);
   // Entries, not assignments: a key may be `__proto__`.
   return Object.fromEntries(entries);
 }
 
 /** The number of a function, as a string. */
-function nameOf(pointer: string, rewriting: Rewriting): string {
-  let number = rewriting.numbers.get(pointer);
+function nameOf(place: Place, { numbers, rewritten, waiting }: Rewriting): string {
+  let number = numbers.get(place);
   if (number === undefined) {
-    number = rewriting.rewritten.push(pointer) - 1;
-    rewriting.numbers.set(pointer, number);
+    number = rewritten.push(true) - 1;
+    numbers.set(place, number);
+    waiting.set(number, place);
   }
   return `${number}`;
 }
@@ -166,10 +150,10 @@ function nameOf(pointer: string, rewriting: Rewriting): string {
  * and then" or "not if and else" loses nothing. Its messages are poorer, so it is used only
  * when needed.
  */
-function replaceCondition(schema: JsonObject, pointer: string, rewriting: Rewriting): void {
+function replaceCondition(schema: JsonObject, place: Place, rewriting: Rewriting): void {
   if (schema.if === undefined || !rewriting.hasUnevaluated) return;
   // By reference, not by copy: nested conditions would double the schema at each level.
-  const condition = { ...MARKS, $ref: nameOf(`${pointer}/if`, rewriting) };
+  const condition = { ...MARKS, $ref: nameOf(heldAt(place, "if")!, rewriting) };
   const choice = {
     [CONDITION_MARK]: true,
     ...MARKS,
@@ -256,47 +240,42 @@ const CALL_PARTS = 2;
 const PATH_CHARACTERS = 160;
 
 /**
- * The pointers of schemas that become functions: `targets`, which references mean, and as many
- * others as it takes to keep each function small. Compiling then proceeds in small pieces, and
- * the path stored for each fault in the generated code stays short.
+ * The schemas that become functions: `targets`, which references mean, and as many others as it
+ * takes to keep each function small. Compiling then proceeds in small pieces, and the path stored
+ * for each fault in the generated code stays short.
  */
 function* chooseFunctions(
-  references: References,
-  targets: Iterable<string>,
-): Steps<Texts> {
-  const functions = new TextSet(targets);
-  yield* measure("", 0, { references, functions });
+  root: Place,
+  targets: Iterable<Place>,
+): Steps<ReadonlySet<Place>> {
+  const functions = new Set(targets);
+  yield* measure(root, 0, functions);
   return functions;
 }
 
-interface Choosing {
-  readonly references: References;
-  readonly functions: TextSet;
-}
-
-/** Counts the parts of the schema at `pointer` that stay in the enclosing function. */
-function* measure(pointer: string, start: number, choosing: Choosing): Steps<number> {
-  const { references, functions } = choosing;
-  const { schema } = references.places.get(pointer)!;
+/** Counts the parts of the schema at `place` that stay in the enclosing function. */
+function* measure(place: Place, start: number, functions: Set<Place>): Steps<number> {
+  const { pointer, schema } = place;
   if (!isJsonObject(schema)) return 1;
-  if (pointer.length - start > PATH_CHARACTERS) functions.add(pointer);
-  const own = functions.has(pointer) ? pointer.length : start;
+  if (pointer.length - start > PATH_CHARACTERS) functions.add(place);
+  const own = functions.has(place) ? pointer.length : start;
   let parts = partsOf(schema);
-  const children: { readonly pointer: string; readonly parts: number }[] = [];
-  for (const child of subschemasOf(schema)) {
-    const place = pointer + child.pointer;
-    const inner = yield* measure(place, own, choosing);
-    yield;
-    if (LEFT_OUT.has(child.keyword)) continue;
-    parts += inner;
-    children.push({ pointer: place, parts: inner });
+  const children: { readonly place: Place; readonly parts: number }[] = [];
+  for (const [keyword, held] of place.held) {
+    for (const child of held) {
+      const inner = yield* measure(child, own, functions);
+      yield;
+      if (LEFT_OUT.has(keyword)) continue;
+      parts += inner;
+      children.push({ place: child, parts: inner });
+    }
   }
   // Largest first, so that few functions suffice.
   children.sort((a, b) => b.parts - a.parts);
   for (const child of children) {
     if (parts <= FUNCTION_PARTS || child.parts <= CALL_PARTS) break;
-    functions.add(child.pointer);
+    functions.add(child.place);
     parts -= child.parts - CALL_PARTS;
   }
-  return functions.has(pointer) ? CALL_PARTS : parts;
+  return functions.has(place) ? CALL_PARTS : parts;
 }

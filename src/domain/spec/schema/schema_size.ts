@@ -17,7 +17,7 @@ export function countParts(references: References): number {
 
 /** The same in time slices. */
 export function* countPartsSteps(references: References): Steps<number> {
-  let parts = PARTS_PER_TARGET * findTargets(references).size;
+  let parts = PARTS_PER_TARGET * (yield* findTargets(references)).size;
   for (const { schema } of references.places.values()) {
     parts += isJsonObject(schema) ? partsOf(schema) : 1;
     yield;

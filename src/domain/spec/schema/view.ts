@@ -7,14 +7,14 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { type Budget, spend } from "../../budget.ts";
-import type { References } from "./references.ts";
+import { heldAt, type Place, type References } from "./references.ts";
 import { TextMap, TextSet } from "../../lookup/text_map.ts";
-import { escapePointer, KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
+import { KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
 
-/** One schema of a document, by its pointer. */
+/** One schema of a document, by its place. */
 export interface SchemaAt {
   readonly references: References;
-  readonly pointer: string;
+  readonly place: Place;
 }
 
 export interface SchemaView {
@@ -44,23 +44,23 @@ const UNITS_PER_ALLOWED = 4;
 const UNITS_PER_DEPENDENT = 16;
 
 /**
- * What the schema says; nothing if it does not exist.
+ * What the schema says.
  *
  * @throws {BudgetSpent} when `budget` does not suffice.
  */
 export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
-  const parts = partsOf(at, new TextSet(), budget);
+  const parts = partsOf(at, new Set(), budget);
   for (const part of parts) spend(budget, UNITS_PER_NAME * countNames(objectAt(part)));
-  const known: KnownTypes = new TextMap();
+  const known: KnownTypes = [];
   const types = parts.map((part) => typesOf(part, known, budget))
     .filter((type) => type !== undefined);
   return {
-    isFalse: parts.some(({ references, pointer }) => isNever(schemaAt({ references, pointer }))),
+    isFalse: parts.some(({ place }) => isNever(place.schema)),
     types: types.length === 0 ? undefined : types.reduce(intersect),
     declaresType: parts.some((part) => objectAt(part).type !== undefined),
     required: new TextSet(parts.flatMap((part) => stringsOf(objectAt(part).required))),
     dependents: dependentsOf(parts, budget),
-    properties: collect(parts, (part) => membersOf(part, "properties")),
+    properties: collect(parts, propertiesOf),
     isOpen: !parts.some((part) => {
       const { additionalProperties, unevaluatedProperties } = objectAt(part);
       return [additionalProperties, unevaluatedProperties].some((schema) =>
@@ -71,19 +71,19 @@ export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
     branches: new Map((["anyOf", "oneOf"] as const).map((keyword) => [
       keyword,
       parts.flatMap((part) => [
-        ...membersOf(part, keyword).values(),
+        ...membersOf(part, keyword),
         ...(keyword === "anyOf" ? choicesAt(part) : []),
       ]),
     ])),
   };
 }
 
-export function schemaAt({ references, pointer }: SchemaAt): JsonValue {
-  return references.places.get(pointer)?.schema ?? true;
+/** The whole document. */
+export function wholeSchema(references: References): SchemaAt {
+  return { references, place: references.places.get("")! };
 }
 
-function objectAt(at: SchemaAt): JsonObject {
-  const schema = schemaAt(at);
+function objectAt({ place: { schema } }: SchemaAt): JsonObject {
   return isJsonObject(schema) ? schema : {};
 }
 
@@ -99,9 +99,9 @@ function countNames(schema: JsonObject): number {
 
 /** Follows a schema that says nothing but what another one says to that other one. */
 export function withoutDetour(at: SchemaAt): SchemaAt {
-  const seen = new TextSet();
-  for (let next = at; !seen.has(next.pointer);) {
-    seen.add(next.pointer);
+  const seen = new Set<Place>();
+  for (let next = at; !seen.has(next.place);) {
+    seen.add(next.place);
     const target = soleTarget(next);
     if (target === undefined) return next;
     next = target;
@@ -109,12 +109,13 @@ export function withoutDetour(at: SchemaAt): SchemaAt {
   return at;
 }
 
-function soleTarget({ references, pointer }: SchemaAt): SchemaAt | undefined {
-  const schema = objectAt({ references, pointer });
+function soleTarget(at: SchemaAt): SchemaAt | undefined {
+  const { references, place } = at;
+  const schema = objectAt(at);
   if (typeof schema.$ref !== "string") return undefined;
   if (Object.keys(schema).some((key) => key !== "$ref" && !LEFT_OUT.has(key))) return undefined;
-  const target = references.resolve(schema.$ref, pointer);
-  return target === undefined ? undefined : { references, pointer: target };
+  const target = references.targetsOf(place).ref;
+  return target === undefined ? undefined : { references, place: target };
 }
 
 /** `false`, or `{"not": true}`, or `{"not": {}}`. */
@@ -125,43 +126,37 @@ function isNever(schema: JsonValue): boolean {
 }
 
 /** The schema and all schemas that always apply with it. */
-function partsOf(at: SchemaAt, seen: TextSet, budget: Budget): SchemaAt[] {
+function partsOf(at: SchemaAt, seen: Set<Place>, budget: Budget): SchemaAt[] {
   spend(budget, UNITS_PER_PART);
-  if (seen.has(at.pointer)) return [];
-  seen.add(at.pointer);
-  const { references, pointer } = at;
-  const schema = objectAt(at);
+  if (seen.has(at.place)) return [];
+  seen.add(at.place);
   const parts = [at];
-  for (const reference of [schema.$ref, schema.$dynamicRef]) {
-    if (typeof reference !== "string") continue;
-    if (reference === schema.$dynamicRef && choicesAt(at).length > 0) continue;
-    const target = references.resolve(reference, pointer);
-    if (target !== undefined) parts.push(...partsOf({ references, pointer: target }, seen, budget));
-  }
-  for (const part of membersOf(at, "allOf").values()) parts.push(...partsOf(part, seen, budget));
+  for (const part of partsBeside(at)) parts.push(...partsOf(part, seen, budget));
   return parts;
 }
 
-/** The schemas that its `$dynamicRef` may mean, if there are several; one of them applies. */
-function choicesAt(at: SchemaAt): SchemaAt[] {
-  const { $dynamicRef } = objectAt(at);
-  if (typeof $dynamicRef !== "string") return [];
-  const { references } = at;
-  const targets = references.dynamicTargets($dynamicRef, at.pointer)?.pointers ?? [];
-  return targets.map((pointer) => ({ references, pointer }));
+/** The schemas that always apply with it because of its own keywords. */
+function partsBeside({ references, place }: SchemaAt): SchemaAt[] {
+  const { ref, dynamicRef, several } = references.targetsOf(place);
+  const places = [ref, several === undefined ? dynamicRef : undefined]
+    .filter((target) => target !== undefined);
+  return [...places, ...place.held.get("allOf") ?? []]
+    .map((part) => ({ references, place: part }));
 }
 
-function membersOf(
-  { references, pointer }: SchemaAt,
-  keyword: string,
-): ReadonlyMap<string, SchemaAt> {
-  const value = objectAt({ references, pointer })[keyword];
-  const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
-  return new TextMap(
-    keys.map((
-      key,
-    ) => [key, { references, pointer: `${pointer}/${keyword}/${escapePointer(key)}` }]),
-  );
+/** The schemas that its `$dynamicRef` may mean, if there are several; one of them applies. */
+function choicesAt({ references, place }: SchemaAt): SchemaAt[] {
+  const { several } = references.targetsOf(place);
+  return (several?.places ?? []).map((target) => ({ references, place: target }));
+}
+
+/** The schemas under `keyword`, a list or a map. */
+function membersOf({ references, place }: SchemaAt, keyword: string): SchemaAt[] {
+  return (place.held.get(keyword) ?? []).map((member) => ({ references, place: member }));
+}
+
+function propertiesOf(at: SchemaAt): ReadonlyMap<string, SchemaAt> {
+  return new TextMap(membersOf(at, "properties").map((member) => [member.place.key, member]));
 }
 
 const HELD_SINGLY = ["items", "additionalProperties", "unevaluatedProperties", "then", "else"];
@@ -169,13 +164,14 @@ const HELD_BY_NAME = ["prefixItems", "patternProperties", "dependentSchemas"];
 
 function heldBy(at: SchemaAt): ReadonlyMap<string, SchemaAt> {
   const held: [name: string, at: SchemaAt][] = [];
-  const schema = objectAt(at);
   for (const keyword of HELD_SINGLY) {
-    if (schema[keyword] === undefined) continue;
-    held.push([keyword, { references: at.references, pointer: `${at.pointer}/${keyword}` }]);
+    const place = heldAt(at.place, keyword);
+    if (place !== undefined) held.push([keyword, { references: at.references, place }]);
   }
   for (const keyword of HELD_BY_NAME) {
-    for (const [key, member] of membersOf(at, keyword)) held.push([`${keyword}.${key}`, member]);
+    for (const member of membersOf(at, keyword)) {
+      held.push([`${keyword}.${member.place.key}`, member]);
+    }
   }
   return new TextMap(held);
 }
@@ -213,15 +209,15 @@ function stringsOf(value: JsonValue | undefined): string[] {
 
 type Types = ReadonlySet<string> | undefined;
 
-/** What is known of the types of schemas, by pointer and depth, as a deep choice tells nothing. */
-type KnownTypes = TextMap<Types>;
+/** What is known of the types of schemas, by depth and place, as a deep choice tells nothing. */
+type KnownTypes = Map<Place, Types>[];
 
 /** Each schema is read once, however many branches lead to it. */
 function typesOf(at: SchemaAt, known: KnownTypes, budget: Budget, depth = 0): Types {
-  const place = `${depth} ${at.pointer}`;
-  if (known.has(place)) return known.get(place);
+  const here = known[depth] ??= new Map();
+  if (here.has(at.place)) return here.get(at.place);
   const types = readTypes(at, known, budget, depth);
-  known.set(place, types);
+  here.set(at.place, types);
   return types;
 }
 
@@ -235,10 +231,10 @@ function readTypes(at: SchemaAt, known: KnownTypes, budget: Budget, depth: numbe
     return simplify(schema.enum.map(typeOfValue));
   }
   for (const keyword of ["anyOf", "oneOf"]) {
-    const branches = [...membersOf(at, keyword).values()];
+    const branches = membersOf(at, keyword);
     if (branches.length === 0 || depth > 8) continue;
     const types = branches.map((branch) =>
-      partsOf(branch, new TextSet(), budget).map((part) => typesOf(part, known, budget, depth + 1))
+      partsOf(branch, new Set(), budget).map((part) => typesOf(part, known, budget, depth + 1))
         .find((type) => type)
     );
     if (types.every((type) => type !== undefined)) {

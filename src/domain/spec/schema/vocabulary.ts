@@ -191,6 +191,8 @@ export function isAnnotation(keyword: string): boolean {
 
 export interface Subschema {
   readonly keyword: string;
+  /** Its name or index under the keyword; the keyword itself if that holds one schema. */
+  readonly key: string;
   /** JSON Pointer relative to the holding schema, e.g. `/properties/a~1b`. */
   readonly pointer: string;
   readonly schema: JsonValue;
@@ -202,14 +204,16 @@ export function* subschemasOf(schema: JsonObject): Generator<Subschema> {
     const holds = KEYWORDS.get(keyword)?.holds;
     if (holds === undefined) continue;
     const value = schema[keyword]!;
-    if (holds === "schema") yield { keyword, pointer: `/${keyword}`, schema: value };
-    else if (holds === "list" && Array.isArray(value)) {
+    if (holds === "schema") {
+      yield { keyword, key: keyword, pointer: `/${keyword}`, schema: value };
+    } else if (holds === "list" && Array.isArray(value)) {
       for (const [index, item] of value.entries()) {
-        yield { keyword, pointer: `/${keyword}/${index}`, schema: item };
+        yield { keyword, key: `${index}`, pointer: `/${keyword}/${index}`, schema: item };
       }
     } else if (holds === "map" && isJsonObject(value)) {
       for (const key of Object.keys(value)) {
-        yield { keyword, pointer: `/${keyword}/${escapePointer(key)}`, schema: value[key]! };
+        const pointer = `/${keyword}/${escapePointer(key)}`;
+        yield { keyword, key, pointer, schema: value[key]! };
       }
     }
   }

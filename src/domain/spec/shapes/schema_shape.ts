@@ -8,8 +8,15 @@
 import { BudgetSpent, newBudget } from "../../budget.ts";
 import type { Steps } from "../../fairness/pieces.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { findReferencesSteps, findTargets, type References } from "../schema/references.ts";
-import { escapePointer, SIMPLE_TYPES } from "../schema/vocabulary.ts";
+import {
+  allTargets,
+  findReferencesSteps,
+  findTargets,
+  heldAt,
+  type Place,
+  type References,
+} from "../schema/references.ts";
+import { SIMPLE_TYPES } from "../schema/vocabulary.ts";
 import { joinObject, joinShapes, meetShapes, type ShapeWork } from "./combine_shapes.ts";
 import {
   ANY,
@@ -28,7 +35,7 @@ import {
   type Shape,
   shapeOfObjects,
 } from "./shape.ts";
-import { TextMap, type Texts, TextSet } from "../../lookup/text_map.ts";
+import { TextMap, TextSet } from "../../lookup/text_map.ts";
 
 /** Steps that the shape of one schema may take, in one time slice. Beyond, it is any object. */
 const WORK_MAX = 50_000;
@@ -37,29 +44,29 @@ const FORMS_MAX = 16;
 
 interface Reading {
   readonly references: References;
-  readonly targets: Texts;
-  /** By pointer; null while it is being computed. */
-  readonly shapes: TextMap<Shape | null>;
-  readonly definitions: TextMap<Definition>;
-  readonly opened: TextMap<Kinds>;
+  readonly targets: ReadonlySet<Place>;
+  /** Null while it is being computed. */
+  readonly shapes: Map<Place, Shape | null>;
+  readonly definitions: Map<Place, Definition>;
+  readonly opened: Map<Place, Kinds>;
   readonly work: ShapeWork;
 }
 
 /** The shape of the objects that `schema` allows: the data of an event. */
 export function* shapeOfDataSteps(schema: JsonValue): Steps<Shape> {
   const references = yield* findReferencesSteps(schema);
-  const targets = findTargets(references);
+  const targets = yield* findTargets(references);
   const work = { ...newBudget(WORK_MAX), names: 0 };
   const reading: Reading = {
     references,
     targets,
-    shapes: new TextMap(),
-    definitions: new TextMap(),
-    opened: new TextMap(),
+    shapes: new Map(),
+    definitions: new Map(),
+    opened: new Map(),
     work,
   };
   try {
-    const shape = targets.has("") ? namedShape("", reading) : shapeAt("", reading);
+    const shape = heldShape(references.places.get("")!, reading);
     const { objects } = kindsOf(shape);
     const isOfObjects = isNamed(shape) && isOnlyObjects(kindsOf(shape));
     return isOfObjects ? shape : shapeOfObjects(...objects);
@@ -85,43 +92,39 @@ export function noteOf(schema: JsonValue | undefined): Note | undefined {
   };
 }
 
-function schemaAt(pointer: string, { references }: Reading): JsonValue {
-  return references.places.get(pointer)?.schema ?? true;
-}
-
 /** The shape of a nested schema; by its name if the schema is referred to. */
-function heldShape(pointer: string, reading: Reading): Shape {
-  return reading.targets.has(pointer) ? namedShape(pointer, reading) : shapeAt(pointer, reading);
+function heldShape(place: Place, reading: Reading): Shape {
+  return reading.targets.has(place) ? namedShape(place, reading) : shapeAt(place, reading);
 }
 
 /** What is referred to has a name, unless it says too little to need one. */
-function namedShape(pointer: string, reading: Reading): Shape {
-  const known = reading.shapes.get(pointer);
+function namedShape(place: Place, reading: Reading): Shape {
+  const known = reading.shapes.get(place);
   if (known === undefined) {
-    const shape = shapeAt(pointer, reading);
+    const shape = shapeAt(place, reading);
     if (isNamed(shape) || isPlain(shape)) return shape;
   } else if (known !== null && (isNamed(known) || isPlain(known))) return known;
-  let definition = reading.definitions.get(pointer);
+  let definition = reading.definitions.get(place);
   if (definition === undefined) {
-    const note = noteOf(schemaAt(pointer, reading));
-    definition = { pointer, note, open: () => openAt(pointer, reading) };
-    reading.definitions.set(pointer, definition);
+    const note = noteOf(place.schema);
+    definition = { pointer: place.pointer, note, open: () => openAt(place, reading) };
+    reading.definitions.set(place, definition);
   }
   return { definition };
 }
 
-function openAt(pointer: string, reading: Reading): Kinds | undefined {
+function openAt(place: Place, reading: Reading): Kinds | undefined {
   const { shapes, definitions, opened } = reading;
-  const known = opened.get(pointer);
+  const known = opened.get(place);
   if (known !== undefined) return known;
-  if (shapes.get(pointer) === null) return undefined;
-  const shape = shapeAt(pointer, reading);
+  if (shapes.get(place) === null) return undefined;
+  const shape = shapeAt(place, reading);
   if (isNamed(shape)) return shape.definition.open();
   const [object, ...others] = shape.objects;
   const isOneObject = object !== undefined && others.length === 0 && !shape.isAny;
-  const definition = definitions.get(pointer)!;
+  const definition = definitions.get(place)!;
   const kinds = isOneObject ? { ...shape, objects: [{ ...object, definition }] } : shape;
-  opened.set(pointer, kinds);
+  opened.set(place, kinds);
   return kinds;
 }
 
@@ -129,58 +132,44 @@ function isPlain({ isAny, array, objects }: Kinds): boolean {
   return isAny || (array === undefined && objects.length === 0);
 }
 
-function shapeAt(pointer: string, reading: Reading): Shape {
-  const known = reading.shapes.get(pointer);
+function shapeAt(place: Place, reading: Reading): Shape {
+  const known = reading.shapes.get(place);
   if (known !== undefined) return known ?? ANY;
-  reading.shapes.set(pointer, null);
-  const shape = computeAt(pointer, reading);
-  reading.shapes.set(pointer, shape);
+  reading.shapes.set(place, null);
+  const shape = computeAt(place, reading);
+  reading.shapes.set(place, shape);
   return shape;
 }
 
-function computeAt(pointer: string, reading: Reading): Shape {
-  const schema = schemaAt(pointer, reading);
+function computeAt(place: Place, reading: Reading): Shape {
+  const { schema } = place;
   if (!isJsonObject(schema)) return schema === false ? NEVER : ANY;
   const { work } = reading;
-  let shape: Shape = ownShape(schema, pointer, reading);
-  for (const target of referredShapes(schema, pointer, reading)) {
-    shape = meetShapes(shape, target, work);
-  }
-  for (const index of indicesOf(schema.allOf)) {
-    shape = meetShapes(shape, heldShape(`${pointer}/allOf/${index}`, reading), work);
+  let shape: Shape = ownShape(schema, place, reading);
+  for (const target of referredShapes(place, reading)) shape = meetShapes(shape, target, work);
+  for (const part of place.held.get("allOf") ?? []) {
+    shape = meetShapes(shape, heldShape(part, reading), work);
   }
   for (const keyword of ["anyOf", "oneOf"]) {
-    const forms = indicesOf(schema[keyword]).map((index) =>
-      heldShape(`${pointer}/${keyword}/${index}`, reading)
-    );
+    const forms = (place.held.get(keyword) ?? []).map((form) => heldShape(form, reading));
     if (forms.length > 0) shape = meetShapes(shape, formsShape(forms, work), work);
   }
-  if (schema.if !== undefined) shape = meetShapes(shape, ifShape(schema, pointer, reading), work);
+  if (schema.if !== undefined) shape = meetShapes(shape, ifShape(place, reading), work);
   if (schema.unevaluatedProperties !== undefined) {
-    const object = unevaluatedShape(pointer, reading);
+    const object = unevaluatedShape(place, reading);
     shape = meetShapes(shape, { ...ANY, isAny: false, objects: [object] }, work);
   }
   return shape;
 }
 
-function indicesOf(list: JsonValue | undefined): number[] {
-  return Array.isArray(list) ? [...list.keys()] : [];
-}
-
-function referredShapes(schema: JsonObject, pointer: string, reading: Reading): Shape[] {
+function referredShapes(place: Place, reading: Reading): Shape[] {
   const { references, work } = reading;
+  const { ref, dynamicRef, several } = references.targetsOf(place);
   const shapes: Shape[] = [];
-  if (typeof schema.$ref === "string") {
-    const target = references.resolve(schema.$ref, pointer);
-    if (target !== undefined) shapes.push(namedShape(target, reading));
-  }
-  if (typeof schema.$dynamicRef === "string") {
-    const several = references.dynamicTargets(schema.$dynamicRef, pointer);
-    const one = references.resolve(schema.$dynamicRef, pointer);
-    const targets = several?.pointers ?? (one === undefined ? [] : [one]);
-    const forms = targets.map((target) => namedShape(target, reading));
-    if (forms.length > 0) shapes.push(formsShape(forms, work));
-  }
+  if (ref !== undefined) shapes.push(namedShape(ref, reading));
+  const targets = several?.places ?? (dynamicRef === undefined ? [] : [dynamicRef]);
+  const forms = targets.map((target) => namedShape(target, reading));
+  if (forms.length > 0) shapes.push(formsShape(forms, work));
   return shapes;
 }
 
@@ -199,11 +188,16 @@ function formsShape(forms: readonly Shape[], work: ShapeWork): Shape {
   return objects.length > FORMS_MAX ? joined : { ...joined, objects };
 }
 
-function ifShape(schema: JsonObject, pointer: string, reading: Reading): Shape {
-  const held = (keyword: string) =>
-    schema[keyword] === undefined ? ANY : heldShape(`${pointer}/${keyword}`, reading);
+function ifShape(place: Place, reading: Reading): Shape {
+  const held = (keyword: string) => shapeUnder(place, keyword, reading);
   const holds = meetShapes(held("if"), held("then"), reading.work);
   return formsShape([holds, held("else")], reading.work);
+}
+
+/** The shape of the one schema under `keyword`; any if there is none. */
+function shapeUnder(place: Place, keyword: string, reading: Reading): Shape {
+  const held = heldAt(place, keyword);
+  return held === undefined ? ANY : heldShape(held, reading);
 }
 
 const TYPED: ReadonlyMap<string, ScalarType> = new Map(
@@ -213,7 +207,7 @@ const OF_ARRAYS = ["items", "prefixItems", "minItems", "unevaluatedItems"];
 const OF_OBJECTS = ["properties", "required", "patternProperties", "additionalProperties"];
 
 /** What the schema's own keywords say, without those that refer to further schemas. */
-function ownShape(schema: JsonObject, pointer: string, reading: Reading): Shape {
+function ownShape(schema: JsonObject, place: Place, reading: Reading): Shape {
   const { work } = reading;
   let shape: Shape = ANY;
   const says = (keywords: readonly string[]) => keywords.some((each) => schema[each] !== undefined);
@@ -221,12 +215,12 @@ function ownShape(schema: JsonObject, pointer: string, reading: Reading): Shape 
     const allowed = [schema.type ?? [...SIMPLE_TYPES]].flat() as string[];
     const types = allowed.flatMap((type) => TYPED.get(type) ?? []);
     const isNumber = allowed.includes("number");
-    const object = allowed.includes("object") ? objectShape(schema, pointer, reading) : undefined;
+    const object = allowed.includes("object") ? objectShape(schema, place, reading) : undefined;
     shape = {
       isAny: false,
       types: new Set(types.filter((type) => type !== "integer" || !isNumber)),
       values: [],
-      array: allowed.includes("array") ? arrayShape(schema, pointer, reading) : undefined,
+      array: allowed.includes("array") ? arrayShape(schema, place, reading) : undefined,
       objects: object === undefined ? [] : [object],
     };
   }
@@ -239,40 +233,37 @@ function ownShape(schema: JsonObject, pointer: string, reading: Reading): Shape 
   return shape;
 }
 
-function arrayShape(schema: JsonObject, pointer: string, reading: Reading): Kinds["array"] {
+function arrayShape(schema: JsonObject, place: Place, reading: Reading): Kinds["array"] {
   const prefix: Shape[] = [];
   const least = typeof schema.minItems === "number" ? schema.minItems : 0;
-  for (const index of indicesOf(schema.prefixItems)) {
-    const shape = heldShape(`${pointer}/prefixItems/${index}`, reading);
+  for (const [index, item] of (place.held.get("prefixItems") ?? []).entries()) {
+    const shape = heldShape(item, reading);
     if (isNever(shape)) return index < least ? undefined : { prefix, rest: NEVER, least };
     prefix.push(shape);
   }
-  return { prefix, rest: restOfArray(schema, pointer, reading), least };
+  return { prefix, rest: restOfArray(schema, place, reading), least };
 }
 
 /** Keywords whose schemas see the same array; elements that they look at are evaluated. */
 const EVALUATING = ["allOf", "anyOf", "oneOf", "if", "then", "else", "$ref", "$dynamicRef"];
 
-function restOfArray(schema: JsonObject, pointer: string, reading: Reading): Shape {
-  if (schema.items !== undefined) return heldShape(`${pointer}/items`, reading);
+function restOfArray(schema: JsonObject, place: Place, reading: Reading): Shape {
+  if (schema.items !== undefined) return shapeUnder(place, "items", reading);
   if (schema.unevaluatedItems === undefined) return ANY;
   const further = [...EVALUATING, "contains", "dependentSchemas"];
   const isAlone = !further.some((keyword) => schema[keyword] !== undefined);
-  return isAlone ? heldShape(`${pointer}/unevaluatedItems`, reading) : ANY;
+  return isAlone ? shapeUnder(place, "unevaluatedItems", reading) : ANY;
 }
 
 /** Undefined if there can be no such object. */
-function objectShape(
-  schema: JsonObject,
-  pointer: string,
-  reading: Reading,
-): ObjectShape | undefined {
-  const rest = restOfObject(schema, pointer, reading);
+function objectShape(schema: JsonObject, place: Place, reading: Reading): ObjectShape | undefined {
+  const rest = restOfObject(place, reading);
   const required = new TextSet(schema.required as string[] | undefined ?? []);
   const fields: [name: string, field: Field][] = [];
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    const shape = heldShape(`${pointer}/properties/${escapePointer(name)}`, reading);
-    const note = noteOf(property as JsonValue);
+  for (const property of place.held.get("properties") ?? []) {
+    const { key: name } = property;
+    const shape = heldShape(property, reading);
+    const note = noteOf(property.schema);
     fields.push([name, { shape, isOptional: !required.has(name), ...(note && { note }) }]);
   }
   for (const name of required.keys()) {
@@ -284,36 +275,29 @@ function objectShape(
 }
 
 /** Fields that `properties` does not name have the shape of a pattern or of all others. */
-function restOfObject(schema: JsonObject, pointer: string, reading: Reading): Shape {
-  const others = schema.additionalProperties === undefined
-    ? ANY
-    : heldShape(`${pointer}/additionalProperties`, reading);
-  return patternShapes(schema, pointer, reading)
+function restOfObject(place: Place, reading: Reading): Shape {
+  const others = shapeUnder(place, "additionalProperties", reading);
+  return patternShapes(place, reading)
     .reduce((some, each) => joinShapes(some, each, reading.work), others);
 }
 
-function patternShapes(schema: JsonObject, pointer: string, reading: Reading): Shape[] {
-  return Object.keys(schema.patternProperties ?? {}).map((pattern) =>
-    heldShape(`${pointer}/patternProperties/${escapePointer(pattern)}`, reading)
-  );
+function patternShapes(place: Place, reading: Reading): Shape[] {
+  return (place.held.get("patternProperties") ?? []).map((each) => heldShape(each, reading));
 }
 
 /** What `unevaluatedProperties` leaves of objects: fields that no schema in place may evaluate. */
-function unevaluatedShape(pointer: string, reading: Reading): ObjectShape {
+function unevaluatedShape(place: Place, reading: Reading): ObjectShape {
   const names: string[] = [];
-  let rest = heldShape(`${pointer}/unevaluatedProperties`, reading);
-  for (const place of placesInPlace(pointer, reading)) {
-    const schema = schemaAt(place, reading) as JsonObject;
-    names.push(...Object.keys(schema.properties ?? {}));
-    const shapes = patternShapes(schema, place, reading);
-    for (const keyword of ["additionalProperties", "unevaluatedProperties"]) {
-      if (schema[keyword] === undefined || place === pointer) continue;
-      shapes.push(heldShape(`${place}/${keyword}`, reading));
+  let rest = shapeUnder(place, "unevaluatedProperties", reading);
+  for (const each of placesInPlace(place, reading)) {
+    for (const { key } of each.held.get("properties") ?? []) names.push(key);
+    const shapes = patternShapes(each, reading);
+    const others = ["additionalProperties", ...(each === place ? [] : ["unevaluatedProperties"])];
+    for (const keyword of others) {
+      const held = heldAt(each, keyword);
+      if (held !== undefined) shapes.push(heldShape(held, reading));
     }
-    if (place === pointer && schema.additionalProperties !== undefined) {
-      shapes.push(heldShape(`${place}/additionalProperties`, reading));
-    }
-    rest = shapes.reduce((some, each) => joinShapes(some, each, reading.work), rest);
+    rest = shapes.reduce((some, shape) => joinShapes(some, shape, reading.work), rest);
   }
   const fields = names.map((
     name,
@@ -321,24 +305,18 @@ function unevaluatedShape(pointer: string, reading: Reading): ObjectShape {
   return { fields: new TextMap(fields), rest };
 }
 
-/** The schemas that look at the same value as the one at `pointer`, itself first. */
-function placesInPlace(pointer: string, reading: Reading): Texts {
-  const found = new TextSet();
-  const pending = [pointer];
+/** Keywords whose schemas see the same object. */
+const IN_PLACE = ["if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas"];
+
+/** The schemas that look at the same value as the one at `place`, itself first. */
+function placesInPlace(place: Place, { references }: Reading): ReadonlySet<Place> {
+  const found = new Set<Place>();
+  const pending = [place];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const schema = schemaAt(next, reading);
-    if (found.has(next) || !isJsonObject(schema)) continue;
+    if (found.has(next) || !isJsonObject(next.schema)) continue;
     found.add(next);
-    pending.push(...reading.references.targetsAt(next));
-    for (const keyword of ["if", "then", "else"]) {
-      if (schema[keyword] !== undefined) pending.push(`${next}/${keyword}`);
-    }
-    for (const keyword of ["allOf", "anyOf", "oneOf"]) {
-      for (const index of indicesOf(schema[keyword])) pending.push(`${next}/${keyword}/${index}`);
-    }
-    for (const name of Object.keys(schema.dependentSchemas ?? {})) {
-      pending.push(`${next}/dependentSchemas/${escapePointer(name)}`);
-    }
+    pending.push(...allTargets(next, references));
+    for (const keyword of IN_PLACE) pending.push(...next.held.get(keyword) ?? []);
   }
   return found;
 }

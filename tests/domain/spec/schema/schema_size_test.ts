@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { JsonValue } from "../../../../src/domain/json.ts";
 import { openCompiler } from "../../../support/compile_schema.ts";
 import { createFaultList } from "../../../../src/domain/spec/fault_list.ts";
-import { findReferences } from "../../../../src/domain/spec/schema/references.ts";
+import { findReferences, type Place } from "../../../../src/domain/spec/schema/references.ts";
 import { countParts } from "../../../../src/domain/spec/schema/schema_size.ts";
 
 function parts(schema: JsonValue): number {
@@ -24,14 +24,18 @@ Deno.test("countParts() looks at the schemas of a dynamic anchor once, not for e
   const anchors = Array.from({ length: 300 }, () => ({ $dynamicAnchor: "n" }));
   const allOf: JsonValue[] = [...anchors, ...anchors.map(() => ({ $dynamicRef: "#n" }))];
   const references = findReferences({ allOf });
-  let targets = 0;
-  const targetsAt = (pointer: string) => {
-    const found = references.targetsAt(pointer);
-    targets += found.length;
-    return found;
+  const { several } = references.targetsOf(references.places.get("/allOf/300")!);
+  let reads = 0;
+  const get = (list: readonly Place[], key: string | symbol) => {
+    if (typeof key === "string" && /^\d+$/.test(key)) reads++;
+    return Reflect.get(list, key);
   };
-  assert.equal(countParts({ ...references, targetsAt }), 2 + 600 * 2 + 300 * 10);
-  assert.equal(targets, 300);
+  const counted = { anchor: "n", places: new Proxy(several!.places, { get }) };
+  const targetsOf = (place: Place) => {
+    return references.targetsOf(place).several === undefined ? {} : { several: counted };
+  };
+  assert.equal(countParts({ ...references, targetsOf }), 2 + 600 * 2 + 300 * 10);
+  assert.equal(reads, 300);
 });
 
 Deno.test("a reference beside a $dynamicRef to a known anchor still counts as a target", () => {

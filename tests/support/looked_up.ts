@@ -1,4 +1,4 @@
-/** Counts what maps and sets of texts read while some work runs: each look-up reads a whole text. */
+/** Counts what maps and sets of texts read while work runs: each look-up reads a whole text. */
 
 import type { Steps } from "../../src/domain/fairness/pieces.ts";
 import { TextMap } from "../../src/domain/lookup/text_map.ts";

@@ -16,6 +16,7 @@ import { isSameJsonSteps } from "../same_json.ts";
 import { createFaultList, type FaultList, joinIndex, joinKey } from "./fault_list.ts";
 import { findReferences, findReferencesSteps, type Place } from "./schema/references.ts";
 import {
+  type Detours,
   type SchemaAt,
   type SchemaView,
   viewSchema,
@@ -39,6 +40,7 @@ interface Comparison {
 interface Work {
   readonly budget: Budget;
   readonly views: Map<Place, SchemaView>;
+  readonly detours: Detours;
   /** Whether everything valid under the first schema stays valid under the second. */
   readonly trials: Pairs<boolean | "under way">;
   /** How many times a trial has relied on the result of another one that is still under way. */
@@ -63,6 +65,7 @@ export function* compareEventSchemas(
   const work = {
     budget: newBudget(COMPARISON_UNITS),
     views: new Map(),
+    detours: new Map(),
     trials: new Map(),
     assumptions: 0,
   };
@@ -302,6 +305,7 @@ function* compareBranches(
   const after = is.branches.get(keyword) ?? [];
   if (after.length === 0) return;
   for (const [index, before] of (was.branches.get(keyword) ?? []).entries()) {
+    if (comparison.faults.isFull()) return;
     const sameIndex = after[index];
     // Usually it is still at the same position.
     const likely = sameIndex === undefined ? after : [sameIndex, ...after];
@@ -317,8 +321,11 @@ function* compareBranches(
 
 /** Whether nothing is blocked between the two, which may be alternatives at different positions. */
 function* isCompatible(first: SchemaAt, second: SchemaAt, work: Work): Steps<boolean> {
-  spend(work.budget, UNITS_PER_PAIR);
-  const [before, after] = [withoutDetour(first), withoutDetour(second)];
+  yield;
+  const { budget, detours } = work;
+  spend(budget, UNITS_PER_PAIR);
+  const before = withoutDetour(first, detours, budget);
+  const after = withoutDetour(second, detours, budget);
   const trials = pairsOf(before, work.trials);
   const known = trials.get(after.place);
   if (known === "under way") work.assumptions++;

@@ -18,6 +18,7 @@ import { compileSpec } from "../../../src/domain/spec/compile.ts";
 import { findReferences } from "../../../src/domain/spec/schema/references.ts";
 import { viewSchema, wholeSchema } from "../../../src/domain/spec/schema/view.ts";
 import { countedList } from "../../support/counted_list.ts";
+import { lookedUp } from "../../support/looked_up.ts";
 import { copyOfExampleSpec, exampleSpec } from "../../support/example_spec.ts";
 
 interface SchemaCase {
@@ -155,6 +156,39 @@ Deno.test("viewSchema() is charged for each name that another property requires"
   const view = viewSchema(wholeSchema(references), budget);
   assert.equal(view.dependents.get("a")?.size, names.length);
   assert(1_000_000 - budget.left > 10 * names.length, `${budget.left} units left`);
+});
+
+/** A choice of forms that all lead to one schema, each by the same references one after another. */
+function specOfDetours(type: string, forms: number): JsonObject {
+  const chain = Array.from({ length: 90 }, (_, index) => [
+    `${"n".repeat(500)}${index}`,
+    index === 89 ? { type } : { $ref: `#/$defs/${"n".repeat(500)}${index + 1}` },
+  ]);
+  const anyOf = Array.from({ length: forms }, () => ({ $ref: `#/$defs/${chain[0]![0]}` }));
+  const p = { type: ["string", "integer"], anyOf };
+  return specWith({ $defs: Object.fromEntries(chain), properties: { p } });
+}
+
+Deno.test("compatibilitySteps() pauses at each pair of forms, and follows each detour once", () => {
+  const specs = [specOfDetours("string", 40), specOfDetours("integer", 40)] as const;
+  const { value, total, longest, pauses } = lookedUp(compatibilitySteps(...specs));
+  assert.deepEqual(new Set(value.map(({ rule }) => rule)), new Set(["type_changed"]));
+  assert.equal(value.length, 40);
+  assert.ok(pauses > 40 * 40, `${pauses} pauses`);
+  assert.ok(total < 1_000_000, `${total} characters`);
+  assert.ok(longest < 10_000, `${longest} characters in one step`);
+});
+
+Deno.test("compatibilitySteps() compares no further forms when it has all faults it may tell", () => {
+  const pausesOf = (forms: number) => {
+    const specs = [specOfDetours("string", forms), specOfDetours("integer", forms)] as const;
+    const { value, pauses } = lookedUp(compatibilitySteps(...specs));
+    assert.equal(value.length, limits.violationsMax);
+    return pauses / forms;
+  };
+  const few = pausesOf(limits.violationsMax);
+  const many = pausesOf(2 * limits.violationsMax);
+  assert.ok(many < 1.5 * few, `${few} and ${many} pauses for each form`);
 });
 
 Deno.test("compatibilitySteps() pauses at each property, however many one schema has", () => {

@@ -40,6 +40,8 @@ const UNITS_PER_PART = 64;
 const UNITS_PER_NAME = 32;
 /** Units for each value of an `enum` whose type is looked at. */
 const UNITS_PER_ALLOWED = 4;
+/** Units for following one schema to the only one that it refers to. */
+const UNITS_PER_HOP = 16;
 /** Units for each name that a property requires beside itself. */
 const UNITS_PER_DEPENDENT = 16;
 
@@ -97,16 +99,31 @@ function countNames(schema: JsonObject): number {
   }, 0);
 }
 
-/** Follows a schema that says nothing but what another one says to that other one. */
-export function withoutDetour(at: SchemaAt): SchemaAt {
-  const seen = new Set<Place>();
-  for (let next = at; !seen.has(next.place);) {
-    seen.add(next.place);
+/** Where detours end that have been followed before. */
+export type Detours = Map<Place, SchemaAt>;
+
+/**
+ * Follows a schema that says nothing but what another one says to that other one.
+ *
+ * @throws {BudgetSpent} when `budget` does not suffice.
+ */
+export function withoutDetour(at: SchemaAt, detours: Detours, budget: Budget): SchemaAt {
+  const passed = new Set<Place>();
+  let [next, end] = [at, detours.get(at.place)];
+  while (end === undefined) {
+    spend(budget, UNITS_PER_HOP);
+    // What leads back to itself says nothing at all.
+    if (passed.has(next.place)) return at;
+    passed.add(next.place);
     const target = soleTarget(next);
-    if (target === undefined) return next;
-    next = target;
+    if (target === undefined) end = next;
+    else {
+      end = detours.get(target.place);
+      next = target;
+    }
   }
-  return at;
+  for (const place of passed) detours.set(place, end);
+  return end;
 }
 
 function soleTarget(at: SchemaAt): SchemaAt | undefined {

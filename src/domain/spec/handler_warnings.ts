@@ -5,14 +5,20 @@
  * a text that looks like a path.
  */
 
-import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
+import { BudgetSpent, newBudget, spend } from "../budget.ts";
 import { parseSegments, type Segment } from "../handler/segments.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
 import { didYouMean } from "../nearest_name.ts";
 import type { Steps } from "../fairness/pieces.ts";
 import { type FaultList, joinIndex, joinKey, shorten } from "./fault_list.ts";
 import { findReferencesSteps } from "./schema/references.ts";
-import { type SchemaAt, viewSchema, wholeSchema } from "./schema/view.ts";
+import {
+  type SchemaAt,
+  type SchemaView,
+  type Viewing,
+  viewSchema,
+  wholeSchema,
+} from "./schema/view.ts";
 
 /**
  * Budget for examining the schemas that one handler's paths lead through; the rest is not
@@ -53,10 +59,10 @@ export function* warnOfPaths(
   }
   if (paths.length === 0 || typeof schema !== "object") return;
   const root = wholeSchema(yield* findReferencesSteps(schema));
-  const budget = newBudget(UNITS_MAX);
+  const viewing = { budget: newBudget(UNITS_MAX), views: new Map() };
   try {
     for (const { text, path: place } of paths) {
-      warnOfMiss(text, root, { path: place, budget, warnings });
+      yield* warnOfMiss(text, root, { path: place, viewing, warnings });
       yield;
     }
   } catch (error) {
@@ -119,18 +125,18 @@ function warnOfPlainPath(text: string, path: string, warnings: FaultList): void 
 
 interface MissSite {
   readonly path: string;
-  readonly budget: Budget;
+  readonly viewing: Viewing;
   readonly warnings: FaultList;
 }
 
-function warnOfMiss(
+function* warnOfMiss(
   text: string,
   root: SchemaAt,
-  { path, budget, warnings }: MissSite,
-): void {
+  { path, viewing, warnings }: MissSite,
+): Steps<void> {
   const parsed = parseSegments(text.replace(DATA_PATH, ""));
   if (!parsed.ok || warnings.isFull()) return;
-  const missed = findMiss(root, parsed.segments, budget);
+  const missed = yield* findMiss(root, parsed.segments, viewing);
   if (missed === undefined) return;
   warnings.add(
     "path_beyond_schema",
@@ -147,14 +153,16 @@ interface Miss {
 }
 
 /** Where the schema rules the path out; undefined if it does not or cannot tell. */
-function findMiss(root: SchemaAt, segments: readonly Segment[], budget: Budget): Miss | undefined {
+function* findMiss(
+  root: SchemaAt,
+  segments: readonly Segment[],
+  viewing: Viewing,
+): Steps<Miss | undefined> {
   let at = root;
   for (const segment of segments) {
-    spend(budget, UNITS_PER_STEP);
-    const { types, properties, held, branches, isOpen } = viewSchema(at, budget);
-    // Alternatives and conditions may allow more than is declared here.
-    const isPlain = [...branches.values()].every((forms) => forms.length === 0) &&
-      [...held.keys()].every((name) => name === "items" || name === "additionalProperties");
+    spend(viewing.budget, UNITS_PER_STEP + (segment.name?.length ?? 0));
+    const view = yield* viewSchema(at, viewing);
+    const { types, properties, held, isOpen } = view;
     const name = segment.name ?? "";
     const mayBeObject = segment.name !== undefined && (types?.has("object") ?? true);
     const mayBeArray = (segment.every || segment.index !== -1) && (types?.has("array") ?? true);
@@ -164,11 +172,21 @@ function findMiss(root: SchemaAt, segments: readonly Segment[], budget: Budget):
     }
     const next = mayBeArray ? mayBeObject ? undefined : held.get("items") : properties.get(name);
     if (next === undefined) {
-      if (!isPlain || isOpen || mayBeArray) return undefined;
+      if (!isPlain(view) || isOpen || mayBeArray) return undefined;
       const reason = `its schema has no ${shorten(name)} there and takes no other properties`;
       return { reason, name, known: properties.keys() };
     }
     at = next;
   }
   return undefined;
+}
+
+/** False where alternatives and conditions may allow more than is declared. */
+function isPlain({ branches, held }: SchemaView): boolean {
+  for (const forms of branches.values()) if (forms.length > 0) return false;
+  // Bounded: of the names, which all differ, at most two let it go on.
+  for (const name of held.keys()) {
+    if (name !== "items" && name !== "additionalProperties") return false;
+  }
+  return true;
 }

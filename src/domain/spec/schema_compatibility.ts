@@ -9,7 +9,7 @@
  * docs/reference/specs.md.
  */
 
-import { type Budget, BudgetSpent, newBudget, spend } from "../budget.ts";
+import { BudgetSpent, newBudget, spend } from "../budget.ts";
 import type { JsonValue } from "../json.ts";
 import type { Steps } from "../fairness/pieces.ts";
 import { isSameJsonSteps } from "../same_json.ts";
@@ -19,6 +19,8 @@ import {
   type Detours,
   type SchemaAt,
   type SchemaView,
+  unitsOfLong,
+  type Viewing,
   viewSchema,
   wholeSchema,
   withoutDetour,
@@ -37,9 +39,7 @@ interface Comparison {
 }
 
 /** Shared by the comparison and all trials of one alternative against another. */
-interface Work {
-  readonly budget: Budget;
-  readonly views: Map<Place, SchemaView>;
+interface Work extends Viewing {
   readonly detours: Detours;
   /** Whether everything valid under the first schema stays valid under the second. */
   readonly trials: Pairs<boolean | "under way">;
@@ -122,9 +122,9 @@ function* compare(
 ): Steps<void> {
   yield;
   const { faults, work } = comparison;
-  const was = viewOf(before, work);
+  const was = yield* viewSchema(before, work);
   yield;
-  const is = viewOf(after, work);
+  const is = yield* viewSchema(after, work);
   spend(work.budget, UNITS_PER_PAIR);
   if (was.isFalse) return;
   if (!keepsType({ was, is }, path, isRoot, faults)) return;
@@ -135,12 +135,6 @@ function* compare(
   for (const keyword of ["anyOf", "oneOf"] as const) {
     yield* compareBranches({ was, is }, keyword, path, comparison);
   }
-}
-
-function viewOf(at: SchemaAt, { budget, views }: Work): SchemaView {
-  let view = views.get(at.place);
-  if (view === undefined) views.set(at.place, view = viewSchema(at, budget));
-  return view;
 }
 
 interface ViewPair {
@@ -207,7 +201,7 @@ function* compareObjects(
   for (const name of is.required.keys()) {
     if (faults.isFull()) return;
     yield;
-    spend(budget, UNITS_PER_NAME);
+    spend(budget, UNITS_PER_NAME + unitsOfLong(name));
     if (was.required.has(name)) continue;
     faults.add(
       "required_added",
@@ -227,7 +221,8 @@ function* compareObjects(
   }
   for (const [name, after] of is.properties) {
     if (faults.isFull()) return;
-    spend(budget, UNITS_PER_NAME);
+    yield;
+    spend(budget, UNITS_PER_NAME + unitsOfLong(name));
     const before = was.properties.get(name);
     if (before !== undefined) {
       yield* comparison.descend(before, after, joinKey(joinKey(path, "properties"), name));
@@ -249,7 +244,7 @@ function* compareDependents(
     for (const name of names.keys()) {
       if (faults.isFull()) return;
       yield;
-      spend(budget, UNITS_PER_NAME);
+      spend(budget, UNITS_PER_NAME + unitsOfLong(name));
       if (was.required.has(name) || known?.has(name)) continue;
       faults.add(
         "required_added",
@@ -270,7 +265,7 @@ function* compareHeld(
   comparison: Comparison,
 ): Steps<void> {
   for (const [name, after] of is.held) {
-    spend(comparison.work.budget, UNITS_PER_NAME);
+    spend(comparison.work.budget, UNITS_PER_NAME + unitsOfLong(name));
     // Narrowing properties that have no name is not a blocked change.
     const isUnnamed = /^(?:additional|unevaluated|pattern)Properties/.test(name);
     const held = was.held.get(name) ??

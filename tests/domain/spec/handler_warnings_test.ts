@@ -6,6 +6,9 @@ import assert from "node:assert/strict";
 import type { JsonValue } from "../../../src/domain/json.ts";
 import { compileSpec, compileSpecSteps } from "../../../src/domain/spec/compile.ts";
 import { runAtOnce } from "../../../src/domain/fairness/pieces.ts";
+import { createFaultList } from "../../../src/domain/spec/fault_list.ts";
+import { warnOfPaths } from "../../../src/domain/spec/handler_warnings.ts";
+import { lookedUp } from "../../support/looked_up.ts";
 
 const CLOSED: JsonValue = {
   type: "object",
@@ -150,4 +153,15 @@ Deno.test("guards get the same warnings, in their predicates and in the ids of o
     `path_beyond_schema ${path}.require.eq[0]`,
     `path_beyond_schema ${path}.with.other.id`,
   ]);
+});
+
+Deno.test("warnOfPaths() reads a schema once for all paths through it, and pauses at each part", () => {
+  const allOf = Array.from({ length: 240 }, () => ({ minProperties: 0 }));
+  const p = { additionalProperties: false, properties: { q: true }, allOf };
+  const node = [...Array(100).fill("$.data.p.q"), "$.data.p.z"];
+  const warnings = createFaultList();
+  const steps = warnOfPaths([{ node, path: "h" }], { properties: { p } }, warnings);
+  const { pauses } = lookedUp(steps);
+  assert.deepEqual(warnings.faults.map(({ path }) => path), ["h[100]"]);
+  assert.ok(pauses > 3 * allOf.length && pauses < 12 * allOf.length, `${pauses} pauses`);
 });

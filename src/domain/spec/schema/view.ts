@@ -7,6 +7,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { type Budget, spend } from "../../budget.ts";
+import type { Steps } from "../../fairness/pieces.ts";
 import { heldAt, type Place, type References } from "./references.ts";
 import { TextMap, TextSet } from "../../lookup/text_map.ts";
 import { KEYWORDS, LEFT_OUT } from "./vocabulary.ts";
@@ -45,38 +46,51 @@ const UNITS_PER_HOP = 16;
 /** Units for each name that a property requires beside itself. */
 const UNITS_PER_DEPENDENT = 16;
 
+/** A longer name is also charged by its characters: each look-up reads all of them. */
+const NAME_CHARACTERS = 64;
+
+/** Views that belong together. Each schema is viewed once, however many others lead to it. */
+export interface Viewing {
+  readonly budget: Budget;
+  readonly views: Map<Place, SchemaView>;
+}
+
 /**
  * What the schema says.
  *
- * @throws {BudgetSpent} when `budget` does not suffice.
+ * @throws {BudgetSpent} when the budget does not suffice.
  */
-export function viewSchema(at: SchemaAt, budget: Budget): SchemaView {
-  const parts = partsOf(at, new Set(), budget);
-  for (const part of parts) spend(budget, UNITS_PER_NAME * countNames(objectAt(part)));
-  const known: KnownTypes = [];
-  const types = parts.map((part) => typesOf(part, known, budget))
-    .filter((type) => type !== undefined);
+export function* viewSchema(at: SchemaAt, { budget, views }: Viewing): Steps<SchemaView> {
+  let view = views.get(at.place);
+  if (view === undefined) views.set(at.place, view = yield* readView(at, budget));
+  return view;
+}
+
+function* readView(at: SchemaAt, budget: Budget): Steps<SchemaView> {
+  const parts: SchemaAt[] = [];
+  yield* addParts(at, new Set(), parts, budget);
+  for (const part of parts) {
+    yield;
+    spend(budget, unitsOf(objectAt(part)));
+  }
   return {
     isFalse: parts.some(({ place }) => isNever(place.schema)),
-    types: types.length === 0 ? undefined : types.reduce(intersect),
+    types: yield* typesOfAll(parts, budget),
     declaresType: parts.some((part) => objectAt(part).type !== undefined),
-    required: new TextSet(parts.flatMap((part) => stringsOf(objectAt(part).required))),
-    dependents: dependentsOf(parts, budget),
-    properties: collect(parts, propertiesOf),
+    required: yield* requiredBy(parts),
+    dependents: yield* dependentsOf(parts, budget),
+    properties: yield* collect(parts, propertiesOf),
     isOpen: !parts.some((part) => {
       const { additionalProperties, unevaluatedProperties } = objectAt(part);
       return [additionalProperties, unevaluatedProperties].some((schema) =>
         schema !== undefined && isNever(schema)
       );
     }),
-    held: collect(parts, heldBy),
-    branches: new Map((["anyOf", "oneOf"] as const).map((keyword) => [
-      keyword,
-      parts.flatMap((part) => [
-        ...membersOf(part, keyword),
-        ...(keyword === "anyOf" ? choicesAt(part) : []),
-      ]),
-    ])),
+    held: yield* collect(parts, heldBy),
+    branches: new Map([
+      ["anyOf", yield* branchesOf(parts, "anyOf")],
+      ["oneOf", yield* branchesOf(parts, "oneOf")],
+    ]),
   };
 }
 
@@ -89,14 +103,23 @@ function objectAt({ place: { schema } }: SchemaAt): JsonObject {
   return isJsonObject(schema) ? schema : {};
 }
 
-/** What the view looks at: neither notes, however long, nor definitions that nothing refers to. */
-function countNames(schema: JsonObject): number {
-  return Object.keys(schema).reduce((sum: number, keyword) => {
+/** For what the view looks at: neither notes, however long, nor definitions not referred to. */
+function unitsOf(schema: JsonObject): number {
+  let units = 0;
+  for (const keyword of Object.keys(schema)) {
     const value = schema[keyword]!;
     const isRead = KEYWORDS.has(keyword) && !LEFT_OUT.has(keyword);
-    if (!isRead || typeof value !== "object" || value === null) return sum + 1;
-    return sum + (Array.isArray(value) ? value.length : Object.keys(value).length);
-  }, 0);
+    if (!isRead || typeof value !== "object" || value === null) units += UNITS_PER_NAME;
+    else if (Array.isArray(value)) units += UNITS_PER_NAME * value.length;
+    else for (const name of Object.keys(value)) units += UNITS_PER_NAME + unitsOfLong(name);
+  }
+  for (const name of stringsOf(schema.required)) units += unitsOfLong(name);
+  return units;
+}
+
+/** Added to what an ordinary name costs. */
+export function unitsOfLong(name: string): number {
+  return Math.max(0, name.length - NAME_CHARACTERS);
 }
 
 /** Where detours end that have been followed before. */
@@ -142,14 +165,19 @@ function isNever(schema: JsonValue): boolean {
   return schema.not === true || (isJsonObject(schema.not) && Object.keys(schema.not).length === 0);
 }
 
-/** The schema and all schemas that always apply with it. */
-function partsOf(at: SchemaAt, seen: Set<Place>, budget: Budget): SchemaAt[] {
+/** Adds the schema and all schemas that always apply with it. */
+function* addParts(
+  at: SchemaAt,
+  seen: Set<Place>,
+  parts: SchemaAt[],
+  budget: Budget,
+): Steps<void> {
+  yield;
   spend(budget, UNITS_PER_PART);
-  if (seen.has(at.place)) return [];
+  if (seen.has(at.place)) return;
   seen.add(at.place);
-  const parts = [at];
-  for (const part of partsBeside(at)) parts.push(...partsOf(part, seen, budget));
-  return parts;
+  parts.push(at);
+  for (const part of partsBeside(at)) yield* addParts(part, seen, parts, budget);
 }
 
 /** The schemas that always apply with it because of its own keywords. */
@@ -172,15 +200,17 @@ function membersOf({ references, place }: SchemaAt, keyword: string): SchemaAt[]
   return (place.held.get(keyword) ?? []).map((member) => ({ references, place: member }));
 }
 
-function propertiesOf(at: SchemaAt): ReadonlyMap<string, SchemaAt> {
-  return new TextMap(membersOf(at, "properties").map((member) => [member.place.key, member]));
+type Member = readonly [name: string, at: SchemaAt];
+
+function propertiesOf(at: SchemaAt): Member[] {
+  return membersOf(at, "properties").map((member) => [member.place.key, member]);
 }
 
 const HELD_SINGLY = ["items", "additionalProperties", "unevaluatedProperties", "then", "else"];
 const HELD_BY_NAME = ["prefixItems", "patternProperties", "dependentSchemas"];
 
-function heldBy(at: SchemaAt): ReadonlyMap<string, SchemaAt> {
-  const held: [name: string, at: SchemaAt][] = [];
+function heldBy(at: SchemaAt): Member[] {
+  const held: Member[] = [];
   for (const keyword of HELD_SINGLY) {
     const place = heldAt(at.place, keyword);
     if (place !== undefined) held.push([keyword, { references: at.references, place }]);
@@ -190,34 +220,66 @@ function heldBy(at: SchemaAt): ReadonlyMap<string, SchemaAt> {
       held.push([`${keyword}.${member.place.key}`, member]);
     }
   }
-  return new TextMap(held);
+  return held;
 }
 
 /** The first part that defines a name wins. */
-function collect(
+function* collect(
   parts: readonly SchemaAt[],
-  read: (part: SchemaAt) => ReadonlyMap<string, SchemaAt>,
-): ReadonlyMap<string, SchemaAt> {
-  // Most schemas have no others beside them.
-  const [first, ...others] = parts.map(read);
-  if (first === undefined || others.length === 0) return first ?? new Map();
-  const all = [first, ...others].flatMap((each) => [...each]);
-  // Later values replace earlier ones, so those of the first parts come again at the end.
-  return new TextMap([...all, ...all.toReversed()]);
+  read: (part: SchemaAt) => readonly Member[],
+): Steps<ReadonlyMap<string, SchemaAt>> {
+  const all = new TextMap<SchemaAt>();
+  for (const part of parts) {
+    for (const [name, member] of read(part)) {
+      yield;
+      if (!all.has(name)) all.set(name, member);
+    }
+  }
+  return all;
 }
 
-function dependentsOf(
+function* branchesOf(
+  parts: readonly SchemaAt[],
+  keyword: "anyOf" | "oneOf",
+): Steps<readonly SchemaAt[]> {
+  const branches: SchemaAt[] = [];
+  for (const part of parts) {
+    yield;
+    branches.push(...membersOf(part, keyword), ...(keyword === "anyOf" ? choicesAt(part) : []));
+  }
+  return branches;
+}
+
+function* requiredBy(parts: readonly SchemaAt[]): Steps<TextSet> {
+  const required = new TextSet();
+  for (const part of parts) {
+    for (const name of stringsOf(objectAt(part).required)) {
+      yield;
+      required.add(name);
+    }
+  }
+  return required;
+}
+
+function* dependentsOf(
   parts: readonly SchemaAt[],
   budget: Budget,
-): ReadonlyMap<string, TextSet> {
-  const lists = parts.flatMap((part) => {
+): Steps<ReadonlyMap<string, TextSet>> {
+  const byTrigger = new TextMap<TextSet>();
+  for (const part of parts) {
     const { dependentRequired } = objectAt(part);
-    return isJsonObject(dependentRequired) ? Object.entries(dependentRequired) : [];
-  }).map(([trigger, list]) => [trigger, stringsOf(list)] as const);
-  for (const [, names] of lists) spend(budget, UNITS_PER_DEPENDENT * names.length);
-  const byTrigger = new TextMap(lists.map(([trigger]) => [trigger, [] as string[]]));
-  for (const [trigger, names] of lists) byTrigger.get(trigger)!.push(...names);
-  return new TextMap([...byTrigger].map(([trigger, names]) => [trigger, new TextSet(names)]));
+    if (!isJsonObject(dependentRequired ?? null)) continue;
+    for (const [trigger, list] of Object.entries(dependentRequired as JsonObject)) {
+      const names = byTrigger.get(trigger) ?? new TextSet();
+      byTrigger.set(trigger, names);
+      for (const name of stringsOf(list)) {
+        yield;
+        spend(budget, UNITS_PER_DEPENDENT + unitsOfLong(name));
+        names.add(name);
+      }
+    }
+  }
+  return byTrigger;
 }
 
 function stringsOf(value: JsonValue | undefined): string[] {
@@ -229,36 +291,81 @@ type Types = ReadonlySet<string> | undefined;
 /** What is known of the types of schemas, by depth and place, as a deep choice tells nothing. */
 type KnownTypes = Map<Place, Types>[];
 
+interface TypesWork {
+  readonly budget: Budget;
+  /** What schemas say themselves. */
+  readonly own: KnownTypes;
+  /** What they say together with those that always apply with them. */
+  readonly together: KnownTypes;
+}
+
+function* typesOfAll(parts: readonly SchemaAt[], budget: Budget): Steps<Types> {
+  const work: TypesWork = { budget, own: [], together: [] };
+  let all: Types;
+  for (const part of parts) {
+    const types = yield* typesOf(part, work, 0);
+    if (types !== undefined) all = all === undefined ? types : intersect(all, types);
+  }
+  return all;
+}
+
 /** Each schema is read once, however many branches lead to it. */
-function typesOf(at: SchemaAt, known: KnownTypes, budget: Budget, depth = 0): Types {
-  const here = known[depth] ??= new Map();
-  if (here.has(at.place)) return here.get(at.place);
-  const types = readTypes(at, known, budget, depth);
-  here.set(at.place, types);
+function* typesOf(at: SchemaAt, work: TypesWork, depth: number): Steps<Types> {
+  const known = work.own[depth] ??= new Map();
+  if (known.has(at.place)) return known.get(at.place);
+  const types = yield* readTypes(at, work, depth);
+  known.set(at.place, types);
   return types;
 }
 
 /** From `type`, else from the values of `const` and `enum`, else from the branches if all tell. */
-function readTypes(at: SchemaAt, known: KnownTypes, budget: Budget, depth: number): Types {
+function* readTypes(at: SchemaAt, work: TypesWork, depth: number): Steps<Types> {
   const schema = objectAt(at);
   if (schema.type !== undefined) return simplify(stringsOf(schema.type));
   if (schema.const !== undefined) return simplify([typeOfValue(schema.const)]);
   if (Array.isArray(schema.enum)) {
-    spend(budget, UNITS_PER_ALLOWED * schema.enum.length);
+    spend(work.budget, UNITS_PER_ALLOWED * schema.enum.length);
     return simplify(schema.enum.map(typeOfValue));
   }
   for (const keyword of ["anyOf", "oneOf"]) {
     const branches = membersOf(at, keyword);
     if (branches.length === 0 || depth > 8) continue;
-    const types = branches.map((branch) =>
-      partsOf(branch, new Set(), budget).map((part) => typesOf(part, known, budget, depth + 1))
-        .find((type) => type)
-    );
-    if (types.every((type) => type !== undefined)) {
-      return simplify(types.flatMap((type) => [...type]));
-    }
+    const types = yield* typesOfEach(branches, work, depth + 1);
+    if (types !== undefined) return simplify([...types]);
   }
   return undefined;
+}
+
+/** Undefined if one of the branches does not tell. */
+function* typesOfEach(
+  branches: readonly SchemaAt[],
+  work: TypesWork,
+  depth: number,
+): Steps<Types> {
+  const all = new Set<string>();
+  for (const branch of branches) {
+    const types = yield* firstTypes(branch, work, depth);
+    if (types === undefined) return undefined;
+    for (const type of types) all.add(type);
+  }
+  return all;
+}
+
+/** What the schema says of its types, or else the first of those that always apply with it. */
+function* firstTypes(at: SchemaAt, work: TypesWork, depth: number): Steps<Types> {
+  const known = work.together[depth] ??= new Map();
+  if (known.has(at.place)) return known.get(at.place);
+  yield;
+  spend(work.budget, UNITS_PER_PART);
+  // A schema that leads back to itself learns nothing on the way.
+  known.set(at.place, undefined);
+  let types = yield* typesOf(at, work, depth);
+  for (const part of types === undefined ? partsBeside(at) : []) {
+    types = yield* firstTypes(part, work, depth);
+    if (types !== undefined) break;
+  }
+  known.set(at.place, types);
+  return types;
 }
 
 function typeOfValue(value: JsonValue): string {

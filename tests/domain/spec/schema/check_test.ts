@@ -26,7 +26,9 @@ function schemaOf(reference: JsonObject): JsonValue {
   };
 }
 
-for (const reference of [{ $dynamicRef: "r0#a" }, { $ref: "r7#b" }]) {
+const REFERENCES: JsonObject[] = [{ $dynamicRef: "r0#a" }, { $ref: "r7#b" }];
+
+for (const reference of REFERENCES) {
   const [keyword] = Object.keys(reference);
   Deno.test(`each long pointer is read a few times, however often a ${keyword} means its schema`, () => {
     const faults = createFaultList();

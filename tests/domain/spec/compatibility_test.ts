@@ -176,7 +176,7 @@ Deno.test("compatibilitySteps() pauses at each pair of forms, and follows each d
   assert.equal(value.length, 40);
   assert.ok(pauses > 40 * 40, `${pauses} pauses`);
   assert.ok(total < 1_000_000, `${total} characters`);
-  assert.ok(longest < 10_000, `${longest} characters in one step`);
+  assert.ok(longest < 100_000, `${longest} characters in one step`);
 });
 
 Deno.test("compatibilitySteps() compares no further forms when it has all faults it may tell", () => {

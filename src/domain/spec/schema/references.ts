@@ -9,7 +9,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
 import { runAtOnce, type Steps } from "../../fairness/pieces.ts";
-import { escapePointer, type Subschema, subschemasOf, unescapePointer } from "./vocabulary.ts";
+import { KEYWORDS, type Subschema, subschemasOf, unescapePointer } from "./vocabulary.ts";
 import { TextMap } from "../../lookup/text_map.ts";
 
 /** Base URI of a schema without `$id`. Never fetched and never shown. */
@@ -79,6 +79,8 @@ interface Found {
   /** Resolved references by the base they are read from, so that a long URI is parsed only once. */
   readonly known: TextMap<TextMap<Place | undefined>>;
   readonly targets: Map<Place, Targets>;
+  /** By the list of what one keyword holds: the same by their names, for references to them. */
+  readonly keys: Map<readonly Place[], TextMap<Place>>;
 }
 
 /** Walks the schema once. */
@@ -104,6 +106,7 @@ export function* findReferencesSteps(
     duplicates: new TextMap(),
     known: new TextMap(),
     targets: new Map(),
+    keys: new Map(),
   };
   yield* findPlaces(root, placesMax, found);
   if (!found.isTooLong && found.places.size <= placesMax) {
@@ -288,9 +291,34 @@ function resolveFrom(base: string, reference: string, found: Found): Place | und
   if (fragment === undefined) return undefined;
   if (fragment === "") return resource;
   if (!fragment.startsWith("/")) return found.anchors.get(`${withoutFragment(uri)}#${fragment}`);
-  // Escaped like our own pointers, however the reference was escaped.
-  const segments = fragment.slice(1).split("/").map((part) => escapePointer(unescapePointer(part)));
-  return found.places.get(resource.pointer + "/" + segments.join("/"));
+  return placeWithin(resource, fragment.slice(1).split("/").map(unescapePointer), found);
+}
+
+/** The resource's own pointer may be long, so it is not looked up again for each reference. */
+function placeWithin(
+  resource: Place,
+  segments: readonly string[],
+  found: Found,
+): Place | undefined {
+  let place: Place | undefined = resource;
+  for (let next = 0; place !== undefined && next < segments.length;) {
+    const keyword = segments[next++]!;
+    const held: readonly Place[] | undefined = place.held.get(keyword);
+    if (held === undefined) return undefined;
+    if (KEYWORDS.get(keyword)?.holds === "schema") place = held[0];
+    else if (next === segments.length) return undefined;
+    else place = byKey(held, found).get(segments[next++]!);
+  }
+  return place;
+}
+
+function byKey(held: readonly Place[], { keys }: Found): TextMap<Place> {
+  let known = keys.get(held);
+  if (known === undefined) {
+    known = new TextMap(held.map((place) => [place.key, place]));
+    keys.set(held, known);
+  }
+  return known;
 }
 
 /** An ordinary `$ref` if `first`, to which it resolves, has no dynamic anchor of that name. */

@@ -7,6 +7,7 @@ import {
   findReferencesSteps,
 } from "../../../../src/domain/spec/schema/references.ts";
 import { countedList } from "../../../support/counted_list.ts";
+import { lookedUp } from "../../../support/looked_up.ts";
 
 Deno.test("every schema comes before those within it, and these come in their order", () => {
   const schema = { allOf: [{ not: { not: true } }, false], $defs: { "a/b": {}, c: { items: {} } } };
@@ -45,4 +46,35 @@ Deno.test("the walk ends where its pointers are too long together", () => {
   const found = findReferences({ $defs: { ...wide, z: { allOf: list } } });
   assert.equal(found.isTooLong, true);
   assert.equal(reads(), 0);
+});
+
+Deno.test("a reference by a path is followed from its resource, whose own pointer is not read again", () => {
+  const long = "x".repeat(10_000);
+  const resource = { $id: "r", properties: { "a/b": { items: true } }, allOf: [{}, false] };
+  const paths = ["/properties/a~1b", "/properties/a%7E1b/items", "/allOf/1", ""];
+  const missing = [
+    "/allOf/01",
+    "/allOf/2",
+    "/allOf",
+    "/properties",
+    "/items",
+    "/allOf/1/",
+    "/",
+    "/x",
+  ];
+  const many = Array.from({ length: 200 }, (_, index) => `/allOf/${index + 2}`);
+  const oneOf = [...paths, ...missing, ...many].map((path) => ({ $ref: `r#${path}` }));
+  const { value, total } = lookedUp(findReferencesSteps({ $defs: { [long]: resource }, oneOf }));
+  const found = oneOf.map((_, index) => {
+    return value.targetsOf(value.places.get(`/oneOf/${index}`)!).ref?.pointer;
+  });
+  const base = `/$defs/${long}`;
+  assert.deepEqual(found.slice(0, paths.length), [
+    `${base}/properties/a~1b`,
+    `${base}/properties/a~1b/items`,
+    `${base}/allOf/1`,
+    base,
+  ]);
+  assert.ok(found.slice(paths.length).every((pointer) => pointer === undefined));
+  assert.ok(total < 20 * long.length, `${total} characters`);
 });

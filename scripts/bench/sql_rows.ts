@@ -119,7 +119,10 @@ async function fillSales(folder: string, path: string): Promise<number> {
     await writer.ask({ path, kind: "open", owner: "bench", isFirst: true });
     await writer.ask({ path, kind: "begin_fill", token: "bench", projection });
     for (let first = 0; first < GROUPED_ROWS; first += PAGE_ROWS) {
-      await writer.ask({ path, kind: "fill", token: "bench", projection }, pageOf(first));
+      await writer.ask(
+        { path, kind: "fill", token: "bench", projection },
+        JSON.stringify(pageOf(first)),
+      );
     }
     const end = {
       kind: "end_fill",

@@ -43,8 +43,8 @@ const STATED: Readonly<Record<string, string>> = {
   "targets of an atomic write": `1-${limits.atomicTargetsMax}`,
   "nesting of JSON": `${limits.jsonDepthMax} levels`,
   "values of a body": told(limits.jsonNodesMax),
-  "keys of one object of a body": told(limits.jsonObjectKeysMax),
-  "items of one list of a body": told(limits.jsonListItemsMax),
+  "keys of one object, items of one list of a body": `${told(limits.jsonObjectKeysMax)}; ` +
+    told(limits.jsonListItemsMax),
   "a string of a body": `${told(limits.jsonStringCharactersMax)} characters`,
   "a number of a body": `${told(limits.jsonNumberCharactersMax)} characters`,
   spec: `${told(limits.specBytesMax)} bytes`,

@@ -39,6 +39,26 @@ function data(text: string): HostileRequest {
   return raw(`{"data":{"v":${text}},"metadata":${METADATA}}`);
 }
 
+let loneSurrogates: HostileRequest | undefined;
+let manyKeys: HostileRequest | undefined;
+let condition: HostileRequest | undefined;
+let longList: HostileRequest | undefined;
+
+/** Eight texts, none of which is longer than a text may be. */
+function surrogates(): string {
+  return `[${repeat(8, () => `"${"\\ud800".repeat(174_000)}"`)}]`;
+}
+
+function objects(): string {
+  const members = repeat(20_000, (i) => `"k${i}":1`).join();
+  return `[${repeat(30, () => `{${members}}`)}]`;
+}
+
+function requiring(text: string): HostileRequest {
+  const conditions = `[{"key":"thing:${ID}","require":${text}}]`;
+  return raw(`{"data":{},"metadata":${METADATA},"preconditions":${conditions}}`);
+}
+
 /** 320 events of 95 KB each in one stream, in batches of 40. */
 function* longStream(): Iterable<HostileRequest> {
   for (let i = 0; i < 320; i += 40) {
@@ -221,6 +241,34 @@ export const BODIES_AND_ANSWERS: AttackGroup = {
         request: (turn) => data(objectOf(collidingLiterals(100, 100 * turn))),
         clients: 64,
       }],
+    },
+    {
+      name: "data of lone surrogates in many texts",
+      does: "data of 8 MB that would take long to become a text, of which 100 KB are allowed",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{ request: () => loneSurrogates ??= data(surrogates()), clients: 3 }],
+    },
+    {
+      name: "data of objects of 20000 keys",
+      does: "30 objects in one event, as large as objects may be",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{ request: () => manyKeys ??= data(objects()), clients: 3 }],
+    },
+    {
+      name: "conditions of lone surrogates",
+      does: "a precondition of 8 MB, of which 4,096 characters are allowed",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{ request: () => condition ??= requiring(surrogates()), clients: 3 }],
+    },
+    {
+      name: "lists of a million numbers",
+      does: "1,490,000 numbers in one list, 3 MB",
+      needs: "write key",
+      spec: plainSpec,
+      waves: [{ request: () => longList ??= data(`[${"1,".repeat(1_489_990)}1]`), clients: 3 }],
     },
     {
       name: "new keys of idempotency without a pause",

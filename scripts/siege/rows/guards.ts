@@ -139,6 +139,12 @@ function writeRuled(turn: number): HostileRequest {
   return { path: "/_atomic-write", body };
 }
 
+/** Texts become keys of a map, beside a number. */
+function mapOfOneHash(number: number): Json {
+  const handler = [...setEach(1_500), { set: { target: "x", value: number } }];
+  return specOf({ thing: { was_seen: eventType(handler) } });
+}
+
 export const GUARDS: AttackGroup = {
   title: "guards",
   attacks: [
@@ -226,6 +232,22 @@ export const GUARDS: AttackGroup = {
       prepare: growOthers,
       waves: [{
         request: deploySpec(guarded(MANY_OTHERS)(), { dry_run: true, check_data: true }),
+        clients: 2,
+      }],
+    },
+    {
+      name: "stored states of keys with one hash",
+      does: "dry runs with check_data over an aggregate whose map has 6,000 such keys",
+      needs: "operator of one instance",
+      spec: () => mapOfOneHash(1),
+      prepare: () =>
+        repeat(
+          4,
+          (at) =>
+            write("thing", idOf(1), "was_seen", collidingTexts(1_500, 9_100_000 + 1_500 * at)),
+        ),
+      waves: [{
+        request: () => deploySpec(mapOfOneHash(2), { dry_run: true, check_data: true }),
         clients: 2,
       }],
     },

@@ -1,6 +1,6 @@
 /** Attacks by operators: imports, modules, listeners, erasures, anchors, points, lists and keys. */
 
-import { framed, handler } from "../../../tests/support/wasm/build_module.ts";
+import { assemble, framed, handler, returning } from "../../../tests/support/wasm/build_module.ts";
 import type { AttackGroup, HostileRequest, Json, Step } from "../attack.ts";
 import { blobUpload } from "../besieged.ts";
 import {
@@ -15,6 +15,7 @@ import {
   times,
   write,
   writeMany,
+  writeRepeated,
 } from "../documents.ts";
 import { limits } from "../../../src/domain/limits.ts";
 
@@ -41,6 +42,12 @@ function ofAll(path: string): HostileRequest {
   return { path: `${path}?environment=test`, body: "{}", as: "operator" };
 }
 
+/** As many keys with an escape as fit into an event. */
+const LARGE_ESCAPED = {
+  type: "was_seen",
+  data: Object.fromEntries(repeat(6_000, (i) => [`"${i}`, []])),
+};
+
 const ANCHOR = ofAll("/_admin/anchors");
 
 function seen(path: string): HostileRequest {
@@ -49,7 +56,18 @@ function seen(path: string): HostileRequest {
 
 /** A module whose handler has this body, and a type that it folds. */
 async function* moduleSteps(body: string): AsyncIterable<Step> {
-  yield blobUpload("hostile", await framed(handler(body)));
+  yield* folding(await framed(handler(body)));
+}
+
+/** A module with room for large events, whose states are empty. */
+async function* quickModule(): AsyncIterable<Step> {
+  const room = `(memory (export "memory") 512)
+    (func (export "malloc") (param i32) (result i32) (i32.const 65536))`;
+  yield* folding(await assemble(`(module ${room} ${returning("{}")})`));
+}
+
+function* folding(module: Uint8Array<ArrayBuffer>): Iterable<Step> {
+  yield blobUpload("hostile", module);
   const handled = { schema: true, handler: { wasm: { blob_name: "hostile", timeout_ms: 5_000 } } };
   yield {
     path: "/api/instances/{instance}/spec?environment=test",
@@ -262,6 +280,17 @@ export const OPERATORS: AttackGroup = {
           "(i64.add (i64.const 1) (call $handler (local.get $pointer) (local.get $length)))",
         ),
       waves: [{ request: (turn) => write("thing", idOf(turn), "was_seen", {}), clients: 32 }],
+      mayHear: [500, 503, 422, 429, 408],
+    },
+    {
+      name: "module that gets batches of large events",
+      does: "80 events of 90 KB in a batch, whose keys have escapes",
+      needs: "spec, blob + write key",
+      prepare: quickModule,
+      waves: [{
+        request: (turn) => writeRepeated("thing", idOf(turn), 80, LARGE_ESCAPED),
+        clients: 2,
+      }],
       mayHear: [500, 503, 422, 429, 408],
     },
     {

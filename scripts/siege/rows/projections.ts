@@ -2,14 +2,17 @@
 
 import type { Attack, AttackGroup, Json, Step } from "../attack.ts";
 import {
+  collidingTexts,
   deleteProjection,
   deployProjection,
   deploySpec,
   eventType,
   idOf,
   importEvents,
+  query,
   read,
   repeat,
+  setEach,
   specOf,
   untilReady,
   write,
@@ -86,9 +89,41 @@ function numbersFrom(from: number): Json {
   return repeat(9_000, (i) => ({ n: from * 9_000 + i }));
 }
 
+/** Merges texts with one hash into the keys of a map: 6,000 of them. */
+function mapOfOneHash(): Attack {
+  const spec = () => specOf({ thing: { was_seen: eventType(setEach(1_500)) } });
+  const texts = (at: number) => collidingTexts(1_500, 9_000_000 + 1_500 * (at % 4));
+  return {
+    name: "rows of keys with one hash",
+    does: "a row shows a map of 6,000 keys that share a bucket; it changes, and is exported",
+    needs: NEEDS,
+    spec,
+    *prepare(): Iterable<Step> {
+      for (let at = 0; at < 4; at++) yield write("thing", idOf(0), "was_seen", texts(at));
+      yield deployProjection({
+        name: "things",
+        for_each: "thing",
+        sources: { thing: "$key" },
+        select: { map: "$.thing.map" },
+      });
+    },
+    waves: [
+      {
+        request: (turn) => write("thing", idOf(0), "was_seen", texts(turn)),
+        clients: 1,
+        pauseMs: 300,
+      },
+      { request: read(`/_projections/things/${idOf(0)}?synchronous=true`), clients: 2 },
+      { request: read("/_projections/things/export.csv"), clients: 2 },
+      { request: query("select count(*) as n from things"), clients: 2 },
+    ],
+  };
+}
+
 export const PROJECTIONS: AttackGroup = {
   title: "projections",
   attacks: [
+    mapOfOneHash(),
     view({
       name: "view of lookups in maps",
       does: "each of 9,000 elements is looked up among 9,000 others",

@@ -411,6 +411,23 @@ export const QUERIES: AttackGroup = {
       seconds: 6,
     },
     {
+      name: "feed of one type among events with escapes",
+      does: "eight readers of a type that no event of 97 KB has, whose keys have escapes",
+      needs: "write key",
+      spec: () => specOf({ thing: { was_seen: eventType(), was_heard: eventType() } }),
+      prepare: () =>
+        repeat(12, (at) =>
+          writeMany(
+            "thing",
+            idOf(at),
+            repeat(6, () => ({
+              type: "was_seen",
+              data: Object.fromEntries(repeat(6_000, (i) => [`"${i}`, []])),
+            })),
+          )),
+      waves: [{ request: read("/_feed?types=thing.was_heard&from=start"), clients: 8 }],
+    },
+    {
       name: "csv that nobody reads",
       does: "300 connections ask for an export of 20 MB and read nothing",
       needs: NEEDS,

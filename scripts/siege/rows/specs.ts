@@ -65,6 +65,26 @@ function one(schema: Json): Json {
   return specOf({ thing: { was_seen: judgedBy(schema) } });
 }
 
+/** Alternatives that all mean the end of one chain, which has this type. */
+function chained(type: string): Json {
+  const name = (at: number) => `${at}${"x".repeat(600)}`;
+  const links = repeat(95, (at) => [name(at), { $ref: `#/$defs/${name(at + 1)}` }]);
+  return one({
+    $defs: { ...Object.fromEntries(links), [name(95)]: { type } },
+    properties: { p: { anyOf: repeat(250, () => ({ $ref: `#/$defs/${name(0)}` })) } },
+  });
+}
+
+function manyParts(minProperties: number): Json {
+  const name = "x".repeat(3_000);
+  return one({
+    $defs: { [name]: { allOf: repeat(240, (i) => ({ minLength: i })) } },
+    properties: {
+      p: { anyOf: repeat(250, () => ({ $ref: `#/$defs/${name}` })), minProperties },
+    },
+  });
+}
+
 /** A spec of some 760 KB, for deploys and for reads of its OpenAPI document. */
 function largeSpec(): Json {
   return specOf(
@@ -204,6 +224,34 @@ export const SPECS: AttackGroup = {
         specOf({ thing: { was_seen: eventType() } }, {
           singletons: repeat(60_000, (i) => `s${turn}_${i}`),
         }),
+    }),
+    deployed({
+      name: "dry run of dynamic references to long names",
+      does: "2,600 references to 50 anchors within a name of 35,000 characters",
+      next: (turn) =>
+        one({
+          $defs: {
+            ["x".repeat(35_000)]: {
+              $defs: fields(
+                50,
+                (i) => ({ $id: `r${i}`, $dynamicAnchor: "a", minProperties: turn }),
+              ),
+            },
+          },
+          allOf: repeat(13, () => ({ allOf: repeat(200, () => ({ $dynamicRef: "r0#a" })) })),
+        }),
+    }),
+    deployed({
+      name: "dry run of alternatives behind chains",
+      does: "250 alternatives that each lead through 95 references with names of 600 characters",
+      current: () => chained("string"),
+      next: (turn) => chained(turn % 2 === 0 ? "integer" : "boolean"),
+    }),
+    deployed({
+      name: "dry run of alternatives of many parts",
+      does: "250 alternatives, each of the same 240 parts behind a name of 3,000 characters",
+      current: () => manyParts(0),
+      next: (turn) => manyParts(1 + turn),
     }),
     deployed({
       name: "dry run of singletons with one hash",

@@ -32,7 +32,7 @@ async function linesOf(events: unknown): Promise<string[]> {
 }
 
 Deno.test("of an event of megabytes no more is written than makes its line too long", async () => {
-  const long = { data: Array(700_000).fill(0) };
+  const long = { data: Array(70).fill(Array(10_000).fill(0)) };
   const [before, line, after] = await linesOf([{ n: 1 }, long, { n: 2 }]);
   assert.deepEqual([before, after], ['{"n":1}', '{"n":2}']);
   const more = line!.length - limits.importLineBytesMax;

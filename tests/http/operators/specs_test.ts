@@ -31,7 +31,7 @@ Deno.test("the length of a long spec is found in time slices", async () => {
     );
     return [response.status, (await response.json()).path, turns];
   };
-  const many = Array(200_000).fill([0, 0, 0]);
+  const many = Array(20).fill(Array(10_000).fill([0, 0, 0]));
   const [ofArray, ofObject] = [await send(many), await send({ many })];
   assert.deepEqual(ofArray.slice(0, 2), [400, "spec"]);
   assert.deepEqual(ofObject.slice(0, 2), [413, "spec"]);

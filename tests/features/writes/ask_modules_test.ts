@@ -137,7 +137,7 @@ Deno.test("what a module has emitted and what follows from it is implied to dept
 Deno.test("more actions than one write may imply refuse it, and nothing is written", async () => {
   const actions = Array.from({ length: 1_001 }, () => note({}));
   const blobs = { notes: await answering({ actions }) };
-  // With more actions a call may be too slow: then there is an error record, and the write is taken.
+  // With more actions a call may be too slow: there is an error record, and the write is taken.
   const calls = Array.from({ length: 10 }, () => ({ wasm: "notes" }));
   await withModules(blobs, implying(...calls), async (world) => {
     const refusal = refusalOf(await world.write("a", ["was_shown"]));

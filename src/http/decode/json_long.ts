@@ -27,7 +27,6 @@ import {
   isExponentMark,
   isNumberCharacter,
   isSpace,
-  nextQuote,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
@@ -142,8 +141,7 @@ function endOfString(reader: LongReader, open: number): number {
 }
 
 /** The end of the string, or of what is known of it. */
-function quoteAfter({ text, hasEscapes }: LongReader, open: number, limit: number): number {
-  if (!hasEscapes) return nextQuote(text, open);
+function quoteAfter({ text }: LongReader, open: number, limit: number): number {
   return closingQuote(text, open, Math.min(text.length, open + limit + 2));
 }
 

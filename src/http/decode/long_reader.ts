@@ -93,7 +93,6 @@ export function openLong(
     groupCharacters,
     spacesKept,
     cost,
-    hasEscapes: false,
     root: undefined,
     nodes: 0,
     at: 0,

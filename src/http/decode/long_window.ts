@@ -27,8 +27,6 @@ export interface LongWindow {
   /** How many characters of the whole text precede the window. */
   dropped: number;
   cuts: readonly Cut[];
-  /** Whether there is an escape in the window, or was one. */
-  hasEscapes: boolean;
   /** As much as this is read in one step. */
   readonly groupCharacters: number;
   at: number;
@@ -64,7 +62,6 @@ export function extend(window: LongWindow): boolean {
     if (block === undefined) break;
     added += block;
     missing -= block.length;
-    if (!window.hasEscapes) window.hasEscapes = block.includes("\\");
   }
   window.text += added;
   return added !== "";

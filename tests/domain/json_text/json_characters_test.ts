@@ -8,7 +8,6 @@ import {
   fieldNamesIn,
   isDigit,
   isNumberCharacter,
-  nextQuote,
 } from "../../../src/domain/json_text/json_characters.ts";
 
 Deno.test("closingQuote() finds the end of any string, whatever follows, and the end where it has none", () => {
@@ -19,13 +18,6 @@ Deno.test("closingQuote() finds the end of any string, whatever follows, and the
     assert.equal(closingQuote(` ${string}${behind}`, 1), string.length);
     assert.ok(closingQuote(string.slice(0, -1), 0) >= string.length - 1);
     assert.equal(closingQuote(string, 0, 1), 1);
-  }));
-});
-
-Deno.test("nextQuote() agrees with closingQuote() where nothing is escaped", () => {
-  const plain = fc.string({ unit: fc.constantFrom('"', "a", ",") });
-  fc.assert(fc.property(plain, (text) => {
-    assert.equal(nextQuote(`"${text}`, 0), closingQuote(`"${text}`, 0));
   }));
 });
 

@@ -10,7 +10,6 @@ function openWindow(blocks: string[], groupCharacters: number): LongWindow {
     blocks,
     dropped: 0,
     cuts: [],
-    hasEscapes: false,
     groupCharacters,
     at: 0,
     groupStart: 0,
@@ -96,12 +95,4 @@ Deno.test("joining is linear: of a group that does not end, each block doubles w
     joined += window.text.length;
   }
   assert.ok(joined < 3 * 4_096 * 16, `${joined} characters`);
-});
-
-Deno.test("whoever reads on sees escapes that only a later block has", () => {
-  const window = openWindow(["ab", "c\\n"], 1);
-  extend(window);
-  assert.equal(window.hasEscapes, false);
-  extend(window);
-  assert.equal(window.hasEscapes, true);
 });

@@ -24,8 +24,8 @@ export function isExponentMark(code: number): boolean {
 }
 
 /**
- * The end of the string that opens at `open`; `end` if it does not close before. A search for quotes
- * is faster than a look at each character, above all in a text that was put together from others.
+ * The end of the string that opens at `open`; `end` if it does not close before. A search for
+ * quotes is faster than a look at each character, above all in a text that was put together.
  */
 export function closingQuote(text: string, open: number, end: number = text.length): number {
   // Bounded: by the text, of which no character is looked at twice; so is the loop within.

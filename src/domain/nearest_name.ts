@@ -42,10 +42,10 @@ function* firstOf(names: Iterable<string>, count: number): Generator<string> {
 /** A hint lists at most this many names. */
 const LISTED_MAX = 10;
 
-/** `a, b, c`, for hints: the first names, each shortened. */
-export function listNames(names: Iterable<string>): string {
+/** `a, b, c`, for hints: the first names, each shortened, behind `prefix`. */
+export function listNames(names: Iterable<string>, prefix = ""): string {
   const shown = [...firstOf(names, LISTED_MAX + 1)].map((name) =>
-    name.length > LENGTH_MAX ? `${name.slice(0, LENGTH_MAX)}...` : name
+    prefix + (name.length > LENGTH_MAX ? `${name.slice(0, LENGTH_MAX)}...` : name)
   );
   if (shown.length > LISTED_MAX) shown[LISTED_MAX] = "...";
   return shown.join(", ");

@@ -96,7 +96,7 @@ const BODIES: readonly Body[] = [
   {
     name: "body of fractions",
     does: "700,000 numbers of many digits behind the point",
-    body: () => data(`[${"0.1234567,".repeat(800_000)}1]`),
+    body: () => data(`[${repeat(8, () => `[${"0.1234567,".repeat(99_000)}1]`)}]`),
   },
   {
     name: "body of escapes",

@@ -65,6 +65,11 @@ function one(schema: Json): Json {
   return specOf({ thing: { was_seen: judgedBy(schema) } });
 }
 
+/** 48 lists of so many numbers: one list of a body has 100,000 items at most. */
+function zeros(each: number): Json {
+  return repeat(48, () => repeat(each, () => 0));
+}
+
 /** Alternatives that all mean the end of one chain, which has this type. */
 function chained(type: string): Json {
   const name = (at: number) => `${at}${"x".repeat(600)}`;
@@ -359,13 +364,13 @@ export const SPECS: AttackGroup = {
     deployed({
       name: "dry run of half a million subschemas",
       does: "an allOf of 480,000 numbers, of which 250 may be, and those schemas",
-      next: (turn) => one({ allOf: repeat(480_000 - turn, () => 0) }),
+      next: (turn) => one({ allOf: repeat(48, () => ({ allOf: repeat(10_000 - turn, () => 0) })) }),
     }),
     deployed({
       name: "dry run beside a long note",
       does: "the current schema has a default of 480,000 numbers, the new one has a few less",
-      current: () => one({ default: repeat(480_000, () => 0) }),
-      next: (turn) => one({ default: repeat(479_999 - turn, () => 0) }),
+      current: () => one({ default: zeros(10_000) }),
+      next: (turn) => one({ default: zeros(9_999 - turn) }),
     }),
     deployed({
       name: "dry run of a guard of 460000 values",
@@ -376,7 +381,7 @@ export const SPECS: AttackGroup = {
             was_seen: {
               schema: true,
               handler: [],
-              guards: [{ require: repeat(460_000 - turn, () => 0), message: "No." }],
+              guards: [{ require: zeros(9_600 - turn), message: "No." }],
             },
           },
         }),

@@ -209,7 +209,7 @@ function namePath(text: string, name: string, site: Site): ValuePath | undefined
   const slot = slotOf(name, site.scope);
   // Roots are written with a dot (`$.order`), so `$order` is not one.
   if (slot === -1 || slot < roots.length) {
-    const known = listNames(boundNames(site.scope));
+    const known = listNames(boundNames(site.scope), "$");
     addFault(
       site,
       "name_unknown",
@@ -223,13 +223,13 @@ function namePath(text: string, name: string, site: Site): ValuePath | undefined
   return readerOf(parsed.segments, ({ bindings }) => bindings[slot], parsed.optional);
 }
 
-/** The names that paths here write with a `$`, with it. */
+/** The names that paths here write with a `$`. */
 function* boundNames(scope: Scope): Generator<string> {
   let rootsLeft = scope.roots?.length ?? 0;
   // Bounded: a hint takes the first few.
   for (const name of boundNamesIn(scope)) {
     if (rootsLeft-- > 0 || isOther(name)) continue;
-    yield `$${name}`;
+    yield name;
   }
 }
 

@@ -81,11 +81,14 @@ function isHeld(literal: string): boolean {
   return top % bottom !== 0n && (top < 0n ? -top : top) < 2n ** 53n * bottom;
 }
 
+/** As good as any smaller one: a number of that many digits is a fraction in any case. */
+const LEAST_EXPONENT = -20_000;
+
 function ratioOf(literal: string): readonly [bigint, bigint] {
   const [, mantissa, fraction = "", exponent = "0"] = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
     .exec(literal)!;
   const top = BigInt(mantissa + fraction);
-  const shift = top === 0n ? 0 : Number(exponent) - fraction.length;
+  const shift = top === 0n ? 0 : Math.max(LEAST_EXPONENT, Number(exponent) - fraction.length);
   const scale = 10n ** BigInt(Math.abs(shift));
   return shift < 0 ? [top, scale] : [top * scale, 1n];
 }

@@ -108,10 +108,10 @@ function leftOut(paths: readonly string[]): string[] {
  * try as many as a run of their own can afford.
  */
 export const ORDINARY_SIZES: Readonly<Record<string, string>> = {
-  AUDIT_MUTATIONS: "7000",
-  CRASH_ROUNDS: "7",
-  DIFFERENTIAL_OPERATIONS: "2000",
-  ERASURE_SHARES: "2",
+  AUDIT_MUTATIONS: "5000",
+  CRASH_ROUNDS: "6",
+  DIFFERENTIAL_OPERATIONS: "1500",
+  ERASURE_SHARES: "3",
   FEED_SEEDS: "8",
   FILE_BIT_STRIDE: "7",
   HISTORIES: "8",
@@ -119,12 +119,12 @@ export const ORDINARY_SIZES: Readonly<Record<string, string>> = {
   NEARBY_QUERIES: "1500",
   ORACLE_RUNS: "200",
   PAGE_KILLS: "7",
-  PAGE_LOSSES: "80",
-  POWER_CUTS: "45",
+  PAGE_LOSSES: "60",
+  POWER_CUTS: "35",
   SDK_MUTATIONS: "3000",
   SHAPE_RUNS: "100",
-  SIMULATION_SEEDS: "100",
-  UPDATE_EFFECTS: "400",
+  SIMULATION_SEEDS: "70",
+  UPDATE_EFFECTS: "300",
   VIEW_RUNS: "25",
 };
 

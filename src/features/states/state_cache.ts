@@ -10,9 +10,8 @@ import { openPieces } from "../../domain/fairness/pieces.ts";
 import type { Host } from "../../host.ts";
 import type { Engine } from "../../kv/engine.ts";
 import {
+  type LoadedSnapshot,
   loadSnapshot,
-  type Snapshot,
-  type SnapshotBytes,
   type SnapshotHeader,
   type SnapshotPlace,
 } from "../../store/streams/snapshots.ts";
@@ -212,14 +211,11 @@ function textOf({ tenant, stream, foldHash, generation, from, to }: FoldName): s
 }
 
 /** Loads the newest snapshot, if it is of any use for that head. */
-type LoadShared = (
-  place: SnapshotPlace,
-  head: StreamHead,
-) => Promise<Snapshot | SnapshotBytes | undefined>;
+type LoadShared = (place: SnapshotPlace, head: StreamHead) => Promise<LoadedSnapshot | undefined>;
 
 /** A load may take long, so concurrent reads of one snapshot up to one head share it. */
 export function shareLoads(engine: Engine, host: Host): LoadShared {
-  const loading = new TextMap<Promise<Snapshot | SnapshotBytes | undefined>>();
+  const loading = new TextMap<Promise<LoadedSnapshot | undefined>>();
 
   return function loadShared(place, head) {
     const { tenant, stream, foldHash } = place;

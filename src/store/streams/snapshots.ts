@@ -48,6 +48,9 @@ export interface SnapshotBytes extends SnapshotHeader {
   readonly stateUtf8: Uint8Array<ArrayBuffer>;
 }
 
+/** Whichever was made without holding up others. */
+export type LoadedSnapshot = Snapshot | SnapshotBytes;
+
 /** How a snapshot is loaded. */
 export interface Loading {
   /** Called between pieces of work; returns what to wait for, if others wait for the thread. */
@@ -99,7 +102,7 @@ export async function loadSnapshot(
   engine: Engine,
   place: SnapshotPlace,
   loading: Loading,
-): Promise<Snapshot | SnapshotBytes | undefined> {
+): Promise<LoadedSnapshot | undefined> {
   const loaded = await loadState<StateJson>(engine, place, loading, joinParts);
   if (loaded === undefined) return undefined;
   const { header, state } = loaded;
